@@ -234,12 +234,14 @@ class DockerExecutor(Executor):
         Waiting for a pool's container needs no thread. When the task is cancelled, the container
         that was started for it is removed.
         """
+        pool, tenant = keywords.get("pool"), check_tenant(keywords.get("tenant", ""))
+        check_pool(pool, DockerPool)
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
         return await created(
             lambda connection: cls(*args, _connection=connection, **keywords),
-            keywords.get("pool"),
-            keywords.get("tenant", ""),
+            pool,
+            tenant,
         )
 
     def _start(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -51,6 +52,8 @@ _LONGEST_PAUSE_SECONDS = 30.0
 # Time between handing out a sandbox and the start of its replacement, which would slow down the
 # first call of the executor that got it.
 _REFILL_SECONDS = 0.05
+# Time that an executor waits at a full pool before dropped executors are looked for.
+_COLLECT_SECONDS = 1.0
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="SandboxPool[Any]")
@@ -132,6 +135,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._pause = 0.0
         self._not_before = 0.0
         self._refill_at = 0.0
+        self._collected_at = 0.0
         self._closed = False
         self._concurrent_starts = concurrent_starts
         telemetry.watch_pool(self)
@@ -180,10 +184,12 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             ExecutorError: the caller is a forked child of the pool's process.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline = Deadline(seconds)
+        deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
         waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant))
         self._enqueue(waiter)
         try:
+            if not waiter.given.wait(deadline.at_most(first_wait)):
+                self._collect_garbage(waiter)
             while True:
                 in_time = waiter.given.wait(deadline.remaining())
                 sandbox = self._given(waiter, seconds, "" if in_time else self._waiting_starts())
@@ -202,7 +208,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             tenant: whose quota counts.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline = Deadline(seconds)
+        deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
         loop, given = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -212,6 +218,10 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant), notify)
         self._enqueue(waiter)
         try:
+            try:
+                await asyncio.wait_for(given.wait(), deadline.at_most(first_wait))
+            except (asyncio.TimeoutError, TimeoutError):
+                await in_thread(lambda: self._collect_garbage(waiter), "smolagents-fork-pool-check")
             while True:
                 starts = ""
                 try:
@@ -323,6 +333,24 @@ class SandboxPool(ABC, Generic[_Sandbox]):
                 needed = self._queue.in_use + self._queue.servable()
                 self._demand.report(needed, self.max_size)
 
+    def _collect_garbage(self, waiter: Waiter[_Sandbox]) -> None:
+        """End sandboxes of executors that were dropped in a cycle, if there is no other for it.
+
+        Callers that wait at the same time share one collection, which stops all threads.
+        """
+        with self._changed:
+            if not self._is_full(waiter.tenant) or self._collected_at >= waiter.since:
+                return
+            self._collected_at = time.monotonic()
+        gc.collect()
+
+    def _is_full(self, tenant: str) -> bool:
+        """Tell whether a tenant's caller waits for another to end. The caller holds the lock."""
+        if self._queue.is_full(tenant) or self._queue.in_use >= self.max_size:
+            return True
+        starting = self._starting + len(self._ready)
+        return self._queue.in_use + starting >= self.max_size and self._queue.waiting > starting
+
     def _given(self, waiter: Waiter[_Sandbox], seconds: float, starts: str) -> _Sandbox:
         """Return the sandbox that ``waiter`` was given.
 
@@ -352,14 +380,27 @@ class SandboxPool(ABC, Generic[_Sandbox]):
                 f"tenant {tenant!r} has all it may have: raise "
                 f"max_per_tenant={self.max_per_tenant}, or close executors of the tenant"
             )
-        if self._queue.in_use >= self.max_size:
-            return f"raise max_size={self.max_size}, or close executors that are no longer used"
+        if self._is_full(tenant):
+            return (
+                f"the pool is full ({self._users()}): raise max_size={self.max_size}, or close "
+                "executors that are no longer used, by cleanup() of their agents or a with block"
+            )
         waiting = f" ({starts})" if starts else ""
         return (
             f"its {self.noun}s are still starting{waiting}: call pool.wait_until_ready() first, or "
             f"raise acquire_timeout_seconds, min_size={self.min_size} or "
             f"concurrent_starts={self._concurrent_starts}"
         )
+
+    def _users(self) -> str:
+        """Say which tenants have sandboxes. The caller holds the lock."""
+        parts = [
+            f"{f'tenant {name!r} has' if name else 'executors without a tenant have'} {one.in_use}"
+            for name, one in self._queue.tenants().items()
+            if one.in_use
+        ]
+        parts += [f"{self._starting} starting"] if self._starting else []
+        return f"{', '.join(parts)} of max_size={self.max_size} {self.noun}s"
 
     def _replace(self, waiter: Waiter[_Sandbox]) -> None:
         """Put ``waiter`` first in the queue, because the sandbox it was given has died."""

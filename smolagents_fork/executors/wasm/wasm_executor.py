@@ -115,10 +115,12 @@ class WasmExecutor(GuestExecutor):
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
         started for it is closed.
         """
+        pool, tenant = keywords.get("pool"), check_tenant(keywords.get("tenant", ""))
+        check_pool(pool, WasmPool)
         return await created(
             lambda guest: cls(*args, _guest=guest, **keywords),
-            keywords.get("pool"),
-            keywords.get("tenant", ""),
+            pool,
+            tenant,
         )
 
     def _start(self) -> None:

@@ -9,7 +9,9 @@ import time
 
 import pytest
 from background import PATIENCE_SECONDS, acting, at_once, eventually, running
+from docker_agents import Script
 from docker_waiting import gone
+from smolagents import CodeAgent
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import (
@@ -87,6 +89,33 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
             DockerExecutor(pool=pool) as second,
         ):
             assert second("'mine'").output == "mine"
+
+
+@pytest.mark.parametrize("ending", ["with", "dropped"])
+def test_requests_with_managers_do_not_use_up_a_pool(image, ending):
+    """Each request makes a manager and a worker: two containers of three."""
+    with DockerPool(min_size=0, max_size=3, **PATIENT) as pool:
+
+        def agent(*codes, **options):
+            return CodeAgent(
+                tools=[],
+                model=Script(*codes),
+                executor_type="docker",
+                executor_kwargs={"pool": pool},
+                verbosity_level=0,
+                **options,
+            )
+
+        def answer():
+            worker = agent("1 / 0", "final_answer(1)", name="worker", description="Works.")
+            manager = agent("final_answer(len(worker('go')) > 0)", managed_agents=[worker])
+            if ending == "with":
+                with manager:
+                    return manager.run("go")
+            return manager.run("go")
+
+        assert [answer() for _ in range(4)] == [True] * 4
+        assert eventually(lambda: pool.stats().in_use == 0)
 
 
 def test_pool_that_is_still_starting_says_so(image):

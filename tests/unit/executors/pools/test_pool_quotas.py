@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -140,6 +142,67 @@ def test_error_of_a_full_tenant_names_it_and_its_quota() -> None:
         with pytest.raises(ExecutorStartError, match=message):
             queue.pool.acquire(timeout=0.01, tenant="team a")
         assert queue.pool.stats().waiting == 0
+
+
+def test_error_of_a_full_pool_says_who_has_its_sandboxes() -> None:
+    with callers(CountingPool(3)) as queue:
+        for number, tenant in enumerate(("team a", "team a", "")):
+            queue.join(str(number), tenant)
+        queue.wait_for(3)
+        message = re.escape(
+            "the pool is full (executors without a tenant have 1, tenant 'team a' has 2 of "
+            "max_size=3 numbers): raise max_size=3, or close executors that are no longer used, "
+            "by cleanup() of their agents or a with block"
+        )
+        with pytest.raises(ExecutorStartError, match=message):
+            queue.pool.acquire(timeout=0.01)
+        with pytest.raises(ExecutorStartError, match=message):
+            asyncio.run(queue.pool.acquire_async(timeout=0.01))
+
+
+def test_pool_whose_last_place_starts_for_another_is_full() -> None:
+    pool = CountingPool(2)
+    with callers(pool) as queue:
+        queue.join("first")
+        queue.wait_for(1)
+        pool.may_start.clear()
+        queue.join("second")
+        assert eventually(lambda: pool.stats().starting == 1)
+        message = r"the pool is full \(executors without a tenant have 1, 1 starting of max_size=2"
+        with pytest.raises(ExecutorStartError, match=message):
+            pool.acquire(timeout=0.01)
+        pool.may_start.set()
+        queue.wait_for(2)
+
+
+class Dropped:
+    """An executor in a cycle, which only the garbage collector ends."""
+
+    def __init__(self, pool: CountingPool) -> None:
+        self.pool, self.itself = pool, self
+        self.sandbox = pool.acquire(timeout=PATIENCE)
+
+    def __del__(self) -> None:
+        self.sandbox.close()
+        self.pool.release(self.sandbox)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("limits", [{}, {"max_per_tenant": 1}])
+def test_executors_in_cycles_are_collected_before_a_full_pool_gives_up(limits, is_async) -> None:
+    gc.disable()
+    try:
+        with CountingPool(2 if limits else 1, **limits) as pool:
+            Dropped(pool)
+            assert pool.stats().in_use == 1
+            if is_async:
+                sandbox = asyncio.run(pool.acquire_async(timeout=2.0))
+            else:
+                sandbox = pool.acquire(timeout=2.0)
+            assert sandbox.number == 1
+            assert pool.started[0].closed
+    finally:
+        gc.enable()
 
 
 def test_error_of_a_late_start_says_what_the_engine_says() -> None:
