@@ -21,7 +21,7 @@ class SetupKeywords(TypedDict, total=False):
     """Keywords of WasmExecutor.setup()."""
 
     setup_timeout_seconds: float
-    deno: str | None
+    deno: str | os.PathLike[str] | None
     pyodide_dir: str | os.PathLike[str] | None
     packages_dir: str | os.PathLike[str] | None
     cache_dir: str | os.PathLike[str] | None
@@ -42,7 +42,7 @@ class WasmOptions(GuestOptions):
     startup_timeout_seconds: float = 60.0
     memory: int | str | None = "512m"
     setup_timeout_seconds: float = 600.0
-    deno: str | None = None
+    deno: str | os.PathLike[str] | None = None
     pyodide_dir: str | os.PathLike[str] | None = None
     packages_dir: str | os.PathLike[str] | None = None
     cache_dir: str | os.PathLike[str] | None = None
