@@ -97,9 +97,9 @@ def _passive(error: BaseException, text_of: Callable[[BaseException], str], dept
     if _GROUP is not None and issubclass(kind, _GROUP):
         made = _passive_group(error, text_of, depth)
     elif plain and _is_builtin(kind):
-        made = kind(*arguments)
+        made = kind(*(encodable(one) if type(one) is str else one for one in arguments))
     if made is None:
-        made = _stand_in(error, text_of(error))
+        made = _stand_in(error, encodable(text_of(error)))
     return made.with_traceback(exception_field(error, "__traceback__"))
 
 

@@ -25,6 +25,7 @@ from ..interpreter import Interpreter, Limits
 from ..interpreter.meter import FinalAnswer, TimeStop
 from ..texts import (
     class_name,
+    encodable,
     exact_text,
     exception_field,
     is_static,
@@ -192,7 +193,7 @@ class Worker:
             parts = encode_parts(value, max_bytes=self._max_value_bytes)
             return parts if len(parts) > 1 else bytes(parts[0])
         except EncodeError:
-            text = self._text_of(value)
+            text = encodable(self._text_of(value))
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
 
     def _text_of(self, value: Any) -> str:

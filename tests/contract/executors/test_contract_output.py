@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import OUTPUT_LIMIT, printed
@@ -137,7 +139,7 @@ def test_lone_surrogate_is_in_an_error(contract):
     executor = contract.wide
     with pytest.raises(Exception, match="cut \ufffd here") as caught:
         executor(f"{CUT}print('before')\nraise ValueError(cut)")
-    str(caught.value).encode()
+    "".join(traceback.format_exception(caught.value)).encode()
     assert printed(executor).splitlines() == ["before"]
 
 
@@ -150,6 +152,8 @@ def test_lone_surrogate_is_in_a_value(contract):
     assert output == [True, "cut \ud83d here"]
     agent = CodeAgent(tools=[], model=Script(), executor=executor, verbosity_level=0)
     assert text_of_output(agent, output[1]) == "cut \ufffd here"
+    odd = executor("class Odd:\n    def __repr__(self):\n        return cut\nOdd()").output
+    assert text_of_output(agent, odd) == "cut \ufffd here"
 
 
 @behaviour("Output", "Text of displays can be encoded.")
