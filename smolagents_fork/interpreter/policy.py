@@ -36,7 +36,7 @@ DEFAULT_IMPORTS = frozenset(
     "collections datetime itertools math queue random re stat statistics time unicodedata".split()
 )
 
-#: Public submodules that are modules of another name, which come with their package all the same.
+#: Modules of another name that come with their package as its public submodules.
 ALIASED_SUBMODULES = frozenset({"collections.abc", "os.path"})
 
 #: Syntax a program may be made of. Some exists from a later Python on only.

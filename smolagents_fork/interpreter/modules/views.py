@@ -18,6 +18,7 @@ from typing import Any
 
 from ...errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
 from .. import policy
+from .overrides import OVERRIDES
 
 __all__ = ["ModuleViews", "is_authorized"]
 
@@ -30,6 +31,7 @@ _DANGEROUS = frozenset(
     posix.system posix.popen
     """.split()
 )
+_OVERRIDDEN = frozenset(home for home, _ in OVERRIDES)
 _DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
 #: What of a module comes with other packages that are authorised.
 _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
@@ -40,7 +42,8 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
 
     ``pkg`` allows ``pkg`` and its public submodules; ``pkg.sub`` allows the same of ``pkg.sub``,
     and ``pkg``, which leads to it. As in upstream, ``pkg.*`` allows everything below ``pkg``, and
-    ``*`` everything.
+    ``*`` everything. Submodules of a package with overrides contain what those replace, so each
+    has to be listed: ``asyncio.runners``.
     """
     return any(_allows(entry, name) for entry in authorized)
 
@@ -52,8 +55,16 @@ def _allows(entry: str, name: str) -> bool:
         return top == parts[: len(top)] or parts == top[: len(parts)]
     if len(parts) <= len(allowed):
         return parts == allowed[: len(parts)]
-    inner = parts[len(allowed) :]
-    return allowed == parts[: len(allowed)] and not any(part.startswith("_") for part in inner)
+    return allowed == parts[: len(allowed)] and _is_public(name, len(allowed))
+
+
+def _is_public(name: str, start: int) -> bool:
+    """Tell whether a module comes with the package that the first ``start`` parts name."""
+    parts = name.split(".")
+    return name in policy.ALIASED_SUBMODULES or not any(
+        parts[end].startswith("_") or ".".join(parts[:end]) in _OVERRIDDEN
+        for end in range(start, len(parts))
+    )
 
 
 def _is_listed(name: str, authorized: Iterable[str]) -> bool:
@@ -268,7 +279,7 @@ class ModuleViews:
         entries = [f"{entry.removesuffix('.*')}." for entry in self.authorized]
         if home not in self._members and not f"{home}.".startswith(tuple(entries)):
             return False
-        if value.__name__.split(".")[0] != home.split(".")[0] or "._" in value.__name__:
+        if value.__name__.split(".")[0] != home.split(".")[0] or not _is_public(value.__name__, 1):
             return False
         self._members.add(value.__name__)
         return True

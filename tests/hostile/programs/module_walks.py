@@ -247,7 +247,6 @@ async def main():
     trip("a shell was started")
 asyncio.run(main())
 # hostile: asyncio-subprocess-module
-# local: no what an authorised module offers is authorised
 import asyncio
 leak(asyncio.subprocess)
 # hostile: asyncio-to-thread
