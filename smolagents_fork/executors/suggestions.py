@@ -21,10 +21,10 @@ _NAMES_ELSEWHERE: dict[tuple[str, ...], str] = {
     ("additional_functions",): "builtins custom_functions functions",
     _IMPORTS: "allowed_imports allowed_modules authorized_imports imports modules",
     ("ca_bundle",): "ca_cert ca_certs ca_file cert certs ssl_cert_file",
+    ("cpu_seconds", "timeout_seconds"): "cpu_time max_cpu_time",
     ("cpus", "cpu_seconds"): (
         "cores cpu cpu_cores cpu_count cpu_limit cpu_quota max_cpus nano_cpus num_cpus vcpu vcpus"
     ),
-    ("cpu_seconds", "timeout_seconds"): "cpu_time max_cpu_time",
     ("disk_size", "workdir_size", "file_size"): (
         "disk disk_limit disk_mb disk_quota max_file_size storage storage_opt"
     ),
@@ -67,7 +67,8 @@ _NAMES_ELSEWHERE: dict[tuple[str, ...], str] = {
 #: the options here.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
     name: options
-    for options, names in _NAMES_ELSEWHERE.items()
+    # The first row of a name is the one that counts.
+    for options, names in reversed(_NAMES_ELSEWHERE.items())
     for name in (*names.split(), *options)
 }
 # Beginnings of a flag's name: what follows says what the flag is about.

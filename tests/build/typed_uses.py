@@ -62,6 +62,7 @@ def make_executors() -> list[PythonExecutor | RemotePythonExecutor]:
     DockerExecutor(tmeout=3)  # wrong
     DockerExecutor(memory=1.5)  # wrong
     DockerExecutor(network=True)  # wrong
+    DockerExecutor(max_output_bytes=5)  # wrong
     DockerExecutor(on_death="repeat")  # wrong
     DockerExecutor(pool=WasmPool())  # wrong
     DockerExecutor(engine="ray")  # wrong
@@ -71,10 +72,12 @@ def make_executors() -> list[PythonExecutor | RemotePythonExecutor]:
     ProcessExecutor(tmeout=3)  # wrong
     ProcessExecutor(memory=1.5)  # wrong
     ProcessExecutor(max_threads="3")  # wrong
+    ProcessExecutor(network=True)  # wrong
     ProcessExecutor(engine=DockerEngine())  # wrong
     WasmExecutor(tmeout=3)  # wrong
     WasmExecutor(memory=1.5)  # wrong
     WasmExecutor(pool=DockerPool())  # wrong
+    WasmExecutor(requirements=["numpy"])  # wrong
     WasmExecutor.setup(cach_dir="/tmp")  # wrong
     LocalPythonExecutor([], tmeout=3)  # wrong
     LocalPythonExecutor([], timeout_seconds="3")  # wrong

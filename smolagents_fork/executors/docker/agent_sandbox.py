@@ -69,6 +69,7 @@ class AgentKeywords(TypedDict, total=False):
     memory: int | str | None
     cpus: float | None
     pids_limit: int | None
+    disk_size: int | str | None
     workdir_size: int | str
     tmp_size: int | str
     read_only: bool

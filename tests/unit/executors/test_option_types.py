@@ -40,7 +40,7 @@ CONTAINER = ("memory", "workdir_size", "tmp_size", "disk_size")
 MAKERS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "DockerExecutor": (DockerExecutor, CONTAINER),
     "DockerPool": (DockerPool, CONTAINER),
-    "AgentSandbox": (AgentSandbox, CONTAINER[:3]),
+    "AgentSandbox": (AgentSandbox, CONTAINER),
     "ProcessExecutor": (ProcessExecutor, ("memory", "file_size")),
     "WasmExecutor": (WasmExecutor, ("memory",)),
     "WasmPool": (WasmPool, ("memory",)),
