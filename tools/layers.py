@@ -13,7 +13,7 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "inventory", "proc_table"),
-    ("forks",),
+    ("forks", "redaction"),
     (
         "awaitables",
         "deadline",

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import ConfigurationError
+from ..redaction import without_passwords
 from .namespaces import NAMESPACES, distribution_in
 
 __all__ = [
@@ -275,7 +276,8 @@ def _parse_requirement(requirement: str) -> tuple[str, str]:
         parsed = None
     if parsed is None or parsed.url is not None:
         raise ConfigurationError(
-            f"{requirement!r} is not a requirement of the form name[extras]<version>: options, "
+            f"{without_passwords(requirement)!r} is not a requirement of the form "
+            "name[extras]<version>: options, "
             "addresses and paths are not passed on to pip; build an image of your own (image=)"
         )
     return parsed.name, str(parsed.specifier)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..checks import Check, Finding, ok, skipped, warning
+from ..redaction import without_passwords
 from .pip_settings import CA_VARIABLES, ca_bytes
 
 __all__ = ["index_checks", "uncertified"]
@@ -102,7 +103,7 @@ def _ask_pip(options: Sequence[str], environment: Mapping[str, str]) -> tuple[in
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
-    return done.returncode, f"{done.stdout}\n{done.stderr}"
+    return done.returncode, without_passwords(f"{done.stdout}\n{done.stderr}")
 
 
 def _cut(text: str) -> str:

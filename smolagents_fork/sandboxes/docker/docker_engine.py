@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import ConfigurationError
+from ...redaction import without_passwords
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from .docker_provisioner import DockerProvisioner
-from .engine_address import EngineAddress, hidden_password
+from .engine_address import EngineAddress
 
 __all__ = ["DockerEngine"]
 
@@ -47,7 +48,7 @@ class DockerEngine:
             not isinstance(self.host, str)
             or not any(self.host.startswith(s) and self.host != s for s in _SCHEMES)
         ):
-            shown = hidden_password(self.host) if isinstance(self.host, str) else self.host
+            shown = without_passwords(self.host) if isinstance(self.host, str) else self.host
             raise ConfigurationError(
                 f"DockerEngine: host={shown!r} is not an engine's address: give one that begins "
                 f"with {', '.join(_SCHEMES)}, or None for the one in DOCKER_HOST"
@@ -73,7 +74,7 @@ class DockerEngine:
         object.__setattr__(self, "tls", os.fspath(self.tls))
 
     def __repr__(self) -> str:
-        host = None if self.host is None else hidden_password(self.host)
+        host = None if self.host is None else without_passwords(self.host)
         owner = "" if self.owner is None else f", owner={self.owner!r}"
         return f"DockerEngine(host={host!r}, tls={self.tls!r}{owner})"
 

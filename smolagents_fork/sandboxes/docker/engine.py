@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from ...redaction import without_passwords
+from .credential_helpers import configuration_path, find_missing_helpers, leave_out
 from .engine_address import EngineAddress
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def connect(
     Raises:
         EngineUnavailableError: docker-py is missing, the engine does not answer, or the user may
             not use it.
+        ConfigurationError: the address or the Docker configuration is not one.
     """
     try:
         import docker
@@ -69,13 +72,23 @@ def connect(
             "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
         ) from None
     address = EngineAddress.of() if address is None else address
+    _check_url(address)
     try:
         _check_socket(address.url or f"unix://{_LOCAL_SOCKET}")
         client = docker.from_env(
             version=_ANY_VERSION, timeout=timeout, environment=address.variables
         )
+    except (docker.errors.InvalidConfigFile, AttributeError, TypeError, ValueError) as error:
+        # docker-py's errors for a configuration whose entries have other types.
+        raise ConfigurationError(
+            f"docker-py cannot use the Docker configuration {configuration_path()}: {error}; "
+            "correct the file, or set DOCKER_CONFIG to a folder with another"
+        ) from None
     except (OSError, docker.errors.DockerException) as error:
         raise EngineUnavailableError(_unavailable(address, error)) from error
+    missing = find_missing_helpers()
+    if missing is not None:
+        leave_out(client.api, missing)
     _keep_authority(client.api)
     try:
         # The ping names the newest version of the API. The engine's own call for versions is slow:
@@ -90,6 +103,13 @@ def connect(
     except BaseException:
         disconnect(client)
         raise
+
+
+def _check_url(address: EngineAddress) -> None:
+    try:
+        _ = urlsplit(address.url).port
+    except ValueError as error:
+        raise ConfigurationError(f"{address.setting}={str(address)!r}: {error}") from None
 
 
 def _keep_authority(api: APIClient) -> None:
@@ -254,7 +274,7 @@ def _unavailable(address: EngineAddress, error: Exception) -> str:
 def _innermost(error: BaseException) -> str:
     while error.__context__ is not None:
         error = error.__context__
-    return f"{type(error).__name__}: {error}"
+    return without_passwords(f"{type(error).__name__}: {error}")
 
 
 def client_copy(api: APIClient, seconds: float) -> APIClient:
@@ -298,6 +318,7 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
     """
     import docker
     import requests
+    from docker.credentials.errors import StoreError
 
     figures = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
     try:
@@ -307,16 +328,28 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
             f"{action}:{figures} the engine does not have the image: build it "
             f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
         ) from error
+    except StoreError as error:
+        raise _helper_failed(action, figures, error) from None
     except docker.errors.NullResource as error:
         raise ConfigurationError(f"{action}:{figures} a name is empty") from error
     except docker.errors.APIError as error:
-        text = str(error.explanation or error)
+        text = without_passwords(str(error.explanation or error))
         raise _api_error(f"{action}:{figures} the engine says: {text}", text) from error
     except (docker.errors.DockerException, requests.RequestException) as error:
+        if isinstance(error.__cause__, StoreError):
+            raise _helper_failed(action, figures, error.__cause__) from None
         raise EngineUnavailableError(
             f"{action}:{figures} the engine does not answer; is it still running? "
             f"({_innermost(error)})"
         ) from error
+
+
+def _helper_failed(action: str, figures: str, error: Exception) -> ExecutorStartError:
+    return ExecutorStartError(
+        f"{action}:{figures} a credential helper of the Docker configuration "
+        f"{configuration_path()} failed: {error}; mend it, or set DOCKER_CONFIG to a folder with "
+        "another configuration"
+    )
 
 
 def image_id(client: DockerClient, tag: str) -> str | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["EngineAddress"]
+from ...redaction import without_passwords
 
-_PASSWORD = re.compile(r"(?<=://)([^/@]*?):[^/@]*@")
+__all__ = ["EngineAddress"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,17 +51,8 @@ class EngineAddress:
         return {name: value for name, value in given.items() if value is not None}
 
     def __repr__(self) -> str:
-        return f"EngineAddress({hidden_password(self.url)!r})"
+        return f"EngineAddress({without_passwords(self.url)!r})"
 
     def __str__(self) -> str:
         """Return the address for messages, without a password."""
-        return hidden_password(self.url) or "the local engine's socket"
-
-
-def hidden_password(url: str) -> str:
-    """Return ``url`` with stars in place of its password.
-
-    Args:
-        url: an address, with or without a user.
-    """
-    return _PASSWORD.sub(r"\1:***@", url)
+        return without_passwords(self.url) or "the local engine's socket"

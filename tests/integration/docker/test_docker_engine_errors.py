@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -41,6 +43,89 @@ def test_engine_absent(monkeypatch, quick, where):
     with pytest.raises(EngineUnavailableError) as caught:
         DockerExecutor()
     assert f"no container engine answers at {where}: start Docker" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("tcp://user:pass@word@x:abc", "DOCKER_HOST='tcp://user:***@x:abc': Port could not be"),
+        ("tcp://x:99999", "DOCKER_HOST='tcp://x:99999': Port out of range"),
+        ("tcp://[::1", "DOCKER_HOST='tcp://[::1': Invalid IPv6 URL"),
+    ],
+)
+def test_address_that_is_not_one(monkeypatch, where, words):
+    monkeypatch.setenv("DOCKER_HOST", where)
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor()
+    assert str(caught.value).startswith(words)
+
+
+def configure(monkeypatch, tmp_path, content):
+    """Give the user a Docker configuration; return the path of the file."""
+    path = tmp_path / "config.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"credsStore": "no-such-helper"},
+        {"credHelpers": {"registry.invalid": "no-such-helper"}, "auths": {"other.invalid": {}}},
+    ],
+)
+def test_credential_helper_that_is_not_installed(image, monkeypatch, tmp_path, content):
+    path = configure(monkeypatch, tmp_path, content)
+    built = f"FROM {image}\nLABEL test=helper-{secrets.token_hex(8)}\n"
+    with DockerExecutor(dockerfile_content=built) as executor:
+        assert executor("1 + 1").output == 2
+    with pytest.raises(ExecutorStartError) as caught:
+        DockerExecutor(image="localhost:9/not-there:1")
+    assert "image 'localhost:9/not-there:1' is not on the engine and cannot be pulled: " in (
+        str(caught.value)
+    )
+    assert str(caught.value).endswith(
+        f"; no credentials were sent: {path} names docker-credential-no-such-helper, which is not "
+        "installed: install it, or take it out of the file"
+    )
+
+
+def test_credential_helper_that_fails(monkeypatch, tmp_path):
+    program = tmp_path / "docker-credential-broken"
+    program.write_text("#!/bin/sh\necho no session\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    path = configure(monkeypatch, tmp_path, {"credsStore": "broken"})
+    with pytest.raises(ExecutorStartError) as caught:
+        DockerExecutor(image="localhost:9/not-there:1")
+    assert f"a credential helper of the Docker configuration {path} failed: " in str(caught.value)
+    assert "no session" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        "5",
+        {"auths": {"x": 5}},
+        {"auths": {"x": {"auth": "!!"}}},
+        {"proxies": {"default": 5}},
+    ],
+)
+def test_configuration_of_other_types(monkeypatch, tmp_path, content):
+    path = configure(monkeypatch, tmp_path, content)
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor()
+    assert str(caught.value).startswith(f"docker-py cannot use the Docker configuration {path}: ")
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("content", ["not JSON", {"currentContext": "no-such"}, {"credsStore": 5}])
+def test_configuration_without_meaning_here(image, monkeypatch, tmp_path, content):
+    configure(monkeypatch, tmp_path, content)
+    with DockerExecutor() as executor:
+        assert executor("1 + 1").output == 2
 
 
 def test_engine_over_ssh_without_what_that_takes(monkeypatch, quick):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
+from ....redaction import without_passwords
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
+from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
 from .build_errors import KEPT_LINES, builder_output, failure_message
 from .image_reference import parse_reference
@@ -172,9 +174,10 @@ def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> 
 
 
 def _pull_failed(tag: str, why: object) -> str:
+    missing = find_missing_helpers()
     return (
         f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
-        f"another ({why})"
+        f"another ({why})" + ("" if missing is None else f"; {missing}")
     )
 
 
@@ -213,8 +216,8 @@ def _followed(
                 raise
             if event is None:
                 return failure
-            failure = event.get("error") or failure
-            text = str(event.get("stream") or event.get("status") or "")
+            failure = without_passwords(str(event.get("error") or "")) or failure
+            text = without_passwords(str(event.get("stream") or event.get("status") or ""))
             for line in text.splitlines():
                 if line.strip():
                     report(line.rstrip())

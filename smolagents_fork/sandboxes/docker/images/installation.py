@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
+from ....redaction import without_passwords
 from ...listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
@@ -89,6 +90,7 @@ def install(
     lines: list[str] = []
 
     def keep(line: str) -> None:
+        line = without_passwords(line)
         report(line)
         lines.append(line)
         del lines[:-KEPT_LINES]
