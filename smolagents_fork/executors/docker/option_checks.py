@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import posixpath
+from collections.abc import Mapping
+from typing import Any
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
@@ -160,6 +162,7 @@ def check_container(options: ContainerOptions) -> None:
     if not options.allow_root:
         check_user("user", options.user)
         check_user("container_run_kwargs['user']", options.container_run_kwargs.get("user"))
+    _check_run_arguments(options.container_run_kwargs)
     if options.transport == "port" and is_shared(options.network):
         raise ConfigurationError(
             f"transport='port' with network={options.network!r}: no port can be published on "
@@ -170,3 +173,25 @@ def check_container(options: ContainerOptions) -> None:
             "transport='port' needs a network: with network='none' no port can be published; "
             "pass network='bridge', or omit transport"
         )
+
+
+# docker-py's arguments of containers.run that an executor decides: the value that changes nothing,
+# or ``None``, and the reason.
+_DECIDED: Mapping[str, tuple[Any, str]] = {
+    "name": (None, "each container has a name of its own, by which it is removed: give labels"),
+    "image": (None, "give image="),
+    "detach": (True, "the executor attaches to the container itself"),
+    "stdin_open": (True, "the container's lease is renewed through its standard input"),
+    "remove": (True, "the engine removes a container that has ended"),
+    "stream": (None, "the executor returns the output of code, not that of the container"),
+    "stdout": (True, "the executor returns the output of code, not that of the container"),
+    "stderr": (True, "the executor returns the output of code, not that of the container"),
+}
+
+
+def _check_run_arguments(arguments: Mapping[str, Any]) -> None:
+    """Refuse docker-py's arguments that would have no effect."""
+    for name, value in arguments.items():
+        unchanged, reason = _DECIDED.get(name, (value, ""))
+        if value is not None and value != unchanged:
+            raise ConfigurationError(f"container_run_kwargs[{name!r}]={value!r}: {reason}")

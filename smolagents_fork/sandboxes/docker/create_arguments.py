@@ -135,7 +135,7 @@ def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
     result = dict(arguments)
     for key, value in extra.items():
         if key in ("remove", "stream", "stdout", "stderr", "detach", "name", "image"):
-            continue  # of docker-py's run(), not of the container
+            continue  # of docker-py's run(), not of the container; checked with the other options
         if key == "environment" and isinstance(value, (list, tuple)):
             value = dict(item.partition("=")[::2] for item in value)
         if key in ("environment", "labels", "ports", "tmpfs") and isinstance(value, Mapping):

@@ -138,6 +138,32 @@ def test_numbers_in_the_environment_are_text_in_the_container():
     assert spec.environment == {"A": "1", "B": "2.5", "C": "True", "D": ""}
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("name", "mine", "each container has a name of its own, by which it is removed"),
+        ("image", "mine", "give image="),
+        ("detach", False, "the executor attaches to the container itself"),
+        ("stdin_open", False, "the container's lease is renewed through its standard input"),
+        ("remove", False, "the engine removes a container that has ended"),
+        ("stream", True, "the executor returns the output of code"),
+        ("stdout", False, "the executor returns the output of code"),
+        ("stderr", False, "the executor returns the output of code"),
+    ],
+)
+def test_arguments_of_docker_py_without_effect_are_refused(name, value, reason):
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor(container_run_kwargs={name: value})
+    message = f"container_run_kwargs[{name!r}]={value!r}: {reason}"
+    assert str(caught.value).startswith(message)
+
+
+def test_arguments_of_docker_py_that_change_nothing_are_accepted():
+    extra = {"detach": True, "remove": True, "stdin_open": True, "stdout": True, "name": None}
+    options = Options.of(container_run_kwargs=extra)
+    assert options.container.container_run_kwargs == extra
+
+
 def test_localhost_is_published_on_loopback_only():
     options = Options.of(host="localhost", network="bridge")
     arguments = container_arguments(
