@@ -281,9 +281,9 @@ def test_requirements_of_an_agent_with_an_executor_ask_for_the_fork(model, tmp_p
     agent = make(model)
     agent.executor_class, agent.executor_type = options.get("executor_class"), "x"
     agent.save(tmp_path)
-    version = smolagents.__version__
-    assert "+fork." in version
-    assert f"smolagents=={version}\n" in (tmp_path / "requirements.txt").read_text()
+    release, fork, _ = smolagents.__version__.partition("+fork.")
+    assert fork
+    assert f"smolagents>={release}\n" in (tmp_path / "requirements.txt").read_text()
 
 
 def test_requirements_of_an_agent_with_local_code_are_upstreams(model, tmp_path):

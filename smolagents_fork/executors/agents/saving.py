@@ -29,11 +29,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smolagents_fork._version import fork_revision, upstream_version
 from smolagents_fork.distributions.import_names import import_names
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
+from smolagents_fork.executors.agents.saved_requirements import FORK_OR_NEWER
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -46,7 +46,6 @@ __all__ = [
     "with_saved_executor",
 ]
 
-_DISTRIBUTION = "smolagents"
 ALLOWED = "allowed_executor_classes"
 # Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
@@ -82,8 +81,7 @@ def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str
         entries |= {"executor_type": "class", "executor_class": _reference(executor_class)}
     elif agent.executor_type == "local":
         return entries
-    fork = f"{_DISTRIBUTION}=={upstream_version}+fork.{fork_revision}"
-    entries["requirements"] = [fork if one == _DISTRIBUTION else one for one in requirements]
+    entries["requirements"] = sorted({*requirements, FORK_OR_NEWER} - {"smolagents"})
     return entries
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...codec import Variables
 from ...displays import DisplayLog
+from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError
 from ...figures import FigureFolder
 from ...hints import network_hint
@@ -504,7 +505,7 @@ class DockerExecutor(Executor):
         return list(additional_imports)
 
     def _install(self, names: list[str]) -> None:
-        missing = [name for name in names if name not in self.additional_imports]
+        missing = [name for name in names if missing_requirements([name], self.additional_imports)]
         if not missing:
             return
         self._packages.add(

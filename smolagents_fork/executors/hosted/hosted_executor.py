@@ -15,7 +15,7 @@ from typing import Any, NoReturn, SupportsIndex
 from ...codec import Variables
 from ...deadline import Deadline, check_seconds
 from ...displays import DisplayLog
-from ...distributions.requirements import requirements_for
+from ...distributions.requirements import missing_requirements, requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
 from ...forks import Owner
@@ -195,7 +195,8 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             ExecutorError: ``pip`` failed; the message has its output.
         """
         imports = {name for tool in tools.values() for name in tool.to_dict()["requirements"]}
-        needed = sorted(imports - set(self.installed_packages))
+        present = self.installed_packages
+        needed = sorted(name for name in imports if missing_requirements([name], present))
         self.installed_packages += self.install_packages(needed)
         if "final_answer" in tools:
             answer = _separate_copy(tools["final_answer"])
