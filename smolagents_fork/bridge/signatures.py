@@ -182,16 +182,17 @@ def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
     by_position = [parameter for parameter in parameters if parameter[1] == "POSITIONAL_ONLY"]
     if not more or by_position or not inputs:
         return parameters
-    named = ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")
-    defaults = {key: default for key, kind, default in parameters if kind in named}
+    own = [p for p in parameters if p[1] in ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")]
     schema = getattr(tool, "input_schema", None)
     required = (schema.get("required") if isinstance(schema, dict) else None) or ()
-    for key, described in inputs.items():
-        if isinstance(key, str):
-            defaults.setdefault(key, None if key in required else _default_of(described))
+    kind = "KEYWORD_ONLY" if own else "POSITIONAL_OR_KEYWORD"
+    taken = {parameter[0] for parameter in own}
+    others = [key for key in inputs if isinstance(key, str) and key not in taken]
     # In the order of the prompt.
-    order = [*(key for key in inputs if key in defaults), *defaults]
-    return tuple((key, "POSITIONAL_OR_KEYWORD", defaults[key]) for key in dict.fromkeys(order))
+    return (
+        *own,
+        *((key, kind, None if key in required else _default_of(inputs[key])) for key in others),
+    )
 
 
 def _default_of(described: Any) -> str:

@@ -1,4 +1,4 @@
-"""Signatures of tools in the prompt, and what tools of LangChain require.
+"""Signatures of tools in the prompt, and what tools of MCP servers and of LangChain require.
 
 Hooks of the patch ``tool-signatures``.
 """
@@ -6,6 +6,7 @@ Hooks of the patch ``tool-signatures``.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.bridge import parameters_of_tool
@@ -14,7 +15,7 @@ from smolagents_fork.codec.rpc import is_nameable
 if TYPE_CHECKING:
     from smolagents_fork.upstream import Tool
 
-__all__ = ["langchain_schema", "prompt_arguments"]
+__all__ = ["keep_schemas", "langchain_schema", "prompt_arguments"]
 
 
 def prompt_arguments(tool: Tool) -> str:
@@ -45,6 +46,25 @@ def prompt_arguments(tool: Tool) -> str:
     if unnameable:
         shown.append(f"**{{{', '.join(unnameable)}}}")
     return ", ".join(shown)
+
+
+def keep_schemas(adapter: Any) -> Any:
+    """Return an adapter of mcpadapt whose tools have the attribute ``input_schema``.
+
+    mcpadapt keeps the schema's ``properties`` alone, which do not say what is required.
+
+    Args:
+        adapter: an instance, which is changed.
+    """
+    adapt = adapter.adapt
+
+    def adapt_with_schema(func: Callable[..., Any], mcp_tool: Any) -> Tool:
+        tool = adapt(func, mcp_tool)
+        tool.input_schema = mcp_tool.inputSchema
+        return tool
+
+    adapter.adapt = adapt_with_schema
+    return adapter
 
 
 def langchain_schema(tool: Any) -> dict[str, Any] | None:

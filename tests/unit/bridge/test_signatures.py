@@ -185,6 +185,18 @@ def test_inputs_that_python_cannot_name_go_by_keyword():
         stub(x=1)
 
 
+def test_inputs_beside_named_parameters_go_by_keyword():
+    class Mixed(FromServer):
+        def forward(self, query: Any, sort: str = "up", **more: Any) -> str:
+            return f"{query}/{sort}/{sorted(more.items())}"
+
+    stub = stub_of(Mixed(), "from_server")
+    assert str(inspect.signature(stub)) == "(query, sort='up', *, limit=None)"
+    assert stub(1, "down", limit=2) == "1/down/[('limit', 2)]"
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'query'"):
+        stub(limit=1)
+
+
 class Pipeline(PipelineTool):
     name = "pipeline"
     description = "Gives its arguments to encode()."
