@@ -127,9 +127,11 @@ def load() -> None:
     importlib.import_module("smolagents")
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        owner = _OWNERS[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    return getattr(importlib.import_module(owner), name)
+if not TYPE_CHECKING:
+    # Type checkers would take every name for Any, the mistyped ones too.
+    def __getattr__(name: str) -> Any:
+        try:
+            owner = _OWNERS[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        return getattr(importlib.import_module(owner), name)

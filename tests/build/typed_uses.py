@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import smolagents
+import smolagents_fork
 from smolagents import CodeAgent, PythonExecutor, RemotePythonExecutor
 from smolagents.agents import MultiStepAgent
 
@@ -59,6 +60,7 @@ def make_agents(model: Any, process: ProcessExecutor) -> list[MultiStepAgent]:
 
 def make_executors() -> list[PythonExecutor | RemotePythonExecutor]:
     """Make executors of every kind."""
+    smolagents_fork.DockerExecuter()  # wrong
     DockerExecutor(tmeout=3)  # wrong
     DockerExecutor(memory=1.5)  # wrong
     DockerExecutor(network=True)  # wrong

@@ -152,7 +152,7 @@ def test_network_can_be_requested():
             ex("import os\nos.fork()")
 
 
-@pytest.mark.parametrize("given_up", [{}, {"memory": None, "network": True}])
+@pytest.mark.parametrize("given_up", [{}, {"memory": None, "network": "host"}])
 def test_report_is_logged_at_info_if_a_measure_is_missing(given_up):
     lines: list[tuple[str, LogLevel]] = []
     logger = SimpleNamespace(log=lambda text, level: lines.append((str(text), level)))
