@@ -291,7 +291,7 @@ class AttributeGuard:
 
     def writable(self, value: Any, name: str, *_: Any) -> Any:
         """Give ``value`` if the program may set or delete its attribute ``name``."""
-        if type(value) in self._classes:
+        if id(type(value)) in self._classes.identities or type(value) in self._classes:
             return value
         if is_a(value, types.ModuleType):
             raise AttributeRefusedError(

@@ -49,7 +49,7 @@ class ProgramClasses:
 
     def owns(self, value: Any) -> bool:
         """Tell whether ``value`` is a registered class or an instance of one."""
-        return type(value) in self or value in self
+        return id(type(value)) in self.identities or type(value) in self or value in self
 
     def register(self, cls: type) -> None:
         """Enter a class that was just made for the program."""

@@ -154,7 +154,11 @@ next(n)
 n.throw(KeyboardInterrupt())
 # hostile: exit-raised
 # weak: what leaves the call is what it shows
+# ends: quietly without a status an exit is success
 raise SystemExit(0)
+# hostile: exit-raised-with-a-status
+# weak: what leaves the call is what it shows
+raise SystemExit(3)
 # hostile: generator-exit-raised
 # weak: what leaves the call is what it shows
 raise GeneratorExit
