@@ -7,9 +7,9 @@ upstream shares it.
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
+import re
 import string
 import types
 import typing
@@ -142,31 +142,21 @@ def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
     return get_type_hints
 
 
-#: Syntax of types that are written as text.
-_OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp,
-             ast.BitOr, ast.Load, ast.Expression)  # fmt: skip
+#: Text that can name types and do nothing else: no calls, and no private attributes.
+_NAMES_TYPES = re.compile(r"(?s)(?!.*(\.\s*_|__))[\w\s.,|\[\]'\"]*")
 
 
 def _is_type(annotation: Any) -> bool:
     """Tell whether nothing in an annotation is text that would do more than name a type."""
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
-    if not isinstance(annotation, str):
-        if typing.get_origin(annotation) is typing.Literal:
-            return True
-        arguments = getattr(annotation, "__args__", None)
-        parts = arguments if isinstance(arguments, tuple) else ()
-        return all(map(_is_type, annotation if isinstance(annotation, list) else parts))
-    try:
-        nodes = list(ast.walk(ast.parse(str.__str__(annotation).strip(), mode="eval")))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return all(
-        isinstance(node, _OF_TYPES)
-        and policy.is_plain(getattr(node, "attr", "x"))
-        and (not isinstance(text := getattr(node, "value", None), str) or _is_type(text))
-        for node in nodes
-    )
+    if isinstance(annotation, str):
+        words = re.findall(r"\w+", annotation)
+        plain = all(policy.is_plain(word.lstrip("_")) for word in words)
+        return plain and _NAMES_TYPES.fullmatch(annotation) is not None
+    parts = annotation if isinstance(annotation, list) else getattr(annotation, "__args__", None)
+    literal = typing.get_origin(annotation) is typing.Literal
+    return literal or not isinstance(parts, (list, tuple)) or all(map(_is_type, parts))
 
 
 def _import_module(parts: Parts, _name: str, _real: Any) -> Any:

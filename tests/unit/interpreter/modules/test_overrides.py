@@ -213,3 +213,27 @@ def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
     if inspect.isclass(real) and inspect.isclass(made):
         assert made.__name__ == real.__name__
         assert made.__module__ == real.__module__.lstrip("_")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print('x')",
+        "[x for x in ()]",
+        "a.__class__",
+        "a._b",
+        "a. _b",
+        "str.format",
+        "str.\N{FULLWIDTH LATIN SMALL LETTER F}ormat",
+        "list[f()]",
+        "__import__",
+        "lambda: 0",
+        "f'{a}'",
+        "a + b",
+    ],
+)
+def test_annotations_that_do_more_than_name_a_type_are_refused(text: str) -> None:
+    for annotation in (repr(text), f"typing.Optional[{text!r}]", f"list[{text!r}]"):
+        code = f"import typing\nclass A: x: {annotation}\ntyping.get_type_hints(A)"
+        with pytest.raises(InterpreterError, match="is text, which would be run as code"):
+            Interpreter(["typing"]).run(code)
