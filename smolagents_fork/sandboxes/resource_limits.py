@@ -93,7 +93,8 @@ def check_limits(limits: Limits) -> None:
         raise ConfigurationError(
             f"cpus={cpus!r}: give a number of cores, at least {_LEAST_CPUS}, or None for no limit"
         )
-    if pids is not None and not (_is_number(pids) and pids == int(pids) and 0 < pids < 1_000_000):
+    is_whole = isinstance(pids, int) and not isinstance(pids, bool)
+    if pids is not None and not (is_whole and 0 < pids < 1_000_000):
         raise ConfigurationError(
             f"pids_limit={pids!r}: give a whole number above 0, or None for no limit"
         )

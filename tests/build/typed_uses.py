@@ -91,7 +91,7 @@ def make_executors() -> list[PythonExecutor | RemotePythonExecutor]:
         DockerExecutor(memory="1g", cpus=0.5, network="bridge", files={"a.csv": b"1,2"}),
         DockerExecutor(["numpy"], None, True, pool=DockerPool(max_size=3), tenant="a"),
         DockerExecutor(engine=KubernetesEngine(namespace="agents"), memory=512 << 20),
-        DockerExecutor(engine=RayEngine(tenant="a")),
+        DockerExecutor(engine=RayEngine(tenant="a"), environment={"A": "b", "C": 1}),
         WasmExecutor(["numpy"], pool=WasmPool(), memory=None),
         LocalPythonExecutor(["numpy"], timeout_seconds=3, files={}),
     ]

@@ -74,7 +74,7 @@ class _Container(TypedDict, total=False):
     allow_root: bool
     allow_shared_network: bool
     runtime: str | None
-    environment: Mapping[str, str] | None
+    environment: Mapping[str, str | float] | None
     volumes: Any
     workdir: str
     lease_seconds: float

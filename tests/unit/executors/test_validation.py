@@ -107,7 +107,7 @@ DOCKER = {
     "network": [None, "", 5, True, False],
     "transport": ["tcp", None],
     "cpus": ["1", 0, -1, True],
-    "pids_limit": OPTIONAL_COUNT,
+    "pids_limit": [*OPTIONAL_COUNT, 3.0],
     "workdir": ["relative", None, "/", "/tmp", "/tmp/"],
     "workdir_size": [None, *SIZE],
     "tmp_size": [None, *SIZE],
