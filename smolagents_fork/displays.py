@@ -10,6 +10,7 @@ import base64
 import binascii
 import html
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,11 +20,23 @@ from typing import Any
 from .results import PREFERRED_MIME_TYPES, Display
 from .texts import encodable
 
-__all__ = ["DisplayLog", "display_from", "image_from", "memory_size", "notebook_forms"]
+__all__ = [
+    "DisplayLog",
+    "display_from",
+    "image_from",
+    "memory_size",
+    "notebook_forms",
+    "text_of",
+]
 
 # An image of 50 megapixels unpacks to 200 MB; a small file may declare any size.
 _MAX_PIXELS = 50_000_000
 _MAX_DISPLAYS = 100
+# Longest form for pages that a model is sent where there is no other, in characters.
+_SHORT = 1000
+_OF_A_PAGE = re.compile(r"<(?:style|script)\b", re.IGNORECASE)
+# Text that every object has, such as "<IPython.core.display.HTML object>".
+_ONLY_A_NAME = re.compile(r"<[^<>]{1,500} (?:object|at 0x[0-9a-f]+)>")
 # Limit for all displays of one call, in multiples of the largest value, since images are unpacked.
 _DISPLAYS_TO_VALUE = 2
 
@@ -48,6 +61,30 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
                 continue
         return Display(kind, value, forms)
     return next((Display(kind, value, forms) for kind, value in forms.items()), None)
+
+
+def text_of(display: Display) -> Any:
+    """Return what a language model reads of a display: its image, else its plainest text.
+
+    Long HTML, styles, scripts and the data of charts are for a page: they stay in
+    ``display.forms``.
+
+    Args:
+        display: a result of :func:`display_from`.
+    """
+    if display.is_figure:
+        return display.value
+    plain = display.forms.get("text/plain")
+    if isinstance(plain, str) and not _ONLY_A_NAME.fullmatch(plain):
+        return plain
+    for kind in ("text/markdown", "text/latex"):
+        if isinstance(display.forms.get(kind), str):
+            return display.forms[kind]
+    form = str(display.value)
+    is_known = display.mime_type in PREFERRED_MIME_TYPES
+    if is_known and len(form) <= _SHORT and not _OF_A_PAGE.search(form):
+        return display.value
+    return plain if isinstance(plain, str) else f"<display of {', '.join(sorted(display.forms))}>"
 
 
 def image_from(data: Any) -> Any:
@@ -155,10 +192,43 @@ class DisplayLog:
             display = Display(display.mime_type, display.value, display.forms, path)
         self.displays.append(display)
 
+    def last_image(self) -> Any:
+        """Return the last image, or an SVG's text; ``None`` without any."""
+        images = [one.value for one in self.displays if one.mime_type.startswith("image/")]
+        return images[-1] if images else None
+
     def shown(self) -> Any:
-        """Return the value of the last image, else of the last display; ``None`` without any."""
-        pictures = [one for one in self.displays if one.mime_type.startswith("image/")]
-        return (pictures or self.displays)[-1].value if self.displays else None
+        """Return the last image, else the text of the last display; ``None`` without any."""
+        image = self.last_image()
+        if image is not None or not self.displays:
+            return image
+        return text_of(self.displays[-1])
+
+    def add_rich(self, bundle: Mapping[str, Any]) -> Display | None:
+        """Add the call's value if it has more than a text.
+
+        Args:
+            bundle: forms of the value of the last expression.
+
+        Returns:
+            the value's best form; its value is what stands for it, an image or text.
+        """
+        display = display_from(bundle)
+        # An image is added by add_value().
+        if display is not None and not display.is_figure and display.mime_type != "text/plain":
+            self.add(dict(bundle))
+        return display and Display(display.mime_type, text_of(display), display.forms)
+
+    def output(self, value: Display | None) -> Any:
+        """Return what stands for a call's value, or for a call without one.
+
+        Args:
+            value: from :meth:`add_rich`. A plain text says less than an image of the call.
+        """
+        if value is None:
+            return self.shown()
+        image = self.last_image() if value.mime_type == "text/plain" else None
+        return value.value if image is None else image
 
     def note(self) -> str:
         """Return a line about displays that were dropped; empty if all were kept."""

@@ -20,7 +20,8 @@ class FigureFolder:
     """Saves figures as ``figure-0001.png`` and so on; never writes over a file.
 
     Args:
-        path: the folder, made if it is missing; ``None``: figures are not saved.
+        path: the folder, made for the first figure if it is missing; ``None``: figures are not
+            saved.
 
     One folder takes at most 1000 files and 1 GiB from an executor. Figures past that are not saved.
 
@@ -38,12 +39,12 @@ class FigureFolder:
                 f"figures_dir={path!r}: give the path of a folder, or None to save no figures"
             )
         self.path = Path(path).absolute()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {error}") from error
-        if not os.access(self.path, os.W_OK | os.X_OK):
-            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: the folder is read-only")
+        # It is not made yet, for the start of the executor may fail.
+        present = next(one for one in (self.path, *self.path.parents) if os.path.lexists(one))
+        if not present.is_dir():
+            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {present} is not a folder")
+        if not os.access(present, os.W_OK | os.X_OK):
+            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {present} is read-only")
 
     def save(self, image: Any) -> str | None:
         """Save a PIL image as PNG; return its path, or ``None`` if it was not saved.
@@ -58,6 +59,10 @@ class FigureFolder:
         # Written anew by Pillow, so that nothing of a program's bytes is on the disk.
         (image if plain else image.convert("RGB")).save(target, "PNG")
         if self._bytes + target.tell() > _MOST_BYTES:
+            return None
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError:
             return None
         while True:
             self._number += 1

@@ -5,13 +5,17 @@ One option limits it on every executor: ``max_print_outputs_length``, in charact
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable
 from threading import Lock
+from typing import Any, Protocol
 
 __all__ = [
     "DEFAULT_PRINT_LENGTH",
     "OutputCallback",
     "PrintContainer",
+    "print_whole",
     "truncated",
     "truncation_note",
 ]
@@ -35,6 +39,35 @@ def truncated(content: str, max_length: int) -> str:
         return content
     half = max_length // 2
     return content[:half] + truncation_note(max_length) + content[len(content) - half :]
+
+
+class StandardPair(Protocol):
+    """Standard output and standard error of a program."""
+
+    stdout: Any
+    stderr: Any
+
+
+def print_whole(*values: Any, file: Any, own: StandardPair, **keywords: Any) -> None:
+    """Print as ``print`` does, to a standard stream in one write: a reader gets no part of it.
+
+    Args:
+        *values: to print.
+        file: stream to print to; ``None``: the program's standard output.
+        own: the program's streams.
+        **keywords: ``print``'s others.
+    """
+    stream = own.stdout if file is None else file
+    if all(stream is not one for one in (own.stdout, own.stderr, sys.stdout, sys.stderr)):
+        print(*values, file=stream, **keywords)
+        return
+    text = io.StringIO(newline="")
+    try:
+        print(*values, file=text, **keywords)
+    finally:  # as print, which has written what precedes a value that has no text
+        written = text.getvalue()
+        if written:
+            stream.write(written)
 
 
 class OutputCallback:

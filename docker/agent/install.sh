@@ -7,5 +7,8 @@ python3 -m venv /opt/agent
 echo "==> installing the requirements of smolagents"
 /opt/agent/bin/python -m pip install --no-compile --no-deps --require-hashes -r requirements.txt
 mkdir -p /workspace
+# Programs ask for the name of their user; the base has none for the user of the image.
+grep -q '^[^:]*:[^:]*:1000:' /etc/passwd || echo 'sandbox:x:1000:1000:sandbox:/workspace:/bin/sh' >>/etc/passwd
+grep -q '^[^:]*:[^:]*:1000:' /etc/group || echo 'sandbox:x:1000:' >>/etc/group
 echo "==> compiling"
 /opt/agent/bin/python -m compileall -qq -j 0 /opt/agent/lib || true

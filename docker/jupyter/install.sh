@@ -19,6 +19,9 @@ echo "==> installing the kernel and its gateway"
 $venv/bin/python -m pip install --no-compile --no-deps --require-hashes -r requirements.txt
 cp gateway*.py $venv/
 mkdir -p /workspace
+# Programs ask for the name of their user; the base has none for the user of the image.
+grep -q '^[^:]*:[^:]*:1000:' /etc/passwd || echo 'sandbox:x:1000:1000:sandbox:/workspace:/bin/sh' >>/etc/passwd
+grep -q '^[^:]*:[^:]*:1000:' /etc/group || echo 'sandbox:x:1000:' >>/etc/group
 for site in $venv/lib/python3*/site-packages; do
     rm -rf $site/*/test $site/*/tests $site/*/*/tests
 done

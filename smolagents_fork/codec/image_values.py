@@ -1,7 +1,11 @@
-"""Pillow images: PNG for modes that it preserves exactly, raw pixels for the other modes."""
+"""Pillow images: PNG for modes that it preserves exactly, raw pixels for the other modes.
+
+Figures of plotting libraries have no encoding of their own; :func:`picture_of` draws them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import struct
 from typing import Any
@@ -13,6 +17,40 @@ _PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA"})
 _RAW_MODES = {"I": 4, "F": 4, "CMYK": 4, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBX": 4, "RGBa": 4,
               "La": 2, "PA": 2, "I;16": 2, "I;16L": 2, "I;16B": 2}  # fmt: skip
 _PNG_HEADER = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+
+def picture_of(value: Any) -> Any:
+    """Return the picture of a figure as a Pillow image; any other value as it is.
+
+    Args:
+        value: a figure of matplotlib, also a grid of seaborn, which saves itself like one, or of
+            plotly, which draws with its optional package kaleido and is an HTML text without it.
+    """
+    # Of the class: an object of the program's may answer to any name.
+    kind = type(value)
+    try:
+        if callable(getattr(kind, "savefig", None)):
+            return _opened(_matplotlib_png(value))
+        if kind.__module__.startswith("plotly.") and hasattr(kind, "to_image"):
+            with contextlib.suppress(Exception):
+                return _opened(value.to_image(format="png"))
+            return value.to_html(include_plotlyjs="cdn")
+    except Exception:  # no Pillow, or a figure that cannot be drawn
+        return value
+    return value
+
+
+def _opened(data: bytes) -> Any:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
+        return image.copy()
+
+
+def _matplotlib_png(figure: Any) -> bytes:
+    target = io.BytesIO()
+    figure.savefig(target, format="png", bbox_inches="tight")
+    return target.getvalue()
 
 
 def encode_image(encoder: Any, value: Any) -> dict[str, Any]:

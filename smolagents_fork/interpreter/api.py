@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ..help import helper
-from ..output import PrintContainer
+from ..output import PrintContainer, print_whole
 from ..texts import class_name, encodable, is_successful_exit
 from . import messages
 from .compiling.ast_builders import ticks_name
@@ -212,7 +212,7 @@ class Interpreter:
         return final_answer
 
     def _print(self, *values: Any, file: Any = None, **keywords: Any) -> None:
-        print(*values, file=self._streams.stdout if file is None else file, **keywords)
+        print_whole(*values, file=file, own=self._streams, **keywords)
 
     def _write(self, text: str) -> None:
         text = encodable(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import codec
-from ..displays import DisplayLog, display_from, image_from
+from ..displays import DisplayLog, image_from
 from ..errors import CodecError
 from ..output import OutputCallback, PrintContainer, truncation_note
 from ..results import Display
@@ -53,6 +53,7 @@ class Collector:
         self._max_value_bytes = max_value_bytes
         self._on_output = OutputCallback(on_output)
         self._value: Any = _NOTHING
+        self._forms: Display | None = None
         self._shown = shown or DisplayLog(max_value_bytes)
         self.notes: list[str] = []
         self._answer = answer
@@ -77,14 +78,7 @@ class Collector:
 
     def output(self) -> Any:
         """Value of the last expression, else the last image or display, else ``None``."""
-        if self._value is not _NOTHING:
-            if self._is_text_fallback() and self._shown.displays:
-                return self._shown.shown()
-            return self._value.value if isinstance(self._value, Display) else self._value
-        return self._shown.shown()
-
-    def _is_text_fallback(self) -> bool:
-        return isinstance(self._value, Display) and self._value.mime_type == "text/plain"
+        return self._shown.output(self._forms) if self._value is _NOTHING else self._value
 
     @property
     def cut_length(self) -> int:
@@ -126,9 +120,9 @@ class Collector:
         elif kind == "figure" and buffers:
             image = image_from(buffers[0])
             if image is not None:
-                self._value = Display("image/png", image, {})
+                self._value = image
         elif kind == "forms" and isinstance(data.get("forms"), dict):
-            self._value = display_from(data["forms"]) or _NOTHING
+            self._forms = self._shown.add_rich(data["forms"])
         elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
             self._leave_out(data["left_out"])
             self._print(bytes(buffers[0]).decode("utf-8", "replace"))

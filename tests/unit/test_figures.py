@@ -40,14 +40,21 @@ def test_files_are_limited_in_number_and_size(tmp_path, monkeypatch):
 
 def test_folder_that_has_gone_ends_no_run(tmp_path):
     folder = FigureFolder(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
+    (tmp_path / "gone").touch()
     assert folder.save(Image.new("L", (3, 2))) is None
 
 
 def test_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="figures_dir="):
+    with pytest.raises(ConfigurationError, match=r"figures_dir=.*file is not a folder"):
         FigureFolder(tmp_path / "file" / "below")
+
+
+def test_folder_is_made_for_the_first_figure(tmp_path):
+    folder = FigureFolder(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+    path = folder.save(Image.new("RGB", (2, 2)))
+    assert path == str(tmp_path / "a" / "b" / "figure-0001.png")
 
 
 def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(monkeypatch):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...displays import DisplayLog, display_from
+from ...displays import DisplayLog
 from ...jupyter.collector import without_colours
 from ...output import OutputCallback, PrintContainer
 from ...texts import encodable
@@ -57,12 +57,12 @@ class Cell:
         return without_colours(self.printed.text()) + self.on_output.note()
 
     def output(self) -> Any:
-        """Return the last expression's value; the last image where that has only a text form."""
-        shown = None if self.result is None else display_from(self.result)
-        if shown is None or shown.mime_type == "text/plain":
-            images = [d for d in self.shown.displays if d.mime_type.startswith("image/")]
-            shown = images[-1] if images else shown
-        return None if shown is None else shown.value
+        """Return the last expression's value; the last image where that has only a text form.
+
+        Called once, since it adds the value's other forms to the displays.
+        """
+        value = None if self.result is None else self.shown.add_rich(self.result)
+        return self.shown.last_image() if value is None else self.shown.output(value)
 
     def failure_text(self) -> str:
         """Return the printed text and the traceback, for the agent."""

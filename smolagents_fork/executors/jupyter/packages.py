@@ -91,8 +91,11 @@ class Packages:
             self._installed += wanted
 
     def prepare(self, session: KernelSession) -> None:
-        """Give a new kernel the same packages; pip installs only those missing from its sandbox."""
-        if self._installed:
+        """Give a new kernel the same packages; pip installs only those missing from its sandbox.
+
+        With a network, the code's own calls of pip install where these are, too.
+        """
+        if self._installed or not self._settings.network_remedy:
             self._install(session, self._installed)
 
     def _install(self, session: KernelSession, requirements: Sequence[str]) -> None:
@@ -100,24 +103,33 @@ class Packages:
         code, buffers = packages_request(
             requirements=requirements,
             folder=posixpath.join(self._settings.workdir, ".packages"),
-            environment=_without_secrets(index_settings()),
+            environment=_without_secrets(index_settings(), needed=bool(requirements)),
             ca_bundle=ca_bytes(self._settings.ca_bundle),
             seconds=seconds,
         )
         session.request(code, buffers, "install_packages", seconds=seconds + _GRACE_SECONDS)
 
 
-def _without_secrets(settings: dict[str, str]) -> dict[str, str]:
-    """Return pip's index settings if the code may read them.
+def _without_secrets(settings: dict[str, str], *, needed: bool) -> dict[str, str]:
+    """Return those of pip's index settings that the code may read.
+
+    Args:
+        settings: by variable.
+        needed: whether packages are to be installed with them.
 
     Raises:
-        ConfigurationError: an address contains a user name or a password.
+        ConfigurationError: an address that is needed contains a user name or a password.
     """
-    for variable, value in settings.items():
-        if any(urlsplit(part).username or urlsplit(part).password for part in value.split()):
+    secret = [
+        variable
+        for variable, value in settings.items()
+        if any(urlsplit(part).username or urlsplit(part).password for part in value.split())
+    ]
+    for variable in secret:
+        if needed:
             raise ConfigurationError(
                 f"install_packages: {variable} contains a user name or a password, which the code "
                 "in the sandbox could read: name the packages in additional_authorized_imports, "
                 "for which only the build of the image uses it"
             )
-    return settings
+    return {name: value for name, value in settings.items() if name not in secret}

@@ -487,6 +487,28 @@ def _errors_of_the_shell():
     return (SyntaxError, UsageError)
 
 
+def _print_whole(original):
+    """Wrap ``print`` to print in one write, so that the host gets no part of it."""
+
+    def print(*values, file=None, flush=False, **keywords):
+        stream = sys.stdout if file is None else file
+        if stream is None or all(stream is not own for own in (sys.stdout, sys.stderr)):
+            return original(*values, file=file, flush=flush, **keywords)
+        text = io.StringIO(newline="")
+        try:
+            original(*values, file=text, **keywords)
+        finally:
+            written = text.getvalue()
+            if written:
+                stream.write(written)
+        if flush:
+            stream.flush()
+        return None
+
+    print.__module__, print.__qualname__, print.__doc__ = "builtins", "print", original.__doc__
+    return print
+
+
 def _without_recursion(function, otherwise):
     """Wrap ``function`` to replace a RecursionError of Python's compiler."""
 
@@ -546,11 +568,14 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     # Without these, code with too many brackets ends without an error message.
     shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
+    # Without the library itself, which is megabytes in each display.
+    os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype+notebook_connected")
     # "To exit: use 'exit'" is for people at a prompt.
     warnings.filterwarnings("ignore", message="To exit: use")
     shell.kernel.raw_input = process.no_input
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input
+    builtins.print = _print_whole(builtins.print)
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):

@@ -97,8 +97,10 @@ def packages_request(
 ) -> tuple[str, list[bytes]]:
     """Return code and buffers of the request that installs packages for a running kernel.
 
+    Later calls of pip in the kernel use the same settings.
+
     Args:
-        requirements: requirements in pip's syntax.
+        requirements: requirements in pip's syntax; none: only pip's settings are made.
         folder: target folder, writable by the kernel.
         environment: pip's settings.
         ca_bundle: certificates that pip trusts; empty for pip's default.

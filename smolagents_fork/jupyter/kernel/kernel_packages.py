@@ -1,5 +1,7 @@
 """Installation of packages from within the kernel: pip, into a folder the kernel may write to.
 
+The program's own calls of pip install there, too.
+
 Like ``agent``, this file is sent as text and does not import this package.
 """
 
@@ -15,7 +17,7 @@ import sysconfig
 
 
 def add_packages(kernel):
-    """Install packages into a writable folder, and add it to the import path."""
+    """Add a writable folder to the import path, let pip use it, and install packages into it."""
     data, ca = (bytes(b) for b in kernel.get_parent("shell")["buffers"][:2])
     settings = json.loads(data)
     folder = settings["folder"]
@@ -24,26 +26,34 @@ def add_packages(kernel):
     paths = list(dict.fromkeys(sysconfig.get_path(n, scheme, base) for n in ("purelib", "platlib")))
     # The work folder has more room than /tmp, and code may be mapped from it.
     temporary = os.path.join(folder, "tmp")
-    os.makedirs(temporary, exist_ok=True)
-    environment = {
-        **os.environ,
+    for path in (temporary, *paths):
+        os.makedirs(path, exist_ok=True)
+    pip = {
         **settings["environment"],
-        "TMPDIR": temporary,
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PIP_PREFIX": folder,
+        "PIP_NO_CACHE_DIR": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_NO_WARN_SCRIPT_LOCATION": "1",
+        "PIP_PROGRESS_BAR": "off",
     }
     if ca:
-        environment["PIP_CERT"] = os.path.join(folder, "ca.pem")
-        with open(environment["PIP_CERT"], "wb") as file:
+        pip["PIP_CERT"] = os.path.join(folder, "ca.pem")
+        with open(pip["PIP_CERT"], "wb") as file:
             file.write(ca)
-    options = [
-        "--prefix",
-        folder,
-        "--no-cache-dir",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]
-    options += ["--no-warn-script-location", "--progress-bar", "off"]
-    command = [sys.executable, "-m", "pip", "install", *options, *settings["requirements"]]
+    for name, value in pip.items():
+        os.environ.setdefault(name, value)
+    # For the other processes of the program: pip, too, finds there what is installed.
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, *filter(None, known)]))
+    sys.path[:0] = [path for path in paths if path not in sys.path]
+    if settings["requirements"]:
+        install(settings, {**os.environ, **pip, "TMPDIR": temporary})
+
+
+def install(settings, environment):
+    """Install the requirements with pip."""
+    command = [sys.executable, "-m", "pip", "install", *settings["requirements"]]
     try:
         done = subprocess.run(
             command,
@@ -60,7 +70,6 @@ def add_packages(kernel):
         ) from None
     if done.returncode != 0:
         raise RuntimeError(f"pip ended with {done.returncode}\n{_end_of(done.stdout)}")
-    sys.path[:0] = [path for path in paths if path not in sys.path]
     importlib.invalidate_caches()
 
 

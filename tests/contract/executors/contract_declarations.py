@@ -162,6 +162,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_image_as_final_answer",
             "test_figure_drawn_into_image",
             "test_figure_that_is_shown",
+            "test_figure_as_final_answer",
             "test_pandas_of_the_host_is_unchanged",
             "test_figures_come_as_images",
             "test_shown_tables_come_as_html",
@@ -176,6 +177,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("test_figure_that_is_shown",),
         "Nothing is displayed: a figure is its object in `local` and its text in `process`; draw "
         "it into an image.",
+    ),
+    Difference(
+        ("local",),
+        ("test_figure_as_final_answer",),
+        "The answer is the figure itself, as in upstream.",
     ),
     Difference(
         ("local",),

@@ -76,6 +76,24 @@ def test_prints_are_streamed(contract):
     assert "".join(pieces) == result.logs == "first\nsecond\n"
 
 
+@behaviour("Output", "A print is one write: on_output gets no part of it.")
+def test_prints_are_whole(contract):
+    executor, pieces = contract.shared, contract.streamed
+    pieces.clear()
+    executor(
+        "for number in range(2000):\n"
+        "    print(number, 'of', 2.5, None, [1])\n"
+        "    print('a', 'b', sep='\\n', end='|\\n', flush=True)"
+    )
+    lines = [f"{number} of 2.5 None [1]\na\nb|\n" for number in range(2000)]
+    assert "".join(pieces) == "".join(lines)
+    assert {piece[-2:] for piece in pieces} <= {"]\n", "|\n"}
+    with pytest.raises(Exception, match="sep must be None or a string, not int"):
+        executor("print(1, sep=2)")
+    with pytest.raises(Exception, match="keyword argument"):
+        executor("print(1, seb=2)")
+
+
 @behaviour(
     "Output",
     "An on_output that raises is not called again in that call, which goes on; its logs say so.",

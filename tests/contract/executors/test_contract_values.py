@@ -160,6 +160,20 @@ def test_figure_that_is_shown(contract):
         assert output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
+@behaviour("Images", "A figure as the final answer is its picture.")
+def test_figure_as_final_answer(contract):
+    if contract.kind.name == "wasm" and contract.without_wheels("matplotlib", "matplotlib"):
+        return
+    executor = contract.science
+    executor.send_tools({"final_answer": FinalAnswerTool()})
+    result = executor(FIGURE + "final_answer(figure)")
+    assert result.is_final_answer
+    if contract.differs:
+        assert type(result.output).__name__ == "Figure"
+    else:
+        assert result.output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+
+
 @behaviour("Values", "An argument that cannot be encoded is an error that names argument and tool.")
 def test_arguments_that_cannot_travel(contract):
     executor = contract.shared

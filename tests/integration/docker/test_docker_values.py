@@ -317,12 +317,13 @@ def test_picture_as_a_display_and_as_last_expression(science):
         assert science.displays[0].mime_type == mime_type
 
 
-def test_table_shown_is_html_and_as_last_expression_is_the_table(science):
+def test_table_shown_is_html_in_the_displays_and_text_for_the_model(science):
     science(
         "import pandas as pd\nframe = pd.DataFrame({'n': [1, 2]})\nfrom IPython.display import *"
     )
     pd.testing.assert_frame_equal(science("frame").output, pd.DataFrame({"n": [1, 2]}))
-    assert "<table" in science("display(frame)").output
+    assert science("display(frame)").output == "   n\n0  1\n1  2"
+    assert "<table" in science.displays[0].value
     assert science.displays[0].mime_type == "text/html"
     assert set(science.displays[0].forms) == {"text/html", "text/plain"}
 
@@ -342,6 +343,49 @@ def test_rich_displays_come_in_their_best_form(shared, code, kind, words):
     shared(f"display({code})")
     assert shared.displays[0].mime_type == kind
     assert words in str(shared.displays[0].value)
+
+
+def test_value_with_a_page_form_is_its_text_for_the_model(shared):
+    code = (
+        "class Model:\n"
+        "    def __repr__(self): return 'Model(a=1)'\n"
+        "    def _repr_html_(self): return '<style>' + 'x' * 30_000 + '</style>'\n"
+        "class Styled(Model):\n    __repr__ = object.__repr__\n"
+    )
+    assert shared(code + "Model()").output == "Model(a=1)"
+    assert [display.mime_type for display in shared.displays] == ["text/html"]
+    assert shared.displays[0].value.startswith("<style>xxx")
+    assert shared("display(Model())").output == "Model(a=1)"
+    assert shared("Styled()").output.startswith("<__main__.Styled object at 0x")
+    assert shared(
+        "display({'application/x-chart': {}, 'text/html': '<script>'}, raw=True)"
+    ).output == ("<display of application/x-chart, text/html>")
+
+
+WHAT_EVERY_JUPYTER_HAS = """
+import getpass, grp, os, pwd
+from tqdm.notebook import tqdm
+import ipywidgets, jinja2, nbformat
+%matplotlib inline
+get_ipython().run_line_magic("time", "1 + 1")
+for number in tqdm(range(3)):
+    pass
+display(ipywidgets.IntSlider())
+names = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+[getpass.getuser(), os.path.expanduser("~"), os.environ["LOGNAME"], *names]
+"""
+
+
+def test_what_every_jupyter_has(make):
+    executor = make(additional_authorized_imports=["matplotlib", "tqdm"])
+    user = ["sandbox", "/workspace", "sandbox", "sandbox", "sandbox"]
+    assert executor(WHAT_EVERY_JUPYTER_HAS).output == user
+
+
+def test_number_of_a_user_without_an_entry_has_a_name_in_the_environment(make):
+    executor = make(user="1234:1234")
+    assert executor("import getpass\ngetpass.getuser()").output == "sandbox"
+    assert executor("import os\nos.path.expanduser('~')").output == "/workspace"
 
 
 def test_picture_bomb_is_not_unpacked(shared):
