@@ -48,6 +48,6 @@ def kill_process(
             if any(entry.id == sandbox for entry in entries(process_table())):
                 signal.pidfd_send_signal(process, signal.SIGKILL)
         except PermissionError as error:
-            raise ExecutorError(f"{sandbox} belongs to another user: {error}") from error
+            raise ExecutorError(f"{sandbox} belongs to another user: {error}") from None
         finally:
             os.close(process)

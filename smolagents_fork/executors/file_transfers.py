@@ -123,7 +123,7 @@ class FileMethods:
                 place = store.describe(path)
                 raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
             except ExecutorError as error:
-                raise error.reworded(f"get_file: {store.describe(path)}: {error}") from error
+                raise error.reworded(f"get_file: {store.describe(path)}: {error}") from None
 
     def list_files(self, path: str = ".") -> list[FileInfo]:
         """Return the files that the code can open, sorted by path.
@@ -142,7 +142,7 @@ class FileMethods:
             try:
                 return store.list_files(path)
             except ExecutorError as error:
-                raise error.reworded(f"list_files: {store.describe(path)}: {error}") from error
+                raise error.reworded(f"list_files: {store.describe(path)}: {error}") from None
 
     def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
         """Give the executor's files for one call of the method ``action``."""
@@ -201,7 +201,7 @@ class GivenFiles:
             try:
                 _put(store, action, Path(source) if isinstance(source, str) else source, target)
             except OSError as error:
-                raise ExecutorError(f"{action}: {error}") from error
+                raise ExecutorError(f"{action}: {error}") from None
 
 
 def checked_path(name: str, path: str) -> str:
@@ -240,7 +240,7 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> None:
                 place = store.describe(path)
                 raise error.reworded(
                     f"{action}: {size} bytes could not be written to {place}: {error}"
-                ) from error
+                ) from None
 
 
 def _make_folder(store: FileStore, action: str, path: str) -> None:
@@ -248,7 +248,7 @@ def _make_folder(store: FileStore, action: str, path: str) -> None:
         store.make_folder(path)
     except ExecutorError as error:
         place = store.describe(path)
-        raise error.reworded(f"{action}: folder {place} could not be made: {error}") from error
+        raise error.reworded(f"{action}: folder {place} could not be made: {error}") from None
 
 
 def _contents(

@@ -203,5 +203,5 @@ def _mapped() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_PLAIN_FOLDER:
-            raise ExecutorError("it, or a folder above it, is a link or not a folder") from error
-        raise ExecutorError(os.strerror(error.errno or 0)) from error
+            raise ExecutorError("it, or a folder above it, is a link or not a folder") from None
+        raise ExecutorError(os.strerror(error.errno or 0)) from None

@@ -111,8 +111,8 @@ class Child:
                     rest = rest[self._data.send(rest[:_SENT_AT_ONCE]) :]
                 except BlockingIOError:
                     pass
-                except OSError as error:
-                    raise self.death() from error
+                except OSError:
+                    raise self.death() from None
                 if rest and meanwhile is not None:
                     meanwhile()
                 if rest and deadline.expired():
@@ -169,8 +169,8 @@ class Child:
                 size = self._data.recv_into(space, 0, flags)
         except BlockingIOError:
             return None
-        except OSError as error:
-            raise self.death() from error
+        except OSError:
+            raise self.death() from None
         if not size:
             raise self.death()
         return size

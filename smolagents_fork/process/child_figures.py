@@ -26,7 +26,7 @@ def child_figures(pid: int | None, memory_limit_bytes: int | None) -> ExecutorSt
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
     except (OSError, ValueError) as error:
-        raise ExecutorStartError(f"no statistics of process {pid}: {error}") from error
+        raise ExecutorStartError(f"no statistics of process {pid}: {error}") from None
     ticks = os.sysconf("SC_CLK_TCK")
     return ExecutorStats(
         memory_bytes=resident * os.sysconf("SC_PAGE_SIZE"),

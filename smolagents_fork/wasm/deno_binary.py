@@ -110,7 +110,7 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
             command, env=environment, cwd=folder, capture_output=True, timeout=seconds, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ExecutorStartError(f"{package} could not be fetched: {error}") from error
+        raise ExecutorStartError(f"{package} could not be fetched: {error}") from None
     if done.returncode:
         text = done.stderr.decode("utf-8", "replace").strip()[-2000:]
         raise ExecutorStartError(f"{package} could not be fetched: {text}")

@@ -77,7 +77,7 @@ class DenoProcess:
         except OSError as error:
             self._closed = True
             self._close_ends()
-            raise ExecutorStartError(f"Deno cannot be started: {error}") from error
+            raise ExecutorStartError(f"Deno cannot be started: {error}") from None
         finally:
             theirs.close()
             os.close(their_errors)
@@ -107,8 +107,8 @@ class DenoProcess:
                     raise ProtocolError(
                         f"Deno read only {size - len(rest)} of {size} bytes in {deadline.seconds} s"
                     ) from None
-            except OSError as error:
-                raise self.death() from error
+            except OSError:
+                raise self.death() from None
 
     def receive(self, seconds: float) -> Frame | None:
         """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
@@ -127,8 +127,8 @@ class DenoProcess:
                 if left <= 0 or not self._wait(select.POLLIN, left):
                     return None
                 continue
-            except OSError as error:
-                raise self.death() from error
+            except OSError:
+                raise self.death() from None
             if wanted and not data:
                 raise self.death()
             frame = self._reader.feed(data)
@@ -212,7 +212,7 @@ class DenoProcess:
                 lines = dict(line.split(":", 1) for line in file)
             return int(lines["VmData"].split()[0]) * 1024
         except (OSError, KeyError, ValueError) as error:
-            raise ExecutorStartError(f"no memory figures of process {self.pid}: {error}") from error
+            raise ExecutorStartError(f"no memory figures of process {self.pid}: {error}") from None
 
     # -- the end --
 

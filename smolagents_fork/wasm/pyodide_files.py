@@ -51,7 +51,7 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
         # Who may write here decides what runs in later guests.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ExecutorStartError(f"the cache folder {folder} cannot be made: {error}") from error
+        raise ExecutorStartError(f"the cache folder {folder} cannot be made: {error}") from None
     return folder
 
 
@@ -85,7 +85,7 @@ def _fetch(folder: Path, deno: str, seconds: float) -> None:
             raise ExecutorStartError(
                 f"{error}\nPyodide comes from npm once; without a network, give a folder with the "
                 f"files of pyodide {VERSION}: pyodide_dir="
-            ) from error
+            ) from None
         found = next(Path(scratch, "npm").glob("*/pyodide/*/pyodide.asm.wasm"), None)
         if found is None:
             raise ExecutorStartError(f"Deno has fetched {package}, and it is not where it keeps it")
@@ -115,7 +115,7 @@ def check_files(folder: str) -> None:
         except OSError as error:
             raise ExecutorStartError(
                 f"{path} cannot be read: {error}; it is a file of pyodide {VERSION} from npm"
-            ) from error
+            ) from None
         if found != expected:
             raise ExecutorStartError(
                 f"{path} is not the file of pyodide {VERSION}: its sha256 is {found}, and not "

@@ -55,7 +55,7 @@ def snapshot_file(
         try:
             data = _taken(pyodide, deno, sources, seconds)
         except (SandboxDiedError, ProtocolError) as error:
-            raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from error
+            raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from None
         _write(path, data)
         _remove_unused(path.parent)
     os.utime(path)  # when it was used last

@@ -131,7 +131,7 @@ def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seco
     try:
         done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from error
+        raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from None
     if not done.returncode:
         return
     text = done.stderr.decode("utf-8", "replace")

@@ -46,4 +46,4 @@ def as_given(kwargs: Any) -> Any:
     try:
         return decode(text.encode(), path=KWARGS, max_bytes=_MOST_BYTES)
     except DecodeError as error:
-        raise ConfigurationError(f"the saved agent cannot be loaded: {error}") from error
+        raise ConfigurationError(f"the saved agent cannot be loaded: {error}") from None

@@ -101,7 +101,7 @@ def check_saved(agent: MultiStepAgent) -> None:
         raise ConfigurationError(
             f"the agent cannot be saved: {str(error).partition(';')[0]}. Save an agent without it, "
             f"and give it when you load: from_folder(folder, {KWARGS}={{...}})"
-        ) from error
+        ) from None
     for managed in agent.managed_agents.values():
         check_saved(managed)
 

@@ -195,7 +195,7 @@ def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
         made = _named(agent)
     except (ValueError, TypeError, ExecutorStartError) as error:
         kind = type(error) if isinstance(error, ForkError) else ConfigurationError
-        raise kind(f"{error} (executor_type is that of the variable {VARIABLE}={name})") from error
+        raise kind(f"{error} (executor_type is that of the variable {VARIABLE}={name})") from None
     agent.logger.log(f"Code runs in {type(made).__name__}: {VARIABLE}={name}", level=LogLevel.INFO)
     return made
 

@@ -196,7 +196,7 @@ class AgentSandbox(FileMethods):
             raise ExecutorStartError(
                 f"the supervisor in the sandbox did not come up in startup_timeout_seconds="
                 f"{options.limits.startup_timeout_seconds}: {error} ({status})"
-            ) from error
+            ) from None
         self._given_files.send(SandboxFiles(self._sandbox))
 
     def _stream(self, sandbox: Sandbox) -> ByteStream:
@@ -206,7 +206,7 @@ class AgentSandbox(FileMethods):
         try:
             return self._stream(sandbox)
         except (OSError, ExecutorError) as error:
-            raise ConnectionLost(str(error)) from error
+            raise ConnectionLost(str(error)) from None
 
     def cleanup(self) -> None:
         """Remove the container; a program that runs ends with it. Safe at any time, repeatedly."""
@@ -343,7 +343,7 @@ class AgentSandbox(FileMethods):
                 status = _ended_status(sandbox)
                 text = f"the sandbox was lost while a program ran in it: {error} ({status})"
                 self._death = f"{text}; make a new AgentSandbox"
-                raise SandboxDiedError(text) from error
+                raise SandboxDiedError(text) from None
         self._check_exit(ending)
         return ending
 

@@ -32,7 +32,7 @@ def failure(body: bytes | bytearray) -> tuple[str, str]:
     try:
         data = decode(body, path="failure")
     except DecodeError as error:
-        raise ProtocolError(f"a FAILED frame that cannot be read: {error}") from error
+        raise ProtocolError(f"a FAILED frame that cannot be read: {error}") from None
     if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
         raise ProtocolError("a FAILED frame has a kind and a message")
     return data["kind"], encodable(data["message"])
@@ -43,7 +43,7 @@ def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, s
     try:
         bundle = decode(body, path="display", max_bytes=max_value_bytes)
     except DecodeError as error:
-        raise ProtocolError(f"a DISPLAY frame that cannot be read: {error}") from error
+        raise ProtocolError(f"a DISPLAY frame that cannot be read: {error}") from None
     if type(bundle) is not dict or not all(
         type(kind) is str and type(form) in (str, bytes) for kind, form in bundle.items()
     ):

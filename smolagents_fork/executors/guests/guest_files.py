@@ -89,7 +89,7 @@ def _decoded(body: bytes, kind: type) -> Any:
     try:
         value = decode(body, path="files")
     except DecodeError as error:
-        raise ProtocolError(f"a CONTENT frame that cannot be read: {error}") from error
+        raise ProtocolError(f"a CONTENT frame that cannot be read: {error}") from None
     if type(value) is not kind:
         raise ProtocolError(f"a CONTENT frame with {type(value).__name__}")
     return value

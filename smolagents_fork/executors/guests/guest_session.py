@@ -123,7 +123,7 @@ class GuestSession:
                         "the executor was closed while its child started"
                     ) from error
             if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
-                raise ExecutorStartError(f"the child did not start: {error}") from error
+                raise ExecutorStartError(f"the child did not start: {error}") from None
             raise
 
     def _open_somewhere(self) -> None:
@@ -245,7 +245,7 @@ class GuestSession:
             return self._ask_file(child, body)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise error.reworded(f"{error}{LOST}") from error
+            raise error.reworded(f"{error}{LOST}") from None
 
     def _ask_file(self, child: GuestProcess, body: bytes) -> bytes:
         deadline = Deadline(30.0 + len(body) / 1e6)
@@ -277,7 +277,7 @@ class GuestSession:
             return self._exchange(child, kind, body, action, answer_bytes, meanwhile)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise error.reworded(f"{action}: {error}{LOST}") from error
+            raise error.reworded(f"{action}: {error}{LOST}") from None
 
     def _exchange(
         self,
@@ -390,15 +390,15 @@ class GuestSession:
             if self._dispatcher.has_final_answer:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
-                raise ExecutorClosedError("the code was ended by cleanup()") from error
+                raise ExecutorClosedError("the code was ended by cleanup()") from None
             unknown = isinstance(error, SandboxDiedError) and error.cause in _UNKNOWN_CAUSES
-            raise error.reworded(f"{error}{_UNKNOWN if unknown else ''}{LOST}") from error
-        except (SandboxTimeoutError, InterpreterError, DecodeError) as error:
+            raise error.reworded(f"{error}{_UNKNOWN if unknown else ''}{LOST}") from None
+        except (SandboxTimeoutError, InterpreterError, DecodeError):
             if current.killed:
                 self._drop()
             if self._closing:
                 # The child may report the cancelled tool before the kill takes effect.
-                raise ExecutorClosedError("the code was ended by cleanup()") from error
+                raise ExecutorClosedError("the code was ended by cleanup()") from None
             raise
         except BaseException:
             # Ctrl-C, or a callback that raised: the program must not run without a reader.

@@ -74,14 +74,14 @@ class E2BExecutor(HostedExecutor, UpstreamE2BExecutor):  # type: ignore[misc]  #
                 raise SandboxTimeoutError(
                     f"code ran past timeout_seconds={deadline.seconds}; the service interrupts it, "
                     "and its state may be kept"
-                ) from error
-            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from error
+                ) from None
+            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from None
         except e2b.NotFoundException as error:
-            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from error
+            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from None
         except (e2b.SandboxException, httpx.HTTPError, OSError, ValueError) as error:
             raise ExecutorError(
                 f"E2B did not run the code: {type(error).__name__}: {error}"
-            ) from error
+            ) from None
         if execution.error is not None:
             name, value = execution.error.name, execution.error.value
             if name in _KERNEL_ENDED:

@@ -102,11 +102,11 @@ class KernelGateway:
             in_time = _wait(connection, request, deadline)
             ended = in_time or self._interrupt(connection, request)
         except websocket.WebSocketTimeoutException as error:
-            raise ExecutorError(f"{self._service} did not take the code: {error}") from error
+            raise ExecutorError(f"{self._service} did not take the code: {error}") from None
         except (websocket.WebSocketException, OSError) as error:
             raise SandboxDiedError(
                 f"the connection to the {self._service} sandbox ended: {error}"
-            ) from error
+            ) from None
         except KernelGone as error:
             raise SandboxDiedError(
                 f"the kernel in the {self._service} sandbox has ended ({error}); variables and "
@@ -131,15 +131,15 @@ class KernelGateway:
                 header=[f"{name}: {value}" for name, value in self._headers.items()],
                 timeout=deadline.at_most(_REQUEST_SECONDS),
             )
-        except websocket.WebSocketTimeoutException as error:
+        except websocket.WebSocketTimeoutException:
             raise SandboxTimeoutError(
                 f"code ran past timeout_seconds={deadline.seconds}; {self._service} did not "
                 "accept it"
-            ) from error
+            ) from None
         except (websocket.WebSocketException, OSError) as error:
             # Without what follows the status, which is the answer's headers.
             said = str(error).partition(" -+-+-")[0]
-            raise ExecutorError(f"{self._service} did not run the code: {said}") from error
+            raise ExecutorError(f"{self._service} did not run the code: {said}") from None
 
     def _interrupt(self, connection: Any, request: Request) -> bool:
         """Interrupt the code; return whether it has ended then."""

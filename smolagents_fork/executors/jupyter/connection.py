@@ -194,7 +194,7 @@ class KernelConnection:
             )
             lost = sandbox.lost if isinstance(sandbox, SandboxOnNode) else ""
             self.drop_sandbox()
-            raise ExecutorStartError(message) from (_NodeLost(lost) if lost else error)
+            raise ExecutorStartError(message) from (_NodeLost(lost) if lost else None)
         except SandboxDiedError as error:
             self.drop_sandbox()
             if error.cause != "node":
@@ -253,7 +253,7 @@ class KernelConnection:
         try:
             sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
         except OSError as error:
-            raise ConnectionLost(str(error)) from error
+            raise ConnectionLost(str(error)) from None
         token = sandbox.gateway_token
         session_id = uuid.uuid4().hex
         try:

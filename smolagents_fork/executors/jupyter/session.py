@@ -124,10 +124,10 @@ class KernelSession:
                     raise
         except (ConnectionLost, KernelGone, ProtocolError) as error:
             lost = error if isinstance(error, ConnectionLost) else None
-            raise self._died("while it was prepared", lost) from error
-        except DeadlinePassed as error:
+            raise self._died("while it was prepared", lost) from None
+        except DeadlinePassed:
             self._connection.drop_sandbox()
-            raise ExecutorStartError(f"the kernel did not answer in {seconds} s") from error
+            raise ExecutorStartError(f"the kernel did not answer in {seconds} s") from None
         return link.channel
 
     # -- running --
@@ -195,7 +195,7 @@ class KernelSession:
                 self._connection.drop_sandbox()
                 raise ProtocolError(
                     f"{error}; its sandbox was removed and its state is lost{self._next_step()}"
-                ) from error
+                ) from None
             except BaseException as error:
                 if not isinstance(error, (ConnectionLost, KernelGone)):
                     # Ctrl-C on the host: the program must not run on during the next call.
@@ -204,13 +204,13 @@ class KernelSession:
                 raise
             finally:
                 self.last_seconds = deadline.elapsed()
-        except KernelGone as error:
+        except KernelGone:
             if answered():
                 self._connection.drop_channel()
                 return request
-            raise self._died("while code ran") from error
+            raise self._died("while code ran") from None
         except ConnectionLost as error:
-            raise self._died("while code ran", error) from error
+            raise self._died("while code ran", error) from None
         return request
 
     def request(
@@ -243,13 +243,13 @@ class KernelSession:
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
-            raise self._died(f"during {action}", lost) from error
-        except DeadlinePassed as error:
+            raise self._died(f"during {action}", lost) from None
+        except DeadlinePassed:
             self._connection.drop_sandbox()
             raise ExecutorError(
                 f"{action} took more than {seconds} s; "
                 "the sandbox was removed and its state is lost"
-            ) from error
+            ) from None
         if request.error is not None:
             raise ExecutorError(f"{action}: {request.error.name}: {request.error.value}")
 

@@ -104,4 +104,4 @@ class WasmPool(SandboxPool[DenoProcess]):
         try:
             return self.source.start(self.options.startup_timeout_seconds)
         except (SandboxDiedError, ProtocolError) as error:
-            raise ExecutorStartError(f"a guest did not start: {error}") from error
+            raise ExecutorStartError(f"a guest did not start: {error}") from None

@@ -89,7 +89,7 @@ class DockerProvisioner:
         except EngineUnavailableError as error:
             raise EngineUnavailableError(
                 f"{error}; 'smolagents-fork doctor' lists which executors run here"
-            ) from error.__cause__
+            ) from None
         try:
             self._access = GatewayAccess(self._client, self._address, self._options, note)
         except BaseException:
@@ -166,7 +166,8 @@ class DockerProvisioner:
         try:
             return self._started_with_output_or_without(spec)
         except ExecutorStartError as error:
-            missing = isinstance(error.__cause__, docker.errors.ImageNotFound)
+            # The cause is not shown with the error, whose message says it.
+            missing = isinstance(error.__context__, docker.errors.ImageNotFound)
             if prepare_again is None or not missing:
                 raise
         warnings.warn(
@@ -286,7 +287,7 @@ class DockerProvisioner:
             # docker-py's error for an unknown argument.
             raise ConfigurationError(
                 f"container_run_kwargs: {error}; they are docker-py's arguments of containers.run"
-            ) from error
+            ) from None
         except docker.errors.APIError as error:
             text = str(error.explanation or error)
             if "storage_opt" not in arguments or "storage-opt" not in text.lower():

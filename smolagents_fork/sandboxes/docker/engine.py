@@ -85,7 +85,7 @@ def connect(
             "correct the file, or set DOCKER_CONFIG to a folder with another"
         ) from None
     except (OSError, docker.errors.DockerException) as error:
-        raise EngineUnavailableError(_unavailable(address, error)) from error
+        raise EngineUnavailableError(_unavailable(address, error)) from None
     missing = find_missing_helpers()
     if missing is not None:
         leave_out(client.api, missing)
@@ -99,7 +99,7 @@ def connect(
         return client
     except (OSError, docker.errors.DockerException, requests.RequestException) as error:
         disconnect(client)
-        raise EngineUnavailableError(_unavailable(address, error)) from error
+        raise EngineUnavailableError(_unavailable(address, error)) from None
     except BaseException:
         disconnect(client)
         raise
@@ -327,21 +327,21 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
         raise ExecutorStartError(
             f"{action}:{figures} the engine does not have the image: build it "
             f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
-        ) from error
+        ) from None
     except StoreError as error:
         raise _helper_failed(action, figures, error) from None
-    except docker.errors.NullResource as error:
-        raise ConfigurationError(f"{action}:{figures} a name is empty") from error
+    except docker.errors.NullResource:
+        raise ConfigurationError(f"{action}:{figures} a name is empty") from None
     except docker.errors.APIError as error:
         text = without_passwords(str(error.explanation or error))
-        raise _api_error(f"{action}:{figures} the engine says: {text}", text) from error
+        raise _api_error(f"{action}:{figures} the engine says: {text}", text) from None
     except (docker.errors.DockerException, requests.RequestException) as error:
         if isinstance(error.__cause__, StoreError):
             raise _helper_failed(action, figures, error.__cause__) from None
         raise EngineUnavailableError(
             f"{action}:{figures} the engine does not answer; is it still running? "
             f"({_innermost(error)})"
-        ) from error
+        ) from None
 
 
 def _helper_failed(action: str, figures: str, error: Exception) -> ExecutorStartError:

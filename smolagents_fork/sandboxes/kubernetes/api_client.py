@@ -81,7 +81,7 @@ class ClusterClient:
             raise EngineUnavailableError(
                 "KubernetesEngine needs the package kubernetes, which is not installed: "
                 "pip install 'smolagents[kubernetes]'"
-            ) from error
+            ) from (None if error.name == "kubernetes" else error)
         self._api, found = within(
             _LOAD_SECONDS,
             lambda: _loaded(context),
@@ -139,11 +139,11 @@ class ClusterClient:
         answer = self._answer(action, function, args, keywords, Deadline(seconds))
         try:
             found = read_json(answer, "an answer")
-        except ProtocolError as error:
+        except ProtocolError:
             raise EngineUnavailableError(
                 f"{action}: what answers at {self.address} is not a cluster's API: it sent "
                 f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
-            ) from error
+            ) from None
         return found if isinstance(found, dict) else {}
 
     def text(
@@ -220,11 +220,11 @@ class ClusterClient:
                 status, headers, data = int(answer.status), answer.headers, bytes(answer.data)
             except ApiException as error:
                 if not error.status:
-                    raise self._unreachable(action, error.reason) from error
+                    raise self._unreachable(action, error.reason) from None
                 body = error.body if isinstance(error.body, str) else ""
                 status, headers, data = int(error.status), error.headers or {}, body.encode()
             except (HTTPError, OSError) as error:
-                raise self._unreachable(action, error) from error
+                raise self._unreachable(action, error) from None
             if 200 <= status < 300:
                 return data
             if status != 429 or not _paused(headers, deadline):
@@ -306,8 +306,8 @@ class ClusterClient:
                 raise ClusterRefusal(
                     f"{action}: the cluster at {self.address} speaks neither "
                     f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
-                ) from error
-            raise self._unreachable(action, error) from error
+                ) from None
+            raise self._unreachable(action, error) from None
         return ChannelSocket(opened)
 
     def answers(self, seconds: float) -> bool:
@@ -359,7 +359,7 @@ def _loaded(context: str | None) -> tuple[ApiClient, str]:
         raise EngineUnavailableError(
             f"KubernetesEngine: {where} cannot be used: {_short(error)}: set KUBECONFIG to the "
             "file of your cluster, or run in a pod with a service account"
-        ) from error
+        ) from None
 
 
 def _kubeconfig_exists() -> bool:

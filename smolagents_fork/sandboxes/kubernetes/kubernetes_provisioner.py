@@ -189,7 +189,7 @@ class KubernetesProvisioner:
             if isinstance(error, ForkError):
                 error.name_place(where if made is None else made.place)
             if isinstance(error, ExecutorError) and not isinstance(error, ExecutorStartError):
-                raise ExecutorStartError(str(error)) from error
+                raise ExecutorStartError(str(error)) from None
             raise
         return made
 

@@ -56,7 +56,7 @@ def await_running(
         except ClusterRefusal as error:
             if error.status != 404:
                 raise
-            raise ExecutorStartError(f"pod {name} was deleted while it started") from error
+            raise ExecutorStartError(f"pod {name} was deleted while it started") from None
         if state.running and not until_ended:
             return state
         if state.ended:

@@ -82,7 +82,7 @@ def build(
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
             raise  # EngineUnavailableError: not a failure of the build
-        raise ImageBuildError(str(error)) from error
+        raise ImageBuildError(str(error)) from None
     if failure is _TOO_LONG:
         raise ImageBuildError(
             f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
@@ -162,7 +162,7 @@ def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> 
         with mapped_errors("pulling the image", image=tag):
             failure = _followed(client, start, lines, report, deadline)
     except ExecutorStartError as error:
-        raise ExecutorStartError(_pull_failed(tag, error)) from error
+        raise ExecutorStartError(_pull_failed(tag, error)) from None
     if failure is _TOO_LONG:
         raise ImageBuildError(
             f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; check that "

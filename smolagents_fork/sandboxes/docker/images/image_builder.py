@@ -80,7 +80,7 @@ class ImageBuilder:
         except ExecutorStartError as error:
             if base.files or isinstance(error, (EngineUnavailableError, ImageBuildError)):
                 raise
-            raise ImageBuildError(base_message(tag, base.tag, error)) from error
+            raise ImageBuildError(base_message(tag, base.tag, error)) from None
 
     def _build(self, wanted: ImagePlan) -> None:
         begun = self._deadline.elapsed()

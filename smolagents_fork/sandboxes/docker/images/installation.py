@@ -109,10 +109,10 @@ def install(
                     deadline=deadline,
                     line=keep,
                 )
-            except ExecutorError as error:
+            except ExecutorError:
                 if not deadline.expired():
                     raise
-                raise _too_late(wanted.tag, deadline, lines) from error
+                raise _too_late(wanted.tag, deadline, lines) from None
             if code:
                 raise ImageBuildError(installation_message(wanted.tag, SCRIPT, code, lines))
             if not rebuild and image_id(client, wanted.tag):

@@ -117,9 +117,9 @@ def remove_garbage(client: DockerClient, removal: Removal) -> str:
             with mapped_errors(f"removing the {removal.what}", name=name):
                 remove(name)
         except ExecutorError as error:
-            if isinstance(error.__cause__, docker.errors.NotFound):
+            if isinstance(error.__context__, docker.errors.NotFound):
                 continue  # another process was first
-            if isinstance(error.__cause__, docker.errors.APIError):
-                return str(error.__cause__.explanation or error)
+            if isinstance(error.__context__, docker.errors.APIError):
+                return str(error.__context__.explanation or error)
             raise
     return ""

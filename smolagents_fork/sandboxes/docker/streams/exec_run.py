@@ -58,7 +58,7 @@ def run_attached(
             except OSError as error:
                 raise ExecutorError(
                     f"the stream to a program in the container broke: {error}"
-                ) from error
+                ) from None
             if not piece:
                 if stream.cut_short:
                     raise ExecutorError(

@@ -352,7 +352,7 @@ class LoggedConnection(AttachedConnection):
             raise ExecutorStartError(
                 f"the container's output cannot be read: {error}; close executors, or raise the "
                 "limits of this process (ulimit -n and -u)"
-            ) from error
+            ) from None
         self._line = line
         self.tail = line.tail
 

@@ -136,7 +136,7 @@ def _create(client: ClusterClient, pool: str, claim: Mapping[str, Any]) -> None:
         raise ExecutorStartError(
             f"warm_pool={pool!r}: the cluster has no {CLAIMS} of {GROUP}/{VERSION}: install "
             "kubernetes-sigs/agent-sandbox with its extensions, or omit warm_pool="
-        ) from error
+        ) from None
 
 
 def _sandbox_of(client: ClusterClient, pool: str, name: str, deadline: Deadline) -> str:
