@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "hints",
         "open_figures",
         "output",
+        "representation",
         "results",
         "routed_places",
         "telemetry",

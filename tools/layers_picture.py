@@ -31,6 +31,7 @@ WORDS = {
     "routed_places": "argv, streams, __main__",
     "help": "help() of programs",
     "output": "what is printed",
+    "representation": "text forms of executors and pools",
     "texts": "texts of values",
     "codec": "values as bytes, without pickle",
     "folders": "where untrusted code works",

@@ -31,6 +31,7 @@ from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
+from ..representation import represent
 from ..texts import encodable
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
@@ -131,6 +132,32 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
     def closed(self) -> bool:
         """Tell whether ``cleanup()`` has been called."""
         return self._closed
+
+    def __repr__(self) -> str:
+        """Return what the executor is, where its code runs, its limits and its state."""
+        try:
+            return represent(self, self._state(), self._sandbox_name(), self._option)
+        except AttributeError:  # the constructor has failed
+            return represent(self, "not started", "")
+
+    def _state(self) -> str:
+        if self._closed:
+            return "closed"
+        if not self._started:
+            return "not started"
+        return "running code" if self._calls.taken else "ready"
+
+    def _sandbox_name(self) -> str:
+        """Return the name of the sandbox, for the text form; empty without one."""
+        return self.place
+
+    def _option(self, name: str) -> Any:
+        """Return an option of the executor, for the text form.
+
+        Raises:
+            AttributeError: it has none of that name.
+        """
+        return getattr(self, name)
 
     def __enter__(self: _Self) -> _Self:
         self._check_open("enter")

@@ -68,6 +68,11 @@ class CallLock:
             if taken:
                 self._lock.release()
 
+    @property
+    def taken(self) -> bool:
+        """Whether a call runs."""
+        return self._lock.locked()
+
     def is_mine(self, thread: Sequence[threading.Thread]) -> bool:
         """Tell whether the thread in ``thread``, if there is one, has the lock."""
         return self._thread in thread

@@ -28,6 +28,7 @@ from ..forks import reset_in_child
 from ..interpreter import Interpreter, Limits, is_authorized
 from ..interpreter.policy import REFUSED_BUILTINS
 from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
+from ..representation import represent
 from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
@@ -316,6 +317,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self._start()
         if self._given_files.wanted:
             self._files.folder()
+
+    def __repr__(self) -> str:
+        """Return what the executor is, where its code runs, its limits and its state."""
+        state = "running code" if getattr(self, "_in_call", False) else "ready"
+        return represent(self, state, "this process", lambda name: getattr(self, name))
 
     def _start(self) -> None:
         """Make the parts that a copy of the executor does not share."""

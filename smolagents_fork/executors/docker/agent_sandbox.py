@@ -26,6 +26,7 @@ from ...errors import (
     SandboxDiedError,
 )
 from ...forks import Owner
+from ...representation import represent
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_engine import DockerEngine
@@ -218,6 +219,16 @@ class AgentSandbox(FileMethods):
         if self._sandbox is not None:
             self._sandbox.remove()
         self._provisioner.close()
+
+    def __repr__(self) -> str:
+        """Return what the sandbox is, where its programs run, its limits and its state."""
+        sandbox = getattr(self, "_sandbox", None)
+        if sandbox is None:
+            return represent(self, "not started", "")
+        state = "running a program" if self._turns.taken else "ready"
+        state = "ended" if self._death is not None else state
+        place = f"sandbox {sandbox.id} of docker"
+        return represent(self, "closed" if self._closed else state, place, self.options.value)
 
     def __enter__(self) -> AgentSandbox:
         self._check_open("with")

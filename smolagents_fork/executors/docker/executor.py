@@ -319,6 +319,14 @@ class DockerExecutor(Executor):
         place: str = getattr(self._sandbox, "place", "")
         return place
 
+    def _sandbox_name(self) -> str:
+        sandbox = self._sandbox
+        name = "" if sandbox is None else f"sandbox {sandbox.id} of {self.engine.name}"
+        return self.place or name
+
+    def _option(self, name: str) -> Any:
+        return self.options.value(name)
+
     @property
     def _network_remedy(self) -> str:
         owner = "executor" if self._pool is None else "pool"

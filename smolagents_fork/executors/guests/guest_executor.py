@@ -109,6 +109,13 @@ class GuestExecutor(Executor):
         """The guest's process number."""
         return self._open_session().pid
 
+    def _sandbox_name(self) -> str:
+        pid = None if self._session is None else self._session.pid
+        return self.place or (f"{self.label} {pid}" if pid is not None else "")
+
+    def _option(self, name: str) -> Any:
+        return getattr(self._guest_options, name)
+
     def is_alive(self) -> bool:
         """Tell whether a guest is there and the executor is open."""
         return super().is_alive() and self._session is not None and self._session.alive

@@ -20,6 +20,7 @@ from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
 from ...forks import Owner
 from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
+from ...representation import represent
 from ...results import Display
 from ...upstream import (
     AgentError,
@@ -260,6 +261,13 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         self._closed = True
         if hasattr(self, "logger") and not self._owner.inherited:
             self._end()
+
+    def __repr__(self) -> str:
+        """Return what the executor is, its limits and its state."""
+        if not hasattr(self, "_closed"):  # the constructor has failed
+            return represent(self, "not started", "")
+        state = "closed" if self._closed else "ready"
+        return represent(self, state, "a hosted sandbox", lambda name: getattr(self, name))
 
     def delete(self) -> None:
         """Upstream's other name for :meth:`cleanup`."""

@@ -29,6 +29,7 @@ from ...errors import (
     ForkError,
 )
 from ...forks import Owner
+from ...representation import represent
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
 from .demand import Demand, OnDemand
@@ -305,6 +306,19 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._demand.close()
         for sandbox, _ in ready:
             sandbox.close()
+
+    def __repr__(self) -> str:
+        """Return what the pool is, its sandboxes, limits and state."""
+        try:
+            with self._changed:
+                figures, closed = self._stats(), self._closed
+        except AttributeError:  # the constructor has failed
+            return represent(self, "not started", "")
+        state = (
+            f"{'closed' if closed else 'open'}, {figures.ready} ready, {figures.starting} starting "
+            f"and {figures.in_use} in use of max_size={self.max_size}, {figures.waiting} waiting"
+        )
+        return represent(self, state, "", self._option)
 
     def __enter__(self: _Self) -> _Self:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import sys
 
 import pytest
@@ -133,3 +134,16 @@ def test_copies_are_refused(contract, copied):
         return
     with pytest.raises(TypeError, match=r"other\.send_variables\(executor\.variables\(\)\)"):
         copied(executor)
+
+
+@behaviour("State", "repr() says what an executor is, where its code runs, its limits and state.")
+def test_representation_of_an_executor(contract):
+    executor = contract.make(timeout_seconds=50)
+    name, seen = type(executor).__name__, []
+    assert re.fullmatch(rf"<{name}: ready, in .+; timeout_seconds=50(\.0)?\b.*>", repr(executor))
+    executor.send_tools({"note": lambda: seen.append(repr(executor))})
+    executor("note()")
+    assert seen[0].startswith(f"<{name}: running code, in ")
+    executor.cleanup()
+    if contract.kind.name != "local":  # which works on
+        assert repr(executor).startswith(f"<{name}: closed")
