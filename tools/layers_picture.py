@@ -18,6 +18,7 @@ PICTURE = ROOT / "docs" / "layers.svg"
 WORDS = {
     "_version": "which fork this is",
     "errors": "one exception tree",
+    "redaction": "texts without secrets",
     "awaitables": "results of asynchronous functions",
     "deadline": "deadlines, monotonic clock",
     "distributions": "packages of import names",
