@@ -155,7 +155,9 @@ def test_network_can_be_requested():
 @pytest.mark.parametrize("given_up", [{}, {"memory": None, "network": "host"}])
 def test_report_is_logged_at_info_if_a_measure_is_missing(given_up):
     lines: list[tuple[str, LogLevel]] = []
-    logger = SimpleNamespace(log=lambda text, level: lines.append((str(text), level)))
+    logger = SimpleNamespace(
+        log=lambda text, level: lines.append((str(text), level)), log_error=lambda _text: None
+    )
     with ProcessExecutor([], logger, **given_up) as ex:
         missing = ex.confinement["missing"].keys() - given_up.keys()
     told = [level for text, level in lines if text.startswith("ProcessExecutor: in force: ")]
