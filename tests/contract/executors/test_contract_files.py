@@ -134,6 +134,18 @@ def test_files_are_listed(contract, executor):
     assert [one.path for one in executor.list_files("listed/a")] == ["listed/a"]
 
 
+@behaviour("Files", "Text that is given in the place of a path is an error that says what to do.")
+def test_content_given_as_text(contract, executor):
+    with pytest.raises(FileNotFoundError) as raised:
+        executor.put_file("a,b\n1,2\n", "x.csv")
+    assert str(raised.value) == (
+        "put_file: 'a,b\\n1,2\\n': there is no such file or folder on this machine; a text is a "
+        "path. Give the content as bytes: text.encode()"
+    )
+    executor.put_file(b"a,b\n1,2\n", "x.csv")
+    assert executor.get_file("x.csv") == b"a,b\n1,2\n"
+
+
 @behaviour("Files", "A missing file, a folder and a file over the limit are errors that say so.")
 def test_errors_of_files(contract, executor):
     executor.put_file(b"123456", "errors/six")
