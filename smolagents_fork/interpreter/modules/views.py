@@ -40,10 +40,9 @@ _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 def is_authorized(name: str, authorized: Iterable[str]) -> bool:
     """Tell whether a list of authorised imports allows ``name``.
 
-    ``pkg`` allows ``pkg`` and its public submodules; ``pkg.sub`` allows the same of ``pkg.sub``,
-    and ``pkg``, which leads to it. As in upstream, ``pkg.*`` allows everything below ``pkg``, and
-    ``*`` everything. Submodules of a package with overrides contain what those replace, so each
-    has to be listed: ``asyncio.runners``.
+    ``pkg`` allows its public submodules, too; ``pkg.sub`` allows ``pkg``, which leads to it. As in
+    upstream, ``pkg.*`` allows everything below ``pkg``, and ``*`` everything. Submodules of a
+    package with overrides contain what those replace, so each has to be listed.
     """
     return any(_allows(entry, name) for entry in authorized)
 
@@ -64,13 +63,6 @@ def _is_public(name: str, start: int) -> bool:
     return name in policy.ALIASED_SUBMODULES or not any(
         parts[end].startswith("_") or ".".join(parts[:end]) in _OVERRIDDEN
         for end in range(start, len(parts))
-    )
-
-
-def _is_listed(name: str, authorized: Iterable[str]) -> bool:
-    """Tell whether a list names a module itself, and not only a package that it is part of."""
-    return name in authorized or any(
-        entry.endswith("*") and _allows(entry, name) for entry in authorized
     )
 
 
@@ -138,13 +130,16 @@ class ModuleViews:
 
     def _import(self, name: str) -> types.ModuleType:
         if not self.allows(name):
-            refused = ImportRefusedError(
-                f"Import of {name} is not allowed. Authorized imports are: {self.authorized}. "
-                f"To allow it, the agent's author can pass additional_authorized_imports=[{name!r}]"
-            )
+            refused = ImportRefusedError(f"Import of {name} is not allowed. {self._advice(name)}")
             refused.name = name
             raise refused
         return self._load(name)
+
+    def _advice(self, name: str) -> str:
+        return (
+            f"Authorized imports are: {self.authorized}. To allow it, the agent's author can pass "
+            f"additional_authorized_imports=[{name!r}]"
+        )
 
     def _load(self, name: str) -> types.ModuleType:
         real = importlib.import_module(name)
@@ -156,7 +151,10 @@ class ModuleViews:
 
         Only of modules that the list names: ``six.moves.builtins`` is not part of ``six``.
         """
-        known = name in policy.ALIASED_SUBMODULES or _is_listed(name, self.authorized)
+        starred = [entry for entry in self.authorized if entry.endswith("*")]
+        known = name in {*policy.ALIASED_SUBMODULES, *self.authorized} or is_authorized(
+            name, starred
+        )
         if known and module.__name__ != name and sys.modules.get(name) is module:
             self._imported_as[module.__name__] = name
 
@@ -232,13 +230,8 @@ class ModuleViews:
             return module
         name = module.__name__
         if not partial and not self.allows(self._imported_as.get(name, name)):
-            root = name.split(".")[0]
-            hint = ""
-            if "." in name and self.allows(root):
-                hint = (
-                    f". Authorized imports are: {self.authorized}. To allow it, the agent's author "
-                    f"can pass additional_authorized_imports=[{name!r}], or [{root + '.*'!r}]"
-                )
+            known = "." in name and self.allows(name.split(".")[0])
+            hint = f". {self._advice(name)}" if known else ""
             raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
         view = self._views.get(name)
         if view is None:
