@@ -66,3 +66,44 @@ def test_secret_of_the_index_does_not_enter_the_container(make, monkeypatch):
     assert "hunter2" not in str(caught.value)
     assert "hunter2" not in str(executor("import os; dict(os.environ)").output)
     assert os.environ["PIP_INDEX_URL"]
+
+
+@pytest.mark.parametrize(
+    "install",
+    [
+        "!pip install -q {}",
+        "%pip install -q {}",
+        "import subprocess\nsubprocess.run(['pip', 'install', '-q', '{}'], check=True)",
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-m', 'pip', 'install', '-q', '{}'], check=True)",
+    ],
+    ids=["shell", "magic", "command", "module"],
+)
+def test_codes_own_pip_installs_where_install_packages_does(networked, install):
+    executor = networked
+    executor(install.format("toolz==0.12.1"))
+    code = "import toolz\nplace = toolz.__file__\n[toolz.__version__, place]"
+    version, place = executor(code).output
+    assert version == "0.12.1"
+    assert place.startswith("/workspace/.packages/lib/python3")
+    # Another process of the program's finds it, too.
+    child = (
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import toolz']).returncode"
+    )
+    assert executor(child).output == 0
+    executor(
+        "import subprocess\nsubprocess.run(['pip', 'uninstall', '-y', '-q', 'toolz'], check=True)\n"
+        "import sys\n"
+        "for name in [name for name in sys.modules if name.split('.')[0] == 'toolz']:\n"
+        "    del sys.modules[name]"
+    )
+
+
+@pytest.fixture(scope="module")
+def networked(image):
+    with DockerExecutor(**ONLINE, timeout_seconds=120) as executor:
+        yield executor
+
+
+def test_pip_of_the_code_leaves_no_folder_without_a_network(make):
+    assert make()("import os\nos.listdir('.')").output == []
