@@ -56,6 +56,7 @@ def test_ci_page_runs_its_tests_on_the_executor_of_the_variable(tmp_path):
 @pytest.mark.slow
 def test_notebook_keeps_variables_between_questions(tmp_path):
     model = ChatServer(
+        answer("1 / 0"),
         answer("primes = [n for n in range(2, 50) if all(n % d for d in range(2, n))]"),
         answer("final_answer(len(primes))"),
         answer("final_answer(sum(primes))"),
@@ -64,7 +65,14 @@ def test_notebook_keeps_variables_between_questions(tmp_path):
     with model.serving() as port:
         env = reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1")
         with jupyter_client.run_kernel(cwd=str(tmp_path), env=env) as kernel:
-            printed = [shown(kernel, cell.text) for cell in cells]
+            printed = [shown(kernel, cell.text) for cell in cells[:3]]
+            # Cell 1 again ends the sandbox of the first, without the garbage collector.
+            shown(kernel, "import gc, os, time\ngc.disable()\nold = agent.python_executor.pid")
+            shown(kernel, cells[0].text)
+            is_there = "os.path.exists(f'/proc/{old}')"
+            wait = f"[time.sleep(0.05) for _ in range(1000) if {is_there}]\n{is_there}"
+            assert shown(kernel, wait) == "False"
+            shown(kernel, cells[3].text)
     assert [printed[1], printed[2]] == ["15", "328"]
 
 
