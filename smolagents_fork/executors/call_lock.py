@@ -70,7 +70,7 @@ class CallLock:
 
     @property
     def taken(self) -> bool:
-        """Whether a call runs."""
+        """State of the lock; true while a call runs."""
         return self._lock.locked()
 
     def is_mine(self, thread: Sequence[threading.Thread]) -> bool:

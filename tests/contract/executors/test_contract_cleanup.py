@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 import weakref
+from typing import Any
 
 import pytest
 from background import acting, eventually
@@ -140,6 +141,31 @@ def test_dropped_agent_ends_its_sandbox(contract, request):
             gc.collect()
         assert [reference() for reference in dropped] == [None, None]
         assert all(eventually(one) for one in left)
+    finally:
+        gc.enable()
+
+
+class HalfMade(CodeAgent):
+    """An agent whose constructor fails when its sandbox has started."""
+
+    resources: Any = None
+
+    def __init__(self, contract, request):
+        super().__init__(tools=[], model=Script(), verbosity_level=0, **contract.agent_options())
+        name, executor = contract.kind.name, self.python_executor
+        HalfMade.resources = staticmethod(_resources(name, executor, request))
+        raise RuntimeError("half-way")
+
+
+@behaviour("Cleanup", "An agent whose constructor fails leaves no sandbox.")
+def test_half_made_agent_leaves_no_sandbox(contract, request):
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(RuntimeError, match="half-way") as caught:
+            HalfMade(contract, request)
+        del caught
+        assert eventually(HalfMade.resources)
     finally:
         gc.enable()
 
