@@ -118,13 +118,19 @@ class LocalChildren:
     def __init__(self, layout: Layout, bounds: Bounds) -> None:
         self._layout = layout
         self._bounds = bounds
-        self.folder: str | None = None
+        self._whole: Bounds | None = None
+
+    @property
+    def folder(self) -> str | None:
+        """Folder that the code works in; ``None`` before the first child and after the last."""
+        return None if self._whole is None else self._whole.work_folder
 
     def start(self, kinds: dict[Kind, int]) -> GuestProcess:
         """Fork a child."""
-        if self.folder is None:
-            self.folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
-        return spawn(self._layout, replace(self._bounds, folder=self.folder), kinds)
+        if self._whole is None:
+            folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
+            self._whole = replace(self._bounds, folder=folder)
+        return spawn(self._layout, self._whole, kinds)
 
     def files(self) -> ChildFiles:
         """Return the folder, which the host opens itself."""
@@ -136,6 +142,6 @@ class LocalChildren:
 
     def remove(self) -> None:
         """Remove the folder."""
-        if self.folder is not None:
-            remove_tree(self.folder)
-            self.folder = None
+        if self._whole is not None:
+            remove_tree(self._whole.folder)
+            self._whole = None

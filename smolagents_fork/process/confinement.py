@@ -118,7 +118,7 @@ class Confinement:
         rules = rules or _ruleset(bounds)
         devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
         try:
-            rules.restrict((bounds.folder, *devices))
+            rules.restrict((bounds.work_folder, bounds.temporary_folder, *devices))
         finally:
             rules.close()
         if "/" not in {*bounds.readable, *bounds.listable}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ class Bounds:
     """Limits and access rights of a child.
 
     Attributes:
-        folder: its folder, the only one it may write to.
+        folder: its folder, with the two that it may write to; removed with it.
         readable: files and folders it may read.
         listable: folders whose names it may list.
         memory_bytes: address space beyond that of the fork server; ``None`` for no limit.
@@ -90,6 +91,16 @@ class Bounds:
     threads: int = 256
     network: bool = False
     kernel: Kernel = field(default_factory=Kernel)
+
+    @property
+    def work_folder(self) -> str:
+        """Folder that the code works in, whose files are its results."""
+        return os.path.join(self.folder, "files")
+
+    @property
+    def temporary_folder(self) -> str:
+        """Folder for temporary files, which are not among the results."""
+        return os.path.join(self.folder, "temporary")
 
     def as_data(self) -> dict[str, Any]:
         """Return plain data for JSON."""

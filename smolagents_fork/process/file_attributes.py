@@ -3,7 +3,7 @@
 Landlock does not restrict changes of modes, times and owners, so the system call filter refuses
 them for every file. Programs and libraries that change those of their own files, as copies,
 archives and spreadsheets do, work nevertheless: here the refusal is dropped for files in the
-child's folder. They keep their mode and times.
+child's folders. They keep their mode and times.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drop_refusals", "use_folder"]
+__all__ = ["drop_refusals", "use_folders"]
 
 # Name -> whether the arguments after the file are the new owner and group.
 _FUNCTIONS = {
@@ -26,17 +26,17 @@ _FUNCTIONS = {
 }
 # Sets of functions that have an option; libraries look there before they use it.
 _CAPABILITIES = (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks)
-_folder = ""
+_folders: tuple[str, ...] = ()
 
 
-def use_folder(folder: str) -> None:
-    """Set the child's folder.
+def use_folders(*folders: str) -> None:
+    """Set the child's folders.
 
     Args:
-        folder: absolute path without links.
+        *folders: absolute paths without links.
     """
-    global _folder
-    _folder = folder
+    global _folders
+    _folders = folders
 
 
 def drop_refusals() -> None:
@@ -69,7 +69,7 @@ def _without_refusal(function: Callable[..., None], of_owner: bool) -> Callable[
 
 
 def _is_own(path: Any, dir_fd: int | None) -> bool:
-    """Tell whether a file is in the folder."""
+    """Tell whether a file is in one of the folders."""
     try:
         if isinstance(path, int):
             found = os.readlink(f"/proc/self/fd/{path}")
@@ -78,7 +78,7 @@ def _is_own(path: Any, dir_fd: int | None) -> bool:
             found = os.path.realpath(os.path.join(start, os.fsdecode(path)))
     except (OSError, ValueError, TypeError):
         return False
-    return bool(_folder) and os.path.commonpath((_folder, found)) == _folder
+    return any(os.path.commonpath((folder, found)) == folder for folder in _folders)
 
 
 def _keeps_owner(uid: int = -1, gid: int = -1, **_keywords: Any) -> bool:

@@ -343,7 +343,10 @@ def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | N
             bounds, descriptors = request
             _arrange(descriptors, _PARENT, begun.descriptors)
         os.setsid()
-        _use_folder(bounds.folder)
+        for folder in (bounds.work_folder, bounds.temporary_folder):
+            with contextlib.suppress(FileExistsError):  # the child before it has made it
+                os.mkdir(folder, 0o700)
+        _use_folders(bounds.work_folder, bounds.temporary_folder)
         worker.main(_DATA, _LOG, begun, bounds, parent)
         code = 0
     except SystemExit:
@@ -358,7 +361,7 @@ def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | N
 def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
     """Return a spare's request; ``None`` if there comes none that it can serve."""
     # Writes to the pages that a start writes to, which copies them, until a request comes.
-    _use_folder("/")
+    _use_folders("/", "/")
     worker.rehearse(lambda: bool(select.select([parent], [], [], 0)[0]))
     gc.collect()
     gc.freeze()
@@ -369,10 +372,10 @@ def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
     return _bounds_of(request[0]), request[1]
 
 
-def _use_folder(folder: str) -> None:
-    os.chdir(folder)
-    os.environ.update(HOME=folder, TMPDIR=folder)
-    file_attributes.use_folder(folder)
+def _use_folders(work: str, temporary: str) -> None:
+    os.chdir(work)
+    os.environ.update(HOME=work, TMPDIR=temporary)
+    file_attributes.use_folders(work, temporary)
     tempfile.tempdir = None
 
 

@@ -155,7 +155,8 @@ class HostWatch:
         end = time.monotonic() + GONE_SECONDS
         while True:
             found = [f"process {n}" for n in self._processes() if n != pid]
-            kept = os.path.basename(folder or "")
+            # The child's files are in a folder of it.
+            kept = os.path.basename(os.path.dirname(folder or ""))
             found += [f"folder {n}" for n in os.listdir(self.sandboxes) if n != kept]
             if not found or time.monotonic() > end:
                 return found

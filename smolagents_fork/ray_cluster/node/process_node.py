@@ -86,8 +86,8 @@ class ProcessSandbox:
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._closed = False
-        self._files = FolderPieces(bounds.folder)
-        self.info = {"folder": bounds.folder}
+        self._files = FolderPieces(bounds.work_folder)
+        self.info = {"folder": bounds.work_folder}
 
     def serve(self, stream: socket.socket, purpose: str) -> None:
         """Fork a child and relay its frames until it, or the stream, ends."""

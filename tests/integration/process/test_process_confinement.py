@@ -83,7 +83,8 @@ def test_its_own_folder_is_writable_and_its_home(sharp):
         "pathlib.Path('sub').mkdir(exist_ok=True)\n"
         "os.getcwd(), os.environ['HOME'], os.environ['TMPDIR'], pathlib.Path('mine').read_text()"
     )
-    assert sharp(code).output == (sharp.folder, sharp.folder, sharp.folder, "x")
+    temporary = str(Path(sharp.folder).with_name("temporary"))
+    assert sharp(code).output == (sharp.folder, sharp.folder, temporary, "x")
 
 
 def test_no_environment_is_inherited(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from process_harness import SHARP, executor, limited_to
 
@@ -80,3 +82,23 @@ def test_no_folder_is_left_behind(tmp_path, monkeypatch):
     ):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_temporary_files_are_not_among_the_results():
+    code = """
+import os, shutil, tempfile
+tempfile.mkdtemp()
+with tempfile.NamedTemporaryFile("w", delete=False) as file:
+    file.write("kept")
+shutil.move(file.name, "result.txt")
+number, path = tempfile.mkstemp()
+os.close(number)
+with open("other.txt", "w") as file:
+    file.write(path)
+sorted(os.listdir(".")), os.path.exists(path)
+"""
+    with executor(["os", "shutil", "tempfile"]) as ex:
+        folder = Path(ex.folder).parent
+        assert ex(code).output == (["other.txt", "result.txt"], True)
+        assert [entry.path for entry in ex.list_files()] == ["other.txt", "result.txt"]
+    assert not folder.exists()
