@@ -11,7 +11,7 @@ Who calls what::
     agent.cleanup(), with, exit     ->  cleanup(), any number of times-> _cleanup()    once
 
 A failed ``_start()`` is followed by ``_cleanup()`` before the constructor raises. So ``_cleanup()``
-must work after a ``_start()`` that failed anywhere.
+must work after a ``_start()`` that failed anywhere, or was never called.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
     def cleanup(self) -> None:
         """Release all resources. Idempotent, at any time and from any thread.
 
-        Does not wait for a running call, which raises. In a forked copy of the process that made
-        the executor, the sandbox stays: it is not the copy's.
+        Waits for a start in another thread, but not for a running call, which raises. In a forked
+        copy of the process that made the executor, the sandbox stays: it is not the copy's.
         """
         if self._is_inherited():
             self._closed = True  # without the lock, which a thread of the parent may have had
@@ -220,7 +220,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
 
     @abstractmethod
     def _cleanup(self) -> None:
-        """Release all resources; called once, perhaps after a ``_start()`` that failed."""
+        """Release all resources; called once, perhaps after ``_start()`` failed or without it."""
 
     def _interrupt(self) -> None:
         """Interrupt the running code; called by :meth:`interrupt`. The default does nothing."""

@@ -72,7 +72,11 @@ def channels_path(kernel_id: str, session_id: str) -> str:
 
 
 class _Raw(io.RawIOBase):
-    """Raw file over a socket-like object; reads one byte at a time, so never too far."""
+    """Raw file over a socket-like object.
+
+    A read takes what has arrived. That is the answer alone: a gateway sends nothing more before it
+    gets the next request.
+    """
 
     def __init__(self, sock: TimedSocket) -> None:
         self._sock = sock

@@ -2,7 +2,8 @@
 
 ``websocket-client`` implements the protocol. This module adds three things. A payload over its
 limit is skipped instead of stored; its first bytes are kept to identify the message. Every call
-takes its time limit in seconds. Errors of the lower layers are mapped to two of our own.
+that sends or receives takes its time limit in seconds. Errors of the lower layers are mapped to
+three of our own: the stream ended, nothing came in time, the gateway violates the protocol.
 """
 
 from __future__ import annotations
@@ -454,16 +455,20 @@ class Connection:
     def ping(self, timeout: float = 1.0) -> None:
         """Send a ping; the gateway's event loop answers even while the kernel is busy.
 
-        The ping is omitted if the stream accepts no data for ``timeout`` seconds.
+        The ping is omitted if another thread sends, or if the stream accepts no data, for
+        ``timeout`` seconds. Silence is noticed anyway.
         """
-        with self._send_lock:
+        if not self._send_lock.acquire(timeout=timeout):
+            return
+        try:
             self._sock.send_for(timeout)
-            try:
-                self._ws.ping()
-            except websocket.WebSocketTimeoutException:
-                return  # an earlier message is still being sent, so silence is noticed anyway
-            except (websocket.WebSocketException, OSError) as error:
-                raise ConnectionLost(f"the stream ended while sending: {error}") from None
+            self._ws.ping()
+        except websocket.WebSocketTimeoutException:
+            return
+        except (websocket.WebSocketException, OSError) as error:
+            raise ConnectionLost(f"the stream ended while sending: {error}") from None
+        finally:
+            self._send_lock.release()
 
     def _pong(self, payload: bytes | str = b"") -> None:
         # Runs in the receiving thread. Another thread may be sending, or the time may be up.
@@ -485,7 +490,7 @@ class Connection:
 
         Returns:
             payload, whether its frame was binary, and the number of bytes skipped because it was
-            over the limit; ``None`` for a control frame (a pong).
+            over the limit; ``None`` for a control frame (a ping, which is answered, or a pong).
 
         Raises:
             WaitTimeout: no complete message arrived; a partial one is kept for the next call.

@@ -18,7 +18,7 @@ from smolagents_fork.errors import EngineUnavailableError, ExecutorError
 
 
 def shown(error: BaseException) -> str:
-    """What Python prints of an error that nobody catches."""
+    """Return what Python prints of an error that nobody catches."""
     return "".join(traceback.format_exception(error))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from background import running
 from doubled_gateway import opened_connection
 
 from smolagents_fork.jupyter.websocket import WaitTimeout
@@ -43,5 +44,13 @@ def test_unread_ping_keeps_connection_open(opened):
     far.setblocking(True)
     while filled:
         filled -= len(far.recv(min(filled, 65536)))
+    connection.ping(timeout=60)
+    assert far.recv(1) == struct.pack("B", 0x89)
+
+
+def test_ping_does_not_wait_for_a_thread_that_sends(opened):
+    connection, far = opened
+    with connection._send_lock, running(connection.ping, 0.05) as ping:
+        ping.result(60)
     connection.ping(timeout=60)
     assert far.recv(1) == struct.pack("B", 0x89)

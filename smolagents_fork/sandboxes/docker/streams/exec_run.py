@@ -39,7 +39,7 @@ def run_attached(
         max_bytes: largest standard output allowed.
 
     Raises:
-        ExecutorError: it took too long.
+        ExecutorError: it took too long, or its stream broke.
         TooMuchOutput: it wrote more.
     """
     end = time.monotonic() + timeout
@@ -89,7 +89,7 @@ def run_detached(
         exit code, standard output, the end of standard error.
 
     Raises:
-        ExecutorError: it took too long.
+        ExecutorError: it took too long, or its stream broke.
         TooMuchOutput: it wrote more.
     """
     output, stderr = bytearray(), b""
@@ -179,7 +179,6 @@ class _Program:
             ExecutorError: the deadline passed, or the stream broke.
         """
         attached = self._attached
-        # a
         # Such a connection can only be read without a limit, so a thread does that, which ends with
         # the program.
         arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
