@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["GATEWAY_PORT", "ContainerOptions", "Transport", "is_shared"]
+__all__ = ["GATEWAY_PORT", "ContainerOptions", "Transport", "is_shared", "user_names"]
 
 #: Port the kernel gateway listens on inside a container.
 GATEWAY_PORT = 8888
@@ -66,3 +66,16 @@ class ContainerOptions:
             owner: that has the options, for the message.
         """
         return "" if self.has_network else f"give the {owner} network='bridge'"
+
+
+def user_names(user: str) -> dict[str, str]:
+    """Return the variables by which programs learn their user's name.
+
+    A user that is a number has no entry in the passwd file of most images.
+
+    Args:
+        user: the option of that name.
+    """
+    name = user.partition(":")[0]
+    name = "sandbox" if not name or name.isdigit() else name
+    return {"USER": name, "LOGNAME": name}

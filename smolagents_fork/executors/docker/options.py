@@ -131,10 +131,7 @@ class Options:
         return SandboxSpec(
             image=image,
             limits=self.limits.resources,
-            environment={
-                **_user_names(container.user),
-                **{name: str(value) for name, value in container.environment.items()},
-            },
+            environment={name: str(value) for name, value in container.environment.items()},
             workdir=container.workdir,
             lease_seconds=container.lease_seconds,
             start_seconds=self.limits.startup_timeout_seconds,
@@ -157,16 +154,6 @@ def connection_to(provisioner: Provisioner, options: Options, image: str) -> Ker
         start_advice=start_advice(options.limits.resources, own_image=options.image.is_users_own),
     )
     return KernelConnection(provisioner, options.sandbox_spec(image), settings)
-
-
-def _user_names(user: str) -> dict[str, str]:
-    """Return the variables by which programs learn their user's name.
-
-    A user that is a number has no entry in the passwd file of most images.
-    """
-    name = user.partition(":")[0]
-    name = "sandbox" if not name or name.isdigit() else name
-    return {"USER": name, "LOGNAME": name}
 
 
 _GROUPS: dict[str, type[Any]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import _version
 from ..cluster_owner import ClusterOwner
-from ..container_options import GATEWAY_PORT, ContainerOptions
+from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
 from .gateway_access import publish_address
@@ -51,6 +51,7 @@ def container_arguments(
     mode = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
     environment = {
         "HOME": spec.workdir,
+        **user_names(options.user),
         "TMPDIR": "/tmp",
         "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
         "IPYTHONDIR": "/tmp/ipython",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigurationError
-from ..container_options import GATEWAY_PORT, ContainerOptions
+from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..first_process import first_command
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
@@ -126,6 +126,7 @@ def environment(spec: SandboxSpec, token: str) -> dict[str, str]:
     """
     return {
         "HOME": spec.workdir,
+        **user_names(""),  # a number in any case
         "TMPDIR": "/tmp",
         "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
         "IPYTHONDIR": "/tmp/ipython",

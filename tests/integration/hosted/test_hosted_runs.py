@@ -47,6 +47,12 @@ def test_logs_are_what_was_printed_on_both_streams(executor: Any):
     assert outcome.output is None
 
 
+def test_long_output_keeps_first_and_last_half_with_a_note(executor: Any):
+    logs = executor("print('begin')\nprint('x' * 200_000)\nprint('end')").logs
+    note = "\n..._This content has been truncated to stay below 50000 characters_...\n"
+    assert logs == "begin\n" + "x" * 24_994 + note + "x" * 24_995 + "\nend\n"
+
+
 def test_stream_that_raises_ends_no_call(executor: Any, monkeypatch: pytest.MonkeyPatch):
     pieces: list[str] = []
 
