@@ -463,6 +463,15 @@ def test_failed_program_raises_with_exit_code_and_traceback(box: AgentSandbox) -
         box.run_code("import sys; sys.exit(7)")
 
 
+def test_user_has_a_name(box: AgentSandbox) -> None:
+    program = (
+        "import getpass, grp, os, pwd\n"
+        "names = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name\n"
+        "print(getpass.getuser(), *names, os.path.expanduser('~'))"
+    )
+    assert box.run_code(program) == "sandbox sandbox sandbox /workspace\n"
+
+
 def test_files_stay_between_programs(box: AgentSandbox) -> None:
     box.put_file(b"data", "in.txt")
     box.run_code("open('out.txt', 'w').write(open('in.txt').read() * 2)")
