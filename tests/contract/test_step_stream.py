@@ -193,7 +193,7 @@ def test_close_from_another_thread_interrupts_the_step(model):
     agent = CodeAgent(tools=[], model=model, executor_class=WaitingExecutor, verbosity_level=0)
     stream = agent.run("task", stream=True)
     elements: list[Any] = []
-    reader = threading.Thread(target=lambda: elements.extend(stream))
+    reader = threading.Thread(target=lambda: elements.extend(stream), daemon=True)
     reader.start()
     agent.python_executor.begun.wait()
     with pytest.raises(ValueError, match="generator already executing"):

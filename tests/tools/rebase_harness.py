@@ -221,6 +221,7 @@ def tiny_project(target: Path) -> Project:
         shutil.copy(ROOT / name, target)
     (target / "docker").mkdir()
     (target / "docker" / "README.md").write_text("nothing\n")
+    shutil.copytree(ROOT / "stubs", target / "stubs")
     fork = target / "smolagents_fork"
     fork.mkdir()
     shutil.copy(ROOT / "smolagents_fork" / "_version.py", fork)
