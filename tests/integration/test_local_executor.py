@@ -29,7 +29,8 @@ DOCUMENTED = [
     (
         "!echo Bad command",
         "Code parsing failed on line 1 due to: SyntaxError: invalid syntax (<unknown>, line 1)"
-        "\n    !echo Bad command\n    ^",
+        "\n    !echo Bad command\n    ^"
+        "\nCommands of notebooks and shells are not Python, and are not run here",
     ),
     (
         "import os; exit_code = os.system('echo Bad command')",

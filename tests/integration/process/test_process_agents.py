@@ -19,7 +19,6 @@ from smolagents.monitoring import AgentLogger, LogLevel
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import (
-    ConfigurationError,
     ExecutorClosedError,
     InterpreterError,
     ProgramFailedError,
@@ -235,16 +234,6 @@ def test_each_call_is_logged_with_its_duration():
     assert lines[0].startswith(f"{level} ProcessExecutor: in force: session, memory, cpu, files")
     assert re.fullmatch(r"2 double\(\) returned after \d+\.\d ms", lines[1])
     assert re.fullmatch(r"2 double\(\) raised TypeError: .* after \d+\.\d ms", lines[-1])
-
-
-def test_a_tool_of_a_bad_name_is_an_error_and_nothing_changes():
-    with executor() as ex:
-        ex.send_tools({"fine": lambda: 1})
-        with pytest.raises(
-            ConfigurationError, match="tool name 'not fine': programs cannot call it"
-        ):
-            ex.send_tools({"not fine": lambda: 2})
-        assert ex("fine()").output == 1
 
 
 def test_the_number_of_calls_in_a_run_is_capped():
