@@ -14,6 +14,7 @@ from recording import RecordingExecutor, ScriptedModel
 from smolagents import CodeAgent, Tool, ToolCallingAgent, tool
 
 from smolagents_fork._version import upstream_version
+from smolagents_fork.executors.agents.saved_requirements import saved_requirements
 
 
 @tool
@@ -76,6 +77,10 @@ def test_agent_names_distributions(tmp_path, cls):
     assert set(json.loads((tmp_path / "agent.json").read_text())["requirements"]) == expected
     for line in lines(tmp_path):
         assert Requirement(line).name not in sys.stdlib_module_names
+
+
+def test_case_of_an_import_name_stays():
+    assert saved_requirements(["IPython", "smolagents"]) == {"IPython", "smolagents"}
 
 
 def test_star_is_not_a_requirement(tmp_path):

@@ -82,12 +82,14 @@ def _provided(name: str) -> tuple[str, ...] | None:
         requirements = requirements_for([name])
     except ConfigurationError:  # a namespace that many distributions share
         requirements = (name,)
-    if requirements != (name,):
-        return requirements
-    installed = importlib.metadata.packages_distributions().get(name, [])
-    if len(installed) == 1:
-        return (installed[0],)
-    return None if installed or _is_local(name) else requirements
+    if requirements == (name,):
+        installed = importlib.metadata.packages_distributions().get(name, [])
+        if len(installed) == 1:
+            requirements = (installed[0],)
+        elif installed or _is_local(name):
+            return None
+    # Case does not matter to an index, and upstream writes that of the import: IPython.
+    return (name,) if [one.lower() for one in requirements] == [name.lower()] else requirements
 
 
 def _is_local(name: str) -> bool:
