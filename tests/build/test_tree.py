@@ -58,7 +58,7 @@ def test_tree_is_patched_stamped_and_pruned(project, site):
     assert f'__version__ = "{version}+fork.1"\n'.encode() in tree["smolagents/__init__.py"]
     assert b"select_executor(self, executor, executor_class)" in tree["smolagents/agents.py"]
     assert b"# Modified for smolagents " in tree["smolagents/agents.py"]
-    assert b"# Modified for" not in tree["smolagents/tools.py"]
+    assert b"# Modified for" not in tree["smolagents/memory.py"]
     assert not {"smolagents/tmp.py", "smolagents/pyodide_deno_executor.bak.py"} & set(tree)
 
 

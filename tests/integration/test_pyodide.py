@@ -24,6 +24,8 @@ from typing import Any
 import pytest
 from whole_contract import WHOLE
 
+from smolagents_fork.wasm.worker_archive import worker_archive
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # Only to see that it ends; quiet, a minute or two.
@@ -96,16 +98,9 @@ pytestmark = pytest.mark.slow
 def archive(folder: Path) -> Path:
     """Pack the files for Wasm: the interpreter with the two layers below it, and both corpora."""
     path = folder / "fork.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
-        bundle.writestr("smolagents_fork/__init__.py", "")
-        for name in ("errors", "help", "hints", "open_figures", "output", "routed_places", "texts"):
-            bundle.write(ROOT / f"smolagents_fork/{name}.py", f"smolagents_fork/{name}.py")
-        for part in (
-            "smolagents_fork/codec",
-            "smolagents_fork/interpreter",
-            "tests/cases",
-            "tests/hostile",
-        ):
+    path.write_bytes(worker_archive())  # what Wasm sandboxes have
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as bundle:
+        for part in ("tests/cases", "tests/hostile"):
             for file in (ROOT / part).rglob("*.py"):
                 bundle.write(file, str(file.relative_to(ROOT)))
         bundle.write(HERE / "pyodide_main.py", "pyodide_main.py")

@@ -36,7 +36,6 @@ BLOCKS = {
 RUN: dict[str, list[type]] = {
     "README.md:1": [ProcessExecutor],
     "README.md:2": [DockerExecutor],
-    "docs/architecture.md:1": [LocalPythonExecutor],
     "docs/bridge.md:1": [DockerExecutor],
     "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],

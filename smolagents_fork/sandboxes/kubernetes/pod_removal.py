@@ -9,7 +9,7 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...deadline import Deadline
@@ -95,31 +95,43 @@ class Removals:
         if wait or _pending.exiting:
             _remove_now(name, Deadline(_REMOVAL_SECONDS))
             return
-        _pending.queue.put(name)
-        with _pending.lock:
-            if _pending.worker is None:
-                _pending.worker = threading.Thread(
-                    target=_work, name="smolagents-fork-pod-removal", daemon=True
-                )
-                _pending.worker.start()
+        _remove_in_background([name])
 
     def wait(self, timeout: float) -> bool:
         """Wait for pending removals in the cluster; return whether all are done.
+
+        A removal that has failed before is tried once more.
 
         Args:
             timeout: seconds.
         """
         end = time.monotonic() + timeout
-        while self._left() and not _wait_for_worker(min(0.01, end - time.monotonic())):
-            if time.monotonic() > end:
-                break
-        return not self._left()
+        repeated = False
+        while remaining := self._remaining():
+            idle = _wait_for_worker(min(0.01, end - time.monotonic()))
+            if (idle and repeated) or time.monotonic() > end:
+                return False
+            if idle:
+                _remove_in_background(remaining)
+                repeated = True
+        return True
 
-    def _left(self) -> bool:
+    def _remaining(self) -> list[str]:
         address = self._client.address
         with _pending.lock:
-            known = [_pending.known.get(name) for name in _pending.unremoved]
-        return any(entry is not None and entry[0] == address for entry in known)
+            known = {name: _pending.known.get(name) for name in _pending.unremoved}
+        return [name for name, entry in known.items() if entry and entry[0] == address]
+
+
+def _remove_in_background(names: Iterable[str]) -> None:
+    for name in names:
+        _pending.queue.put(name)
+    with _pending.lock:
+        if _pending.worker is None:
+            _pending.worker = threading.Thread(
+                target=_work, name="smolagents-fork-pod-removal", daemon=True
+            )
+            _pending.worker.start()
 
 
 def _wait_for_worker(timeout: float) -> bool:

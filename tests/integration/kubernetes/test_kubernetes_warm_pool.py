@@ -133,6 +133,8 @@ class Lines:
     def log(self, text, **_keywords):
         self.lines.append(str(text))
 
+    log_error = log
+
 
 def test_pool_that_fits_is_used_without_its_name(make, cluster, controller):
     logger = Lines()

@@ -159,7 +159,7 @@ def test_killed_process_is_noticed_at_once():
     seen: list[str] = []
     with WasmExecutor(timeout_seconds=600, on_output=seen.append) as executor:
         with (
-            acting(lambda: "\n" in seen, lambda: os.kill(executor.pid or 0, signal.SIGKILL)),
+            acting(lambda: "begun\n" in seen, lambda: os.kill(executor.pid or 0, signal.SIGKILL)),
             pytest.raises(SandboxDiedError, match=rf"was ended by SIGKILL.*{LOST}"),
         ):
             executor("print('begun')\nimport time\ntime.sleep(500)")

@@ -12,7 +12,7 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
@@ -100,7 +100,6 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
         name: of the container.
         wait: do it now; otherwise in the background.
     """
-    global _worker
     with _lock:
         if name not in _known:
             return
@@ -109,7 +108,13 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
         # A thread that is started at exit never runs, and its start() would block.
         _remove_now(client, name)
         return
-    _queue.put(name)
+    _remove_in_background([name])
+
+
+def _remove_in_background(names: Iterable[str]) -> None:
+    global _worker
+    for name in names:
+        _queue.put(name)
     with _lock:
         if _worker is None or not _worker.is_alive():
             _worker = threading.Thread(target=_work, name="smolagents-fork-removal", daemon=True)
@@ -119,22 +124,26 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
 def wait_until_removed(timeout: float, address: EngineAddress | None = None) -> bool:
     """Wait for pending removals; return whether all are done.
 
+    A removal that has failed before is tried once more.
+
     Args:
         timeout: seconds.
         address: of the engine whose containers have to be gone; ``None``: it is enough that each
             removal has been tried.
     """
     end = time.monotonic() + timeout
+    repeated = False
     while True:
         with _lock:
-            left = any(_known.get(name) == address for name in _unremoved)
-            if address is not None and not left:
-                return True
-            # A removal that has failed is tried once more when the process exits.
-            if _queue.empty() and (_worker is None or not _worker.is_alive()):
-                return not left
-        if time.monotonic() > end:
+            remaining = [name for name in _unremoved if _known.get(name) == address]
+            idle = _queue.empty() and (_worker is None or not _worker.is_alive())
+        if not remaining and (idle or address is not None):
+            return True
+        if (idle and repeated) or time.monotonic() > end:
             return False
+        if idle:
+            _remove_in_background(remaining)
+            repeated = True
         time.sleep(0.01)
 
 
