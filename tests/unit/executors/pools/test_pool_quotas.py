@@ -196,9 +196,9 @@ def test_executors_in_cycles_are_collected_before_a_full_pool_gives_up(limits, i
             Dropped(pool)
             assert pool.stats().in_use == 1
             if is_async:
-                sandbox = asyncio.run(pool.acquire_async(timeout=2.0))
+                sandbox = asyncio.run(pool.acquire_async(timeout=PATIENCE))
             else:
-                sandbox = pool.acquire(timeout=2.0)
+                sandbox = pool.acquire(timeout=PATIENCE)
             assert sandbox.number == 1
             assert pool.started[0].closed
     finally:
