@@ -219,16 +219,20 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     return ""
 
 
-# Errors with which the kernel, or Pyodide, refuses a process.
-_NO_PERMISSION = (errno.EPERM, errno.ENOTSUP)
+# Modules that start processes -> errors with which the kernel, or Pyodide, refuses one. To a
+# subprocess, EACCES says that the program is not executable.
+_REFUSALS = {
+    "multiprocessing": (errno.EPERM, errno.EACCES, errno.ENOTSUP),
+    "subprocess": (errno.EPERM, errno.ENOTSUP),
+}
 
 
-def _starts_process(error: BaseException) -> bool:
-    """Tell whether a module that starts processes raised an error."""
+def _is_refused_process(error: OSError) -> bool:
+    """Tell whether a module that starts processes raised an error because it may not."""
     entry = error.__traceback__
     while entry is not None:
         module = entry.tb_frame.f_globals.get("__name__")
-        if type(module) is str and module.split(".")[0] in ("multiprocessing", "subprocess"):
+        if type(module) is str and error.errno in _REFUSALS.get(module.split(".")[0], ()):
             return True
         entry = entry.tb_next
     return False
@@ -256,7 +260,7 @@ def hint(
         if "'coroutine' object" in str(error):
             return _AWAIT
         return _attribute_hint(error)
-    if isinstance(error, OSError) and error.errno in _NO_PERMISSION and _starts_process(error):
+    if isinstance(error, OSError) and _is_refused_process(error):
         return _NO_PROCESSES
     if not inside:
         return ""
@@ -334,7 +338,7 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
     """
     # Without a network nothing else can refuse.
     is_loopback = bool(remedy) or _LOOPBACK.search(message) is not None
-    if own_loopback and is_loopback and "Connection refused" in message:
+    if own_loopback and is_loopback and _REFUSED.search(message):
         return (
             "\nThe sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the "
             "agent a tool, which runs outside"
@@ -349,7 +353,9 @@ _UNREACHABLE = re.compile(
     r"name resolution|Name or service not known|No address associated with hostname"
     r"|Network is unreachable|WebAssembly has no sockets|urllib3 only works in Node\.js"
 )
-_LOOPBACK = re.compile(r"127\.0\.0\.1|localhost|::1")
+# The second for ::1, which is tried after 127.0.0.1 and which a sandbox without IPv6 does not have.
+_REFUSED = re.compile(r"Connection refused|Cannot assign requested address")
+_LOOPBACK = re.compile(r"127\.0\.0\.1|localhost|::1|Cannot assign requested address")
 _NO_PROCESSES = (
     "The sandbox starts no processes: use a library, or give the agent a tool, which runs outside"
 )
@@ -357,7 +363,10 @@ _NO_PROCESSES = (
 _ADVICE = (
     (
         # An absolute path, of Windows too, at the end of an error about files.
-        re.compile(r"(?:FileNotFound|Permission|OS)Error: [^\n]*'(?:[/~]|[A-Za-z]:[\\/])[^'\n]*'"),
+        re.compile(
+            r"(?:FileNotFound|Permission|OS)Error: [^\n]*'(?:[/~]|[A-Za-z]:[\\/])[^'\n]*'"
+            r"|OperationalError: unable to open database file"
+        ),
         "The code's files are in its working folder: use relative paths, such as 'data.csv'",
     ),
     (

@@ -47,7 +47,7 @@ class DirectCall:
         self.inputs = copy.deepcopy(getattr(target, "inputs", None))
         self.output_type = getattr(target, "output_type", None)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the target.
 
         Raises:

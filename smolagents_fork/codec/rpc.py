@@ -192,6 +192,7 @@ class HostCalls:
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
         function.__module__ = "__main__"
+        function.__annotations__ = {}  # of these lines, not of the tool
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 

@@ -120,6 +120,8 @@ def test_command_of_a_notebook(named: tuple[str, Any], code: str):
     [
         "import subprocess\nsubprocess.run(['true'])",
         "import multiprocessing\nmultiprocessing.Process(target=print).start()",
+        "import multiprocessing\nmultiprocessing.Pool(1)",
+        "import multiprocessing\nmultiprocessing.Queue()",
     ],
 )
 def test_processes(named: tuple[str, Any], code: str):
@@ -141,6 +143,19 @@ def test_loopback(named: tuple[str, Any]):
     own = "The sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the agent "
     assert (f"{own}a tool, which runs outside" in text) is (named[0] == "docker")
     assert ("This sandbox has no network: " in text) is (named[0] != "docker")
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_loopback_of_a_container(named: tuple[str, Any], name: str):
+    if named[0] != "docker":
+        pytest.skip("the code has the host's loopback, or none")
+    code = f"import urllib.request\nurllib.request.urlopen('http://{name}:9')"
+    assert error_of(named, code).count("127.0.0.1 and localhost are its own") == 1
+
+
+def test_database_outside_the_folder():
+    assert RELATIVE in advice("OperationalError: unable to open database file")
+    assert advice("OperationalError: no such table: a") == ""
 
 
 def test_refused_connection_with_a_network_is_the_loopbacks_only_where_it_is_named():

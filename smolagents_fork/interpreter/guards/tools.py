@@ -19,7 +19,7 @@ from ..meter import Meter
 __all__ = ["ToolCaller"]
 
 #: Attributes of a tool or agent that describe it.
-_DESCRIBING = ("name", "description", "inputs", "output_type")
+_DESCRIBING = ("name", "description", "inputs", "output_type", "__signature__")
 
 
 class ToolCaller:

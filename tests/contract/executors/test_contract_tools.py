@@ -191,6 +191,25 @@ def test_tool_that_takes_anything(contract):
         executor("anything(other=1)")
 
 
+def test_signature_that_libraries_see_is_the_tools(contract):
+    class Renamed(Tool):
+        name = "renamed"
+        description = "Renames."
+        inputs: ClassVar[dict[str, Any]] = {
+            "old": {"type": "string", "description": "x"},
+            "new": {"type": "string", "description": "x", "nullable": True},
+        }
+        output_type = "string"
+
+        def forward(self, old: str, *, new: str = "n") -> str:
+            return old + new
+
+    executor = contract.make(imports=["inspect"])
+    executor.send_tools({"renamed": Renamed()})
+    code = "import inspect\nstr(inspect.signature(renamed))"
+    assert executor(code).output == "(old, *, new='n')"
+
+
 @behaviour("Tools", "Defaults stay on the host, of any type; what is not given is not sent.")
 def test_defaults_stay_on_the_host(contract):
     class Unsendable:
