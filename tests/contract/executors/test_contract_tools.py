@@ -191,6 +191,7 @@ def test_tool_that_takes_anything(contract):
         executor("anything(other=1)")
 
 
+@behaviour("Tools", "Libraries that inspect a tool see its own signature.")
 def test_signature_that_libraries_see_is_the_tools(contract):
     class Renamed(Tool):
         name = "renamed"
