@@ -6,7 +6,9 @@ import re
 
 __all__ = ["without_passwords"]
 
-_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>[^\s'\"<>]+)")
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]{0,30}://"
+# One address ends where the next begins, as in a list or in a parameter.
+_ADDRESS = re.compile(rf"(?P<scheme>{_SCHEME})(?P<rest>(?:(?!{_SCHEME})[^\s'\"<>])+)")
 _END_OF_HOST = re.compile(r"[/?#]")
 _PORT = re.compile(r"\d*(?:[/?#]|\Z)")
 

@@ -9,6 +9,7 @@ module, such as :mod:`pickle`, finds the program's.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import types
@@ -31,6 +32,17 @@ class ProgramPlaces(Protocol):
 
 #: The values of the program that runs in a thread.
 routes: dict[int, ProgramPlaces] = {}
+
+
+def _forget_other_threads() -> None:
+    """Drop the values of threads that a forked copy of the process does not have."""
+    ident = threading.get_ident()
+    for other in [number for number in routes if number != ident]:
+        del routes[other]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 class _RoutedStream:
@@ -90,7 +102,9 @@ def _delegate(name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: _RoutedArguments, *arguments: Any, **keywords: Any) -> Any:
-        return method(self.target(), *arguments, **keywords)
+        target = self.target()
+        result = method(target, *arguments, **keywords)
+        return self if result is target else result  # of += and *=
 
     return call
 

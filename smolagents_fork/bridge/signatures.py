@@ -184,7 +184,8 @@ def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
         return parameters
     own = [p for p in parameters if p[1] in ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")]
     schema = getattr(tool, "input_schema", None)
-    required = (schema.get("required") if isinstance(schema, dict) else None) or ()
+    listed = schema.get("required") if isinstance(schema, dict) else None
+    required = listed if isinstance(listed, (list, tuple)) else ()
     kind = "KEYWORD_ONLY" if own else "POSITIONAL_OR_KEYWORD"
     taken = {parameter[0] for parameter in own}
     others = [key for key in inputs if isinstance(key, str) and key not in taken]

@@ -78,6 +78,8 @@ def _is_own(path: Any, dir_fd: int | None) -> bool:
             found = os.path.realpath(os.path.join(start, os.fsdecode(path)))
     except (OSError, ValueError, TypeError):
         return False
+    if not os.path.isabs(found):  # a pipe or a socket
+        return False
     return any(os.path.commonpath((folder, found)) == folder for folder in _folders)
 
 

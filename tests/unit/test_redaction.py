@@ -11,6 +11,9 @@ from smolagents_fork.redaction import without_passwords
     ("text", "shown"),
     [
         ("tcp://user:hunter2@machine:2376", "tcp://user:***@machine:2376"),
+        ("https://u:p@a,https://v:hunter2@b/c", "https://u:***@a,https://v:***@b/c"),
+        ("https://h/s;https://v:hunter2@b", "https://h/s;https://v:***@b"),
+        ("https://h/x?url=https://v:hunter2@b", "https://h/x?url=https://v:***@b"),
         ("tcp://user:hun@ter2@machine", "tcp://user:***@machine"),
         ("https://user:hun@t@er2@host/simple", "https://user:***@host/simple"),
         ("https://user:hun/ter2@host/simple", "https://user:***@host/simple"),

@@ -26,8 +26,13 @@ def add_packages(kernel):
     paths = list(dict.fromkeys(sysconfig.get_path(n, scheme, base) for n in ("purelib", "platlib")))
     # The work folder has more room than /tmp, and code may be mapped from it.
     temporary = os.path.join(folder, "tmp")
-    for path in (temporary, *paths):
-        os.makedirs(path, exist_ok=True)
+    try:
+        for path in (temporary, *paths):
+            os.makedirs(path, exist_ok=True)
+    except OSError:
+        if settings["requirements"]:
+            raise
+        return  # nobody has asked for packages, and the folder cannot be written
     pip = {
         **settings["environment"],
         "PIP_PREFIX": folder,

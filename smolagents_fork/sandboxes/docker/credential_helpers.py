@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ class MissingHelpers:
 
     path: str
     names: tuple[str, ...]
-    config: Mapping[str, Any]
+    config: Mapping[str, Any] = field(repr=False)  # has passwords
 
     def __str__(self) -> str:
         programs = ", ".join(f"{_PROGRAM}{name}" for name in self.names)

@@ -166,6 +166,13 @@ def test_json_schema_says_what_a_tool_requires():
         assert str(caught.value) == words
 
 
+@pytest.mark.parametrize("required", [True, 1, {"query": True}, "query", None])
+def test_malformed_schema_requires_nothing(required):
+    tool = FromServer()
+    tool.input_schema = {"required": required}
+    assert stub_of(tool, "from_server")() == "()[]"
+
+
 def test_inputs_that_python_cannot_name_go_by_keyword():
     tool = FromServer()
     names = ("limit", "from", "Api-Version", "query")

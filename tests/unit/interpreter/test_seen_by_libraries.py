@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pickle
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from background import running
 
+from smolagents_fork import routed_places
 from smolagents_fork.interpreter import Interpreter
 
 HERE = Path(__file__)
@@ -308,6 +310,38 @@ def test_parsers_read_the_arguments_of_the_program(monkeypatch: pytest.MonkeyPat
     assert sys.argv is before
     assert vars(sys.modules["__main__"]) is main
     assert type(sys.modules["__main__"]) is type(sys)
+
+
+def test_arguments_stay_the_programs_when_it_extends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["host.py", "--secret", "x"])
+    before = sys.argv
+    interpreter = Interpreter(["sys"])
+    seen: list[list[str]] = []
+
+    def extend() -> None:
+        sys.argv += ["y"]
+
+    def look() -> None:
+        seen.append(list(sys.argv))
+
+    interpreter.send_tools({"extend": extend, "look": look})
+    assert interpreter.run("import sys\nextend()\nlook()\nsys.argv").output == [""]
+    assert seen == [["host.py", "--secret", "x", "y"]]
+    assert sys.argv is before
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_forked_copy_has_nothing_of_another_threads_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other, own = threading.get_ident() + 1, threading.get_ident()
+    monkeypatch.setitem(routed_places.routes, other, object())  # type: ignore[arg-type]
+    monkeypatch.setitem(routed_places.routes, own, object())  # type: ignore[arg-type]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if list(routed_places.routes) == [own] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert other in routed_places.routes
 
 
 def test_tools_and_other_threads_find_those_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
