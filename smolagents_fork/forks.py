@@ -2,14 +2,14 @@
 
 A fork copies objects and their descriptors, but not the threads, and not the sandboxes. Two
 processes with one connection read each other's answers, and a tool that one's code calls would be
-served by the other. Three means prevent that, all for the whole package:
+served by the other. Three means prevent that:
 
 - :class:`Owner` is the process that made an object; the object checks it before each use.
 - :func:`disconnect_in_child` and :func:`keep_open` register open connections. A forked copy of this
   process has none of them: each descriptor is replaced by a socket that nobody is connected to. So
   nothing that a copy does with an inherited object reaches a sandbox, and a sandbox ends with its
   owner, not with the last copy.
-- :func:`reset_in_child` replaces locks and registries of modules.
+- :func:`reset_in_child` replaces locks and registries of the modules that register with it.
 """
 
 from __future__ import annotations
