@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import logging
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,9 @@ __all__ = ["Executor"]
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="Executor")
+# Takes what would go to an agent's logger where there is none.
+_logger = logging.getLogger("smolagents_fork")
+_LEVELS = {LogLevel.ERROR: logging.ERROR, LogLevel.DEBUG: logging.DEBUG}
 # Ids of executors whose calls surround this code: tools run in other threads, with this context.
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
@@ -57,7 +61,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         additional_authorized_imports: modules the code may import besides the built-in list. Each
             executor provides them in its own form (an image, an allow-list).
         logger: upstream's ``AgentLogger``, or anything with ``log`` and ``log_error``;
-            ``None`` logs nowhere.
+            ``None``: Python's logger ``smolagents_fork``.
 
     The constructor contract is upstream's for its coming entry points (issue 2722):
     ``cls(additional_authorized_imports, logger, **executor_kwargs)``.
@@ -321,15 +325,15 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             self._log(str(record), LogLevel.DEBUG)
 
     def _log(self, message: str, level: Any = None) -> None:
-        """Log through the agent's logger when there is one."""
-        if self.logger is None:
-            return
+        """Log through the agent's logger, or Python's own where there is none."""
         # Upstream's logger parses square brackets as markup and raises if that fails: text of a
         # program or of a tool's arguments must not be parsed.
         place = self.place
         line = f"{place}: {message}" if place and place not in message else message
         text = Text(encodable(line))
-        if level is None:
+        if self.logger is None:
+            _logger.log(_LEVELS.get(level, logging.INFO), "%s", text.plain)
+        elif level is None:
             self.logger.log(text)
         else:
             self.logger.log(text, level=level)
@@ -337,5 +341,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
 
 def _shows(logger: Any, level: Any) -> bool:
     """Tell whether a logger shows messages of a level, as far as it has one itself."""
+    if logger is None:
+        return _logger.isEnabledFor(_LEVELS[level])
     own = getattr(logger, "level", None)
-    return logger is not None and not (isinstance(own, LogLevel) and level > own)
+    return not (isinstance(own, LogLevel) and level > own)

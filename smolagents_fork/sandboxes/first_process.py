@@ -22,12 +22,10 @@ FIRST_PROCESS = r"""
 import _signal as signal,os,select,sys,time
 lease,_,first=sys.argv[1].partition(":")
 lease=float(lease)
-try:
-    # PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other
-    # end of its standard input through /proc/1/fd.
-    import ctypes
-    ctypes.CDLL(None).prctl(4,0,0,0,0)
-except Exception: pass
+# PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other end of
+# its standard input through /proc/1/fd.
+import ctypes
+if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: prctl failed")
 woken,wake=os.pipe()
 for end in woken,wake: os.set_blocking(end,False)
 signal.set_wakeup_fd(wake)

@@ -30,7 +30,7 @@ from ..async_calls import created
 from ..base import Executor
 from ..file_transfers import Files, FileStore, GivenFiles
 from ..jupyter.connection import KernelConnection
-from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
+from ..jupyter.error_text import CodeFailedError, failure_text
 from ..jupyter.host_bindings import HostBindings
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
@@ -86,7 +86,8 @@ class DockerExecutor(Executor):
     Args:
         additional_imports: import names the code may use; their packages are installed when the
             image is built.
-        logger: upstream's ``AgentLogger``; ``None`` logs nowhere.
+        logger: upstream's ``AgentLogger``; ``None``: Python's logger
+            ``smolagents_fork``.
         allow_pickle: fall back to pickle for values that the codec refuses, with upstream's
             warning. The sandbox can then run code on the host.
         host: address a published port is bound to (only with a network).
@@ -149,7 +150,6 @@ class DockerExecutor(Executor):
         imports = names_of("additional_imports", additional_imports)
         imports += names_of("additional_authorized_imports", additional_authorized_imports)
         super().__init__(imports, logger)
-        self.logger = logger or NoLogger()
         self._session: KernelSession | None = None
         self._pool = pool
         self._given_files = GivenFiles.of(files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         started: the container.
         spec: that it was started from.
         access: to its gateway.
-        start: starts a replacement when the gateway of this container cannot be reached.
     """
 
     def __init__(
@@ -87,12 +86,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         started: StartedContainer,
         spec: SandboxSpec,
         access: GatewayAccess,
-        start: Callable[[SandboxSpec], StartedContainer],
     ) -> None:
         super().__init__(started, spec)
         self._client = client
         self._access = access
-        self._start = start
         # Whether streams can be attached; ``None`` before the first.
         self._streams: bool | None = None
 
@@ -119,16 +116,14 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway: its own connection, an exec, or a published port.
 
-        A gateway connects once, before code runs; a later stream is an exec's. The first exec
-        decides whether there are others: if the engine's connection cannot carry it, a container
-        with a published port replaces this one, in which no code has run yet.
+        A gateway connects once, before code runs; a later stream is an exec's.
 
         Args:
             timeout: seconds the gateway may take to start.
 
         Raises:
             OSError: the gateway did not answer on the published port.
-            ExecutorError: the container is gone, or neither kind of stream works.
+            ExecutorError: the container is gone, or the engine's connection carries no stream.
         """
         deadline = Deadline(timeout)
         gateway, self._started.gateway = self._started.gateway, None
@@ -143,8 +138,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             try:
                 return self._exec([*argv, str(GATEWAY_PORT), str(seconds)])
             except StreamUnsupported as error:
-                self._access.fall_back(error)
-                self._replace()
+                raise self._access.stream_error(error) from error
         started = self._started
         sock = connect_to_gateway(
             self._access.host,
@@ -177,16 +171,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         if tail is None or UNREACHABLE in tail.text():
             return False
         return runs_here(state.get("Pid", 0), self.container.id)
-
-    def _replace(self) -> None:
-        self._end(self._started, wait=True)
-        replacement = self._start(self._spec)
-        with self._lock:
-            self._started = replacement
-            removed = self._removed
-        if removed:
-            self._end(replacement, wait=False)
-            raise ExecutorStartError("the container was removed while it started")
 
     def _exec(self, argv: list[str]) -> ExecStream:
         stream, _ = self._exec_with_id(argv)
@@ -296,7 +280,11 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 return
             self._removed = True
             started = self._started
-        self._end(started, wait=False)
+        if started.lease is not None:
+            started.lease.close()
+        if started.gateway is not None:
+            started.gateway.close()
+        reaper.remove(self._client, started.name, wait=False)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait until it is removed, after :meth:`remove`; return whether it is.
@@ -305,10 +293,3 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             timeout: seconds to wait at most.
         """
         return reaper.wait_until_gone(self._started.name, timeout)
-
-    def _end(self, started: StartedContainer, *, wait: bool) -> None:
-        if started.lease is not None:
-            started.lease.close()
-        if started.gateway is not None:
-            started.gateway.close()
-        reaper.remove(self._client, started.name, wait=wait)

@@ -15,6 +15,7 @@ from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from ..listed_entries import read_entries
 from ..provisioner import ImageSpec, Report, SandboxSpec
+from ..resource_limits import parse_size
 from ..stream_errors import StreamUnsupported
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
@@ -44,6 +45,14 @@ from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]
 
+# Limits that an engine may discard: docker-py's argument, its field in the engine's answer, and how
+# the user does without.
+_DISCARDABLE = (
+    ("mem_limit", "Memory", "memory=None"),
+    ("memswap_limit", "MemorySwap", "container_run_kwargs={'memswap_limit': -1}"),
+    ("pids_limit", "PidsLimit", "pids_limit=None"),
+)
+
 
 def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
     """Tell whether the main process is a gateway that connects to the host process.
@@ -51,6 +60,25 @@ def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
     An image that is made from the fork's has its label too, and may have another command.
     """
     return (config.get("Labels") or {}).get(GATEWAY_LABEL) == " ".join(command)
+
+
+def _check_limits_kept(given: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Refuse a container that the engine has created without a limit that was asked for.
+
+    An engine whose kernel lacks a control group discards that limit with a mere warning.
+
+    Raises:
+        ConfigurationError: a limit is missing; names it.
+    """
+    for argument, field, waiver in _DISCARDABLE:
+        limit = parse_size(asked.get(argument))
+        if limit is not None and limit != given.get(field, limit):
+            raise ConfigurationError(
+                f"{argument}={asked[argument]!r}: the engine has discarded this limit and created "
+                f"the container with {field}={given[field]!r}, as it does where the kernel of its "
+                "machine lacks that control group. Mount the group ('smolagents-fork doctor' "
+                f"shows which are missing), or pass {waiver} to run without the limit"
+            )
 
 
 def _unread(_line: str) -> None:
@@ -80,6 +108,7 @@ class DockerProvisioner:
         note: Note = no_note,
     ) -> None:
         self._owner = owner
+        self._note = note
         self._options = options or ContainerOptions()
         #: What prepares the images that this provisioner has returned, by name.
         self._prepared: dict[str, Callable[[], object]] = {}
@@ -91,7 +120,7 @@ class DockerProvisioner:
                 f"{error}; 'smolagents-fork doctor' lists which executors run here"
             ) from None
         try:
-            self._access = GatewayAccess(self._client, self._address, self._options, note)
+            self._access = GatewayAccess(self._client, self._address, self._options)
         except BaseException:
             disconnect(self._client)
             raise
@@ -157,7 +186,7 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken, and the like.
             EngineUnavailableError: the engine did not answer in three seconds.
         """
-        return DockerSandbox(self._client, self._start(spec), spec, self._access, self._start)
+        return DockerSandbox(self._client, self._start(spec), spec, self._access)
 
     def _start(self, spec: SandboxSpec) -> StartedContainer:
         import docker
@@ -181,9 +210,13 @@ class DockerProvisioner:
     def _started_with_output_or_without(self, spec: SandboxSpec) -> StartedContainer:
         try:
             return self._started_with_socket_or_without(spec)
-        except StreamUnsupported:
+        except StreamUnsupported as error:
             # Another container is started: the lease of this one would have to be renewed.
             self._carries_output = False
+            self._note(
+                f"WARNING: {error}: containers of {self._address} end when their connection ends, "
+                "and not when this process is stopped; what they logged is lost with them"
+            )
             return self._started(spec, None)
 
     def _started_with_socket_or_without(self, spec: SandboxSpec) -> StartedContainer:
@@ -278,11 +311,15 @@ class DockerProvisioner:
             raise
 
     def _created(self, arguments: dict[str, Any]) -> Any:
-        """Create the container, without a disk limit where the engine's storage supports none."""
+        """Create the container.
+
+        Raises:
+            ConfigurationError: an unknown argument, or a limit that this engine cannot keep.
+        """
         import docker
 
         try:
-            return self._client.containers.create(**arguments)
+            container = self._client.containers.create(**arguments)
         except TypeError as error:
             # docker-py's error for an unknown argument.
             raise ConfigurationError(
@@ -292,14 +329,14 @@ class DockerProvisioner:
             text = str(error.explanation or error)
             if "storage_opt" not in arguments or "storage-opt" not in text.lower():
                 raise
-        size = arguments.pop("storage_opt")["size"]
-        warnings.warn(
-            f"read_only=False with disk_size={size!r}: this engine cannot limit what a container "
-            f"writes to its root file system ({text}); the code can fill the engine's disk",
-            UserWarning,
-            stacklevel=2,
-        )
-        return self._client.containers.create(**arguments)
+            size = arguments["storage_opt"]["size"]
+            raise ConfigurationError(
+                f"read_only=False with disk_size={size!r}: this engine cannot limit what a "
+                f"container writes to its root file system ({text}). Keep read_only=True, or pass "
+                "disk_size=None, with which the code can fill the engine's disk"
+            ) from None
+        _check_limits_kept(container.attrs.get("HostConfig") or {}, arguments)
+        return container
 
     def ours(self) -> list[str]:
         """Return the short ids of this process's containers.

@@ -38,7 +38,6 @@ class GatewayAccess:
         client: docker-py client.
         address: of the engine.
         options: of the containers.
-        note: takes a line for the user's log.
 
     Raises:
         ConfigurationError: a port was asked for that could not be reached from here.
@@ -49,12 +48,10 @@ class GatewayAccess:
         client: DockerClient,
         address: EngineAddress,
         options: ContainerOptions,
-        note: Callable[[str], None],
     ) -> None:
         self._client = client
         self._address = address
         self._options = options
-        self._note = note
         #: Whether containers publish their gateway's port.
         self.published = options.published
         obstacle = self._obstacle() if self.published else None
@@ -85,26 +82,23 @@ class GatewayAccess:
         """Use no sockets with this engine from now on: its machine is another, or refuses them."""
         _without_sockets.add(self._address)
 
-    def fall_back(self, reason: Exception) -> None:
-        """Publish ports from now on, because the engine's streams do not work.
+    def stream_error(self, reason: Exception) -> ExecutorStartError:
+        """Return the error about an engine whose connection carries no stream.
+
+        Nothing takes the stream's place unasked: a published port needs a network.
 
         Args:
-            reason: the error of a stream.
-
-        Raises:
-            ExecutorStartError: a port is not allowed, or could not be reached.
+            reason: the error of the stream.
         """
-        if self._options.transport == "exec":
-            raise ExecutorStartError(f"transport='exec': {reason}") from reason
         obstacle = self._obstacle()
-        if obstacle:
-            raise ExecutorStartError(f"{reason}, and {obstacle}") from reason
-        self._note(
-            f"WARNING: {reason}; using a port published on {self._options.host} with a token "
-            "instead. The container is on the engine's bridge network, so its code can reach it; "
-            "pass transport='exec' to refuse this."
+        return ExecutorStartError(
+            "no stream to the program in the container could be opened through the engine at "
+            f"{self._address}: {reason}. Give DockerExecutor transport='port' and a network, such "
+            "as network='bridge': a port is then published, and the code can reach that network"
+            + (f" ({obstacle})" if obstacle else "")
+            + ". Or use another engine (DOCKER_HOST), with a plain connection: a Unix socket, a "
+            "TCP port, or an SSH tunnel to either"
         )
-        self.published = True
 
     def _obstacle(self) -> str | None:
         """Explain why a published port cannot be reached; ``None`` if it can."""

@@ -15,6 +15,7 @@ class Proxy:
         gathering: whether all the engine says about a program that has been started is held back
             until it has said everything, so that it arrives in one piece.
         freezing_at: words of a request with which it freezes.
+        rewriting: words of the engine's answers, and others of the same length in their place.
     """
 
     def __init__(self, target: str, address: str = "127.0.0.1") -> None:
@@ -22,6 +23,7 @@ class Proxy:
         self.address = address
         self.gathering = False
         self.freezing_at = b""
+        self.rewriting: dict[bytes, bytes] = {}
         self.thawed = threading.Event()
         self.thawed.set()
         self.listener = socket.create_server((address, 0))
@@ -56,6 +58,9 @@ class Proxy:
         if self.freezing_at and self.freezing_at in data:
             self.thawed.clear()
             return
+        for written, read in self.rewriting.items():
+            assert len(written) == len(read)
+            data = data.replace(written, read)
         if self.gathering and b"/start HTTP/1.1" in data:
             self.gathered[other] = b""
         if data and sock in self.gathered:

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections import Counter
 
 import pytest
 from background import acting, at_once, eventually, running
+from docker_freezing_proxy import Proxy
 from docker_waiting import first_print
 from smolagents import tool
 from smolagents.utils import AgentError
@@ -213,16 +213,48 @@ def test_root_by_explicit_wish(make):
     assert "CapEff:\t0000000000000000" in status
 
 
-def test_root_file_system_that_can_be_written_is_limited_or_said_not_to_be(image):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with DockerExecutor(read_only=False, disk_size="50m") as executor:
-            executor.container.reload()
-            limited = executor.container.attrs["HostConfig"].get("StorageOpt")
-    told = [str(w.message) for w in caught if "disk_size='50m'" in str(w.message)]
-    assert bool(limited) != bool(told)
-    if told:
-        assert "cannot limit what a container writes" in told[0]
+def test_root_file_system_that_can_be_written_is_limited_or_refused(make):
+    try:
+        executor = make(read_only=False, disk_size="50m")
+    except ConfigurationError as error:
+        message = str(error)
+        assert message.startswith("read_only=False with disk_size='50m': this engine cannot limit")
+        assert "pass disk_size=None, with which the code can fill the engine's disk" in message
+        executor = make(read_only=False, disk_size=None)
+        assert executor("1+1").output == 2
+    else:
+        executor.container.reload()
+        assert executor.container.attrs["HostConfig"]["StorageOpt"] == {"size": "50m"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "discarded", "words"),
+    [
+        (b'"PidsLimit":256', b'"PidsLimit":0  ', "pids_limit=256: the engine has discarded"),
+        (b'"Memory":1073741824', b'"Memory":0         ', "mem_limit=1073741824: the engine has"),
+        (b'"MemorySwap":1073741824', b'"MemorySwap":-1        ', "memswap_limit=1073741824: the"),
+    ],
+    ids=["processes", "memory", "swap"],
+)
+def test_limit_that_the_engine_discards_is_an_error(
+    make, engine, monkeypatch, answer, discarded, words
+):
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        pytest.skip("the engine is not on a socket")
+    proxy = Proxy(host.removeprefix("unix://"))
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{proxy.port}")
+    try:
+        # What an engine does where the kernel of its machine lacks the control group.
+        proxy.rewriting = {answer: discarded}
+        with pytest.raises(ConfigurationError) as caught:
+            make(memory="1g")
+        assert words in str(caught.value)
+        assert "to run without the limit" in str(caught.value)
+        proxy.rewriting = {}
+        reaper.wait_until_removed(60)
+    finally:
+        proxy.close()
 
 
 def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):

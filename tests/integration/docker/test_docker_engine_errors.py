@@ -19,10 +19,7 @@ from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import container
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
-from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 QUICK_SECONDS = 50
 
@@ -302,31 +299,3 @@ def test_internal_network_needs_no_port(image, engine):
     finally:
         reaper.wait_until_removed(120)
         network.remove()
-
-
-def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypatch):
-    def no_stream(_attached):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
-
-    class Log:
-        def __init__(self):
-            self.lines: list[str] = []
-
-        def log(self, message, level=None):
-            self.lines.append(str(message))
-
-        def log_error(self, message):
-            self.lines.append(str(message))
-
-    monkeypatch.setattr(container, "exec_stream", no_stream)
-    monkeypatch.setattr(GatewaySocket, "open", lambda: None)
-    log = Log()
-    executor = make([], log)
-    assert executor("1+1").output == 2
-    assert any(
-        "WARNING: this connection to the engine is not a plain socket" in x for x in log.lines
-    )
-    refuses_whoever_has_no_token(executor)
-    assert executor("import os; sorted(os.listdir('/sys/class/net'))").output == ["eth0", "lo"]
-    with pytest.raises(ExecutorStartError, match="transport='exec'"):
-        make(transport="exec")

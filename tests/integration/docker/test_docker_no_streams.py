@@ -1,4 +1,4 @@
-"""Engines whose streams cannot be attached: a published port instead, and every method works."""
+"""Engines whose streams cannot be attached: an error, or a published port if that is asked for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
+from smolagents_fork.sandboxes.docker.lifetime import reaper
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
@@ -44,8 +45,50 @@ def double(number: int) -> int:
     return number * 2
 
 
+PORT = {"transport": "port", "network": "bridge"}
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [{}, {"transport": "exec"}, {"transport": "exec", "network": "bridge"}],
+    ids=["defaults", "exec", "exec with a network"],
+)
+def test_stream_that_cannot_be_opened_is_an_error_with_two_ways_out(
+    make, no_streams, engine, keywords
+):
+    known = {one.id for one in engine.containers.list(all=True)}
+    with pytest.raises(ExecutorStartError) as caught:
+        make(**keywords)
+    message = str(caught.value)
+    assert "no stream to the program in the container could be opened" in message
+    assert "this connection to the engine is not a plain socket" in message
+    assert "transport='port' and a network, such as network='bridge'" in message
+    assert "Or use another engine (DOCKER_HOST)" in message
+    reaper.wait_until_removed(60)
+    left = [one for one in engine.containers.list(all=True) if one.id not in known]
+    assert [one.name for one in left if one.attrs["HostConfig"]["NetworkMode"] != "none"] == []
+
+
+def test_later_stream_that_cannot_be_opened_is_an_error(make, monkeypatch):
+    executor = make()
+    first = executor.container.id
+
+    def refused(_attached):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
+
+    monkeypatch.setattr(container, "exec_stream", refused)
+    executor.send_variables({"kept": 1})
+    with pytest.raises(SandboxDiedError, match="exit code 3"):
+        executor("import os; os._exit(3)")
+    # The gateway's first connection is used up; the next would be an exec's.
+    with pytest.raises(ExecutorStartError, match="no stream to the program in the container"):
+        executor("1")
+    assert executor.container is None or executor.container.id == first
+
+
 def test_every_public_method_works_without_streams(make, no_streams, tmp_path):
-    executor = make(timeout_seconds=4, interrupt_grace_seconds=60, workdir_size="8m", tmp_size="8m")
+    limits = {"interrupt_grace_seconds": 60, "workdir_size": "8m", "tmp_size": "8m"}
+    executor = make(timeout_seconds=4, **PORT, **limits)
     assert executor("1+1").output == 2
     executor.send_variables({"given": [1, 2]})
     executor.send_tools({"double": double})
@@ -104,7 +147,7 @@ def other_machine(engine, monkeypatch):
 def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_machine):
     started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
-        DockerExecutor()
+        DockerExecutor(network="bridge")
     assert time.monotonic() - started < 120
     assert f"the engine runs on {other_machine.address}" in str(caught.value)
     assert "pass host='0.0.0.0'" in str(caught.value)
@@ -115,7 +158,7 @@ def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_m
 @pytest.mark.parametrize("host", ["0.0.0.0", "its address"])
 def test_port_of_another_machine_is_reached_there(make, no_streams, other_machine, engine, host):
     host = host if host == "0.0.0.0" else other_machine.address
-    executor = make(host=host)
+    executor = make(host=host, **PORT)
     ports = engine.api.inspect_container(executor.container.id)["NetworkSettings"]["Ports"]
     assert {binding["HostIp"] for binding in ports["8888/tcp"]} == {host}
     assert executor("1+1").output == 2
@@ -133,7 +176,7 @@ def test_network_on_another_machine_needs_no_port(make, other_machine):
 def test_words_that_arrive_with_the_head_of_the_answer_are_not_lost(
     make, no_streams, other_machine
 ):
-    executor = make(host="0.0.0.0")
+    executor = make(host="0.0.0.0", **PORT)
     other_machine.gathering = True
     for content in (b"x", b"", bytes(300_000)):
         executor.put_file(content, "f")
