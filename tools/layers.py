@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "representation",
         "results",
         "routed_places",
+        "shortages",
         "telemetry",
         "texts",
     ),

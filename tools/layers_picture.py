@@ -30,6 +30,7 @@ WORDS = {
     "hints": "hints for errors",
     "open_figures": "open figures of programs",
     "routed_places": "argv, streams, __main__",
+    "shortages": "what is short now",
     "help": "help() of programs",
     "output": "what is printed",
     "representation": "text forms of executors and pools",

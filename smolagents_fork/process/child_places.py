@@ -13,6 +13,7 @@ from ..folders.work_folder import WorkFolder
 from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
 from ..results import ExecutorStats, FileInfo
+from ..shortages import naming_shortages
 from .child_figures import child_figures
 from .confinement_report import Bounds
 from .sandbox_paths import Layout
@@ -128,7 +129,8 @@ class LocalChildren:
     def start(self, kinds: dict[Kind, int]) -> GuestProcess:
         """Fork a child."""
         if self._whole is None:
-            folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
+            with naming_shortages("the child's folder cannot be made"):
+                folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
             self._whole = replace(self._bounds, folder=folder)
         return spawn(self._layout, self._whole, kinds)
 

@@ -1,7 +1,8 @@
 """Confinement of a child before it runs any code, and the report of it.
 
 Each measure is tried separately. A missing measure is reported to the host with the reason, and the
-host decides whether that is an error (``allow_missing=``).
+host decides whether that is an error (``allow_missing=``). A shortage that passes is not a missing
+measure: the start fails.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..shortages import is_shortage, shortage_text
 from . import landlock, seccomp
 from .confinement_report import Bounds, Kernel, Report
 from .libc import libc
@@ -74,7 +76,6 @@ class Confinement:
         else:
             take("memory", lambda: _memory_limit(bounds.memory_bytes))
         take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
-        take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
         take("filesystem", lambda: self._file_rules(bounds))
         listened = False
 
@@ -84,6 +85,9 @@ class Confinement:
             return "only the system calls that a calculation needs, seccomp"
 
         take("syscalls", system_call_filter)
+        # After the listener was handed over: the kernel compares this limit with all descriptors
+        # that the user's processes have in flight.
+        take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
         take("processes", lambda: _no_processes(report, bounds.threads, listened))
         if bounds.network:
             report.missing["network"] = "network='host': the host's network was requested"
@@ -108,6 +112,8 @@ class Confinement:
             self._report.in_force[measure] = action()
             self._report.missing.pop(measure, None)
         except (OSError, ValueError, AttributeError) as error:
+            if isinstance(error, OSError) and is_shortage(error):
+                raise OSError(error.errno, f"{measure}: {shortage_text(error)}") from error
             self._report.missing[measure] = str(error)
 
     def _file_rules(self, bounds: Bounds) -> str:
@@ -177,6 +183,8 @@ def _memory_limit(limit: int | None) -> str:
 
 
 def _file_limits(size: int | None, count: int) -> str:
+    # Half of the host's at most: then children cannot have so much in flight that it cannot send.
+    count = min(count, resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 2)
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
     if size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # raises OSError instead of killing

@@ -16,6 +16,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import selectors
 import signal
@@ -31,6 +32,7 @@ from typing import Any
 from ..folders.removal import remove_tree
 from . import confinement, file_attributes, seccomp, worker
 from .confinement_report import Bounds
+from .descriptor_passing import send_descriptors
 from .libc import libc
 from .sandbox_paths import OWN_PROCESS_FILES
 from .thread_limit import ThreadLimit, take_listener
@@ -83,6 +85,9 @@ def main(control_number: int) -> None:
     try:
         # The thread that started this process may block signals, which children would inherit.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        # A child hands its listener over before it lowers this limit, see descriptor_passing.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         _warm_up()
         ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:
@@ -212,7 +217,7 @@ class ForkServer:
         if bounds.same_namespace(spare.bounds):
             with contextlib.suppress(OSError):
                 spare.channel.settimeout(_SPARE_SECONDS)
-                sent = socket.send_fds(spare.channel, [data], descriptors)
+                sent = send_descriptors(spare.channel, data, descriptors)
                 spare.channel.sendall(data[sent:])
                 # One that was killed a moment ago still accepts data.
                 taken = spare.channel.recv(1)

@@ -7,7 +7,6 @@ libraries use the older ones. Source: include/uapi/linux/seccomp.h and filter.h 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import functools
@@ -17,6 +16,7 @@ import struct
 import sys
 from collections.abc import Sequence
 
+from ..shortages import is_shortage
 from .libc import system_call
 from .syscalls import (
     FIRST_COMMON,
@@ -92,8 +92,11 @@ def install(network: bool = False, *, listener: bool = True) -> int | None:
     if not supported():
         raise OSError(f"no table of system calls for {platform.machine()}")
     if listener:
-        with contextlib.suppress(OSError):
+        try:
             return _load(_for_this_process(network, True), _NEW_LISTENER)
+        except OSError as error:
+            if is_shortage(error):
+                raise
     _load(_for_this_process(network, False), 0)
     return None
 

@@ -18,8 +18,10 @@ from typing import Any
 from ..errors import ExecutorStartError
 from ..forks import Owner, forget, keep_open, reset_in_child
 from ..guest.frames import Kind
+from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds
+from .descriptor_passing import send_descriptors
 from .output_log import LOG_SIZE
 from .sandbox_paths import Layout
 
@@ -84,11 +86,17 @@ class _ForkServer:
 
         Raises:
             ExecutorStartError: the server has no descriptor, process or memory for a child.
+            OSError: this process lacks them; the server goes on.
         """
         with self._lock:
+            whole = struct.pack("!I", len(request)) + request
             try:
-                whole = struct.pack("!I", len(request)) + request
-                sent = socket.send_fds(self._control, [whole], descriptors)
+                sent = send_descriptors(self._control, whole, descriptors)
+            except OSError as error:
+                if is_shortage(error):
+                    raise
+                return None
+            try:
                 self._control.sendall(whole[sent:])
                 answer = self._control.recv(_ANSWER.size, socket.MSG_WAITALL)
             except OSError:
@@ -97,10 +105,10 @@ class _ForkServer:
             return None
         (number,) = _ANSWER.unpack(answer)
         if number < 0:
+            refusal = OSError(-number, os.strerror(-number))
+            text = shortage_text(refusal) if is_shortage(refusal) else refusal.strerror
             raise ExecutorStartError(
-                f"the fork server (process {self.process.pid}) could not start a child: "
-                f"{os.strerror(-number)}; close executors, or raise the limit on processes "
-                "(ulimit -u, pids.max), open files (ulimit -n) or memory"
+                f"the fork server (process {self.process.pid}) could not start a child: {text}"
             )
         return int(number)
 
@@ -182,14 +190,15 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     """
     whole = dataclasses.replace(bounds, readable=layout.readable, listable=layout.listable)
     request = json.dumps(whole.as_data()).encode()
-    fork_server = _fork_server(layout)
-    for attempt in (1, 2):
-        child = _forked(fork_server, request, kinds)
-        if child is not None:
-            return child
-        if attempt == 1:
-            # It exited after a long idle time, or was killed.
-            fork_server = _fork_server(layout, renew=fork_server)
+    with naming_shortages("the child cannot be started"):
+        fork_server = _fork_server(layout)
+        for attempt in (1, 2):
+            child = _forked(fork_server, request, kinds)
+            if child is not None:
+                return child
+            if attempt == 1:
+                # It exited after a long idle time, or was killed.
+                fork_server = _fork_server(layout, renew=fork_server)
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 

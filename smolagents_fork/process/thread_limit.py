@@ -13,6 +13,8 @@ import os
 import socket
 import struct
 
+from .descriptor_passing import send_descriptors
+
 __all__ = ["ThreadLimit", "give_listener", "take_listener"]
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101  # SECCOMP_IOCTL_NOTIF_RECV, _SEND
@@ -71,7 +73,7 @@ class ThreadLimit:
 def give_listener(channel: socket.socket, listener: int) -> None:
     """Send the listener to the parent and close it here, since it can allow any call."""
     try:
-        socket.send_fds(channel, [b"L"], [listener])
+        send_descriptors(channel, b"L", [listener])
     finally:
         os.close(listener)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...codec import decode, encode
 from ...errors import DecodeError, ProtocolError
+from ...process.descriptor_passing import send_descriptors
 
 __all__ = ["MOST_BYTES", "FrameSocket"]
 
@@ -50,7 +51,7 @@ class FrameSocket:
         body = encode(value, max_bytes=MOST_BYTES)
         data = memoryview(_LENGTH.pack(len(body)) + body)
         if descriptor is not None:
-            data = data[socket.send_fds(self._socket, [data], [descriptor]) :]
+            data = data[send_descriptors(self._socket, bytes(data), [descriptor]) :]
         self._socket.sendall(data)
 
     def receive(self) -> dict[str, Any] | None:

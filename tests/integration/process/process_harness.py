@@ -66,7 +66,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def opened_for_anybody(folder: Path) -> str:
+def opened_for_anybody(folder: Path, user: int = 65534) -> str:
     """Return a script for a separate mount namespace that makes this Python readable for anyone.
 
     Folders that only root may read, such as /root, are mounted again below an open folder.
@@ -88,17 +88,25 @@ def opened_for_anybody(folder: Path) -> str:
     for path, hold in holds.items():
         lines.append(shlex.join(["mkdir", "-p", str(path)]))
         lines.append(shlex.join(["mount", "--bind", str(hold), str(path)]))
-    return "\n".join([*lines, 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"'])
+    return "\n".join([*lines, f'exec setpriv --reuid {user} --regid {user} --clear-groups "$@"'])
 
 
-def by_ordinary_user(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run this Python with ``arguments`` as a user other than root, or skip the test."""
+def by_ordinary_user(
+    arguments: list[str], folder: Path, user: int = 65534
+) -> subprocess.CompletedProcess[str]:
+    """Run this Python with ``arguments`` as a user other than root, or skip the test.
+
+    Args:
+        arguments: of Python.
+        folder: of the test.
+        user: its number; one that nobody else has, if the test uses up what the user may have.
+    """
     lacking = [tool for tool in ("unshare", "setpriv") if shutil.which(tool) is None]
     if lacking or subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
         pytest.skip(f"needs mount namespaces, with util-linux{': no ' if lacking else ''}{lacking}")
     return subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c", opened_for_anybody(folder),
-         "sh", sys.executable, *arguments],
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+         opened_for_anybody(folder, user), "sh", sys.executable, *arguments],
         env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
         cwd="/", capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

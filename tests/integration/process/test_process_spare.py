@@ -155,7 +155,7 @@ def test_fork_server_without_descriptors_refuses_starts_only(executor: ProcessEx
         assert executor("1 + 1").output == 2
     assert any(
         f"the fork server (process {server}) could not start a child: Too many open files; close "
-        "executors, or raise the limit" in refusal
+        "executors and try again, or raise the limit on open files (ulimit -n)" == refusal
         for refusal in refusals
     )
     resource.prlimit(server, resource.RLIMIT_NOFILE, before)

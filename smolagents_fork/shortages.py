@@ -1,0 +1,77 @@
+"""Shortages that pass: what a machine has no more of now, as opposed to what it lacks.
+
+A start that meets a shortage is repeated later, or with a higher limit. It is never a reason to do
+without a measure of confinement.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+
+from .errors import ExecutorStartError
+
+__all__ = ["is_shortage", "naming_shortages", "shortage_text"]
+
+# Error number -> the limit to raise.
+_LIMITS = {
+    errno.EAGAIN: "processes (ulimit -u, pids.max)",
+    errno.EMFILE: "open files (ulimit -n)",
+    errno.ENFILE: "open files of the system (fs.file-max)",
+    errno.ENOMEM: "memory",
+    errno.ENOBUFS: "memory of sockets",
+    errno.ETOOMANYREFS: "descriptors in flight of the user (ulimit -Hn)",
+    errno.ENOSPC: "disk space, or on the resource that the error names",
+    errno.EDQUOT: "the user's disk space (quota)",
+    errno.EUSERS: "namespaces of the user (user.max_user_namespaces)",
+}
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Return whether an error says that the machine has no more of something now.
+
+    Args:
+        error: of a system call.
+
+    Example:
+        >>> is_shortage(OSError(errno.EMFILE, "Too many open files"))
+        True
+        >>> is_shortage(OSError(errno.ENOSYS, "Function not implemented"))
+        False
+    """
+    return isinstance(error, OSError) and error.errno in _LIMITS
+
+
+def shortage_text(error: OSError) -> str:
+    """Return what is short and what to do about it.
+
+    Args:
+        error: one that :func:`is_shortage` accepts.
+
+    Example:
+        >>> shortage_text(OSError(errno.ENOMEM, "Cannot allocate memory"))
+        'Cannot allocate memory; close executors and try again, or raise the limit on memory'
+    """
+    text = error.strerror or os.strerror(error.errno or 0)
+    limit = _LIMITS.get(error.errno or 0, "what is short")
+    return f"{text}; close executors and try again, or raise the limit on {limit}"
+
+
+@contextlib.contextmanager
+def naming_shortages(action: str) -> Iterator[None]:
+    """Turn a shortage inside the block into an error of the start.
+
+    Args:
+        action: what cannot be done, such as ``the child cannot be started``.
+
+    Raises:
+        ExecutorStartError: something is short; names it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not is_shortage(error):
+            raise
+        raise ExecutorStartError(f"{action}: {shortage_text(error)}") from error

@@ -1,0 +1,56 @@
+"""Attacks on what the kernel counts for all processes of a user: the host and others go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import user_counts
+from process_harness import by_ordinary_user
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
+
+#: A user for each attack, whom no other process of the machine has.
+USERS = {"in_flight": 60_101, "shortage": 60_102}
+
+
+def attacked(name: str, folder: Path) -> Any:
+    """Run an attack of ``user_counts`` as a user of its own."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become a user that nothing else of the machine is")
+    run = by_ordinary_user([user_counts.__file__, name], folder, USERS[name])
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_descriptors_in_flight_stop_no_start(tmp_path: Path) -> None:
+    found = attacked("in_flight", tmp_path)
+    sent = [count for count, _ in found["attacks"]]
+    # The attack is real: the kernel refuses a process with the limit of a child.
+    assert sum(sent) > 300
+    assert {text for _, texts in found["attacks"] for text in texts} == {
+        "Too many references: cannot splice"
+    }
+    assert found["starts"] == [42] * 5
+    assert found["restarted"] == 42
+    assert found["limit"], "the host's own limit is as it was"
+
+
+def test_shortage_is_named_and_waives_nothing(tmp_path: Path) -> None:
+    found = attacked("shortage", tmp_path)
+    advice = (
+        "Too many references: cannot splice; close executors and try again, or raise the limit on "
+        "descriptors in flight of the user (ulimit -Hn)"
+    )
+    assert f"OSError: [Errno 109] syscalls: {advice}" in found["of the child"]
+    assert found["of the host"] == f"ExecutorStartError: the child cannot be started: {advice}"
+    assert "allow_missing" not in str(found)
+    assert found["others"] == [42, 42], "no fork server was ended"
+    assert found["open files"] == (
+        "ExecutorStartError: the child cannot be started: Too many open files; close executors and "
+        "try again, or raise the limit on open files (ulimit -n)"
+    )
