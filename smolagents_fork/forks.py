@@ -9,7 +9,8 @@ served by the other. Three means prevent that:
   process has none of them: each descriptor is replaced by a socket that nobody is connected to. So
   nothing that a copy does with an inherited object reaches a sandbox, and a sandbox ends with its
   owner, not with the last copy.
-- :func:`reset_in_child` replaces locks and registries of the modules that register with it.
+- :class:`ForkSafeLock` is free in a forked copy, whoever had it; :func:`reset_in_child` lets
+  modules clear their registries there.
 """
 
 from __future__ import annotations
@@ -17,13 +18,21 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from .errors import ExecutorError
 
-__all__ = ["Owner", "disconnect_in_child", "forget", "keep_open", "reset_in_child"]
+__all__ = [
+    "ForkSafeLock",
+    "Owner",
+    "disconnect_in_child",
+    "forget",
+    "keep_open",
+    "reset_in_child",
+]
 
 _Reset = TypeVar("_Reset", bound=Callable[[], None])
 
@@ -64,6 +73,36 @@ class Owner:
             )
 
 
+_locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
+
+
+class ForkSafeLock:
+    """A reentrant lock for what a whole module shares; free in a forked copy of this process.
+
+    A thread of the parent may have a lock at the moment of the fork. The copy has no such thread,
+    so nothing would ever release it there.
+
+    Example:
+        >>> lock = ForkSafeLock()
+        >>> with lock, lock:
+        ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Release the lock, whichever thread has it. Only for a process with one thread."""
+        self._lock = threading.RLock()
+
+
 _connections: weakref.WeakSet[object] = weakref.WeakSet()
 _kept: set[object] = set()
 
@@ -98,12 +137,17 @@ def reset_in_child(reset: _Reset) -> _Reset:
     """Have a function called in each forked copy of this process, before anything else in it.
 
     Args:
-        reset: replaces locks, which a thread of the parent may have had, and the parent's sandboxes
-            in registries.
+        reset: clears registries of the parent's sandboxes.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=reset)
     return reset
+
+
+@reset_in_child
+def _renew_locks() -> None:
+    for lock in _locks:
+        lock.renew()
 
 
 @reset_in_child

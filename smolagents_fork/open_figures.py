@@ -14,11 +14,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from .forks import ForkSafeLock
+
 __all__ = ["OpenFigures"]
 
 #: The open figures of the program that runs in a thread.
 _routes: dict[int, OpenFigures] = {}
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _users = 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 
 from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
-from .forks import reset_in_child
+from .forks import ForkSafeLock, reset_in_child
 
 __all__ = ["Operation", "Pool", "PoolFigures", "operation", "tool_call", "watch_pool"]
 
@@ -121,8 +120,6 @@ _pools: weakref.WeakSet[Any] = weakref.WeakSet()
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, whose parent reports the figures of its pools itself."""
-    global _lock
-    _lock = threading.Lock()
     _pools.clear()
 
 
@@ -258,7 +255,7 @@ def _histogram(meter: Any, name: str, text: str) -> Any:
 
 
 _made: list[_Instruments] = []
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 def _instruments() -> _Instruments | None:

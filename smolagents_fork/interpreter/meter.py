@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from ..codec.rpc import RUN_ENDED
 from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
+from ..forks import ForkSafeLock
 from ..output import DEFAULT_PRINT_LENGTH
 
 __all__ = [
@@ -93,7 +94,7 @@ class Limits:
             )
 
 
-_recursion_lock = Lock()
+_recursion_lock = ForkSafeLock()
 _recursion_users = 0
 _recursion_before = 0
 

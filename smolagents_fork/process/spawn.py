@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 from ..errors import ExecutorStartError
-from ..forks import Owner, forget, keep_open, reset_in_child
+from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..guest.frames import Kind
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
@@ -143,7 +143,7 @@ _ENVIRONMENT = {
     "MPLBACKEND": "agg",
 }
 _fork_servers: dict[tuple[Any, ...], _ForkServer] = {}
-_fork_servers_lock = threading.Lock()
+_fork_servers_lock = ForkSafeLock()
 
 
 def _fork_server(layout: Layout, renew: _ForkServer | None = None) -> _ForkServer:
@@ -172,8 +172,6 @@ atexit.register(stop_fork_servers)
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has none of its parent's fork servers."""
-    global _fork_servers_lock
-    _fork_servers_lock = threading.Lock()
     _fork_servers.clear()
 
 

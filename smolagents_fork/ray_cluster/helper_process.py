@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
-from ..forks import Owner, forget, keep_open, reset_in_child
+from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from .head_check import check_head
 from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
@@ -347,7 +347,7 @@ class HelperProcess:
 
 
 _helpers: dict[str, HelperProcess] = {}
-_helpers_lock = threading.RLock()
+_helpers_lock = ForkSafeLock()
 # For the time of a connection, which keeps no other cluster waiting.
 _address_locks: dict[str, threading.RLock] = {}
 
@@ -427,8 +427,6 @@ def stop_helpers() -> None:
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has none of its parent's helpers."""
-    global _helpers_lock
-    _helpers_lock = threading.RLock()
     _address_locks.clear()
     _helpers.clear()
 

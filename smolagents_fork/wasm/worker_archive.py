@@ -17,6 +17,7 @@ _FOLDERS = ("codec", "guest", "interpreter")
 _MODULES = (
     "awaitables",
     "errors",
+    "forks",
     "help",
     "hints",
     "open_figures",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +15,9 @@ from typing import Any
 import pytest
 from background import eventually
 from smolagents import LocalPythonExecutor, Tool
+
+import smolagents_fork
+from smolagents_fork.forks import ForkSafeLock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 HOST = str(Path(__file__).with_name("forking_host.py"))
@@ -201,3 +206,39 @@ def test_local_executor_that_ran_in_another_thread_is_refused_in_a_forked_child(
         answer.set()
         call.join()
     assert executor("1 + 1").output == 2
+
+
+def test_locks_of_modules_are_free_in_a_forked_child():
+    lock = ForkSafeLock()
+    taken, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            done.wait(60)
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    assert taken.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)  # ends a child that waits for the lock
+        with lock, lock:
+            os._exit(7)
+    try:
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    finally:
+        done.set()
+
+
+def test_every_lock_of_a_module_is_fork_safe():
+    package = Path(smolagents_fork.__file__).parent
+    found = [
+        f"{path.relative_to(package)}: {ast.unparse(statement)}"
+        for path in sorted(package.rglob("*.py"))
+        for statement in ast.parse(path.read_text("utf-8")).body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for node in ast.walk(statement.value or statement)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("Lock", "RLock")
+    ]
+    assert found == []

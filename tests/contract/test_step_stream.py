@@ -22,6 +22,9 @@ from smolagents.models import (
 )
 from smolagents.utils import AgentError
 
+from smolagents_fork.executors.agents import step_stream
+from smolagents_fork.executors.agents.step_stream import StepStream
+
 PLAN = "the plan"
 CODE = "<code>print('worked')</code>"
 ANSWER = "<code>final_answer('answered')</code>"
@@ -203,6 +206,58 @@ def test_close_from_another_thread_interrupts_the_step(model):
     assert [type(element).__name__ for element in elements] == ["ToolCall"]
     assert str(agent.memory.steps[-1].error) == "the code was interrupted"
     assert len(agent.memory.steps) == 2
+
+
+class ClosingLock:
+    """A lock that is released just after another thread has closed the stream."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.acquire = self.lock.acquire
+        self.stream: StepStream | None = None
+
+    def release(self) -> None:
+        stream, self.stream = self.stream, None
+        if stream is not None:
+            closing = threading.Thread(target=stream.close)
+            closing.start()
+            closing.join()
+        self.lock.release()
+
+
+def test_close_between_a_step_and_its_reader_ends_the_run(monkeypatch):
+    lock = ClosingLock()
+    monkeypatch.setattr(step_stream.threading, "Lock", lambda: lock)
+    agent = make_agent()
+    stream = agent.run("task", stream=True)
+    monkeypatch.undo()
+    next(stream)
+    lock.stream = stream
+    with pytest.raises(StopIteration):
+        next(stream)
+    assert stream.gi_frame is None
+    check_next_run(agent)
+
+
+def test_interruption_by_close_is_the_end_of_the_stream():
+    agent = make_agent()
+    closing, closed = threading.Event(), threading.Event()
+
+    def steps() -> Any:
+        yield "step"
+        closing.set()
+        assert closed.wait(60)
+        raise AgentError("Agent interrupted.", agent.logger)
+
+    stream = StepStream(agent, steps())
+    elements: list[Any] = []
+    reader = threading.Thread(target=lambda: elements.extend(stream), daemon=True)
+    reader.start()
+    assert closing.wait(60)
+    stream.close()
+    closed.set()
+    reader.join(60)
+    assert elements == ["step"]
 
 
 def test_tool_that_closes_the_stream_ends_the_run():

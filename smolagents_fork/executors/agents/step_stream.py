@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.executors.agents.lifecycle import interrupt_managed_agents
+from smolagents_fork.upstream import AgentError
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import MultiStepAgent
@@ -84,9 +85,14 @@ class StepStream(Generator[Any, Any, None]):
             raise ValueError("generator already executing")
         try:
             element = resume()
-            if self._closed:
-                self._steps.close()
-                raise StopIteration
-            return element
+        except AgentError:
+            if self._closed:  # the interruption, by which another thread closed the stream
+                raise StopIteration from None
+            raise
         finally:
             self._running.release()
+        # After the release: close() in another thread either saw the lock, or closed the stream.
+        if self._closed:
+            self.close()
+            raise StopIteration
+        return element

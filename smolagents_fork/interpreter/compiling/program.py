@@ -13,11 +13,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from threading import Lock
 from types import CodeType
 from typing import Any
 
 from ...errors import InterpreterError, ProgramRefusedError
+from ...forks import ForkSafeLock
 from .. import policy
 from ..meter import recursion_limit
 from .ast_builders import (
@@ -49,7 +49,7 @@ _MOST_EXPANDED = 300_000
 _DEEPEST = 6000
 _cache: OrderedDict[Any, Program] = OrderedDict()
 _by_filename: OrderedDict[str, Program] = OrderedDict()
-_lock = Lock()
+_lock = ForkSafeLock()
 _numbers = itertools.count(1)
 _COROUTINE = 0x80  # CO_COROUTINE
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from ...forks import ForkSafeLock
 from ...open_figures import OpenFigures
 from ...texts import class_name
 
@@ -134,7 +135,7 @@ def note_import(module: ModuleType) -> None:
             _registered.append(ProgramViewer)
 
 
-_viewer_lock = threading.Lock()
+_viewer_lock = ForkSafeLock()
 #: The viewer, once Pillow has it.
 _registered: list[type] = []
 

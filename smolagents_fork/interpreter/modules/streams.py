@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import routed_places
+from ...forks import ForkSafeLock
 from ...routed_places import ProgramPlaces, routes
 
 __all__ = ["OutputStream", "StandardStreams"]
@@ -86,7 +87,7 @@ class _Redirection:
             self._targets.pop()
 
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _users = 0
 
 

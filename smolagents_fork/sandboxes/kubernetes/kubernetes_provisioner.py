@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
+from ...forks import ForkSafeLock
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
@@ -33,7 +34,7 @@ _TOKEN_BYTES = 24
 # Part of a start's time that a claim may take where a new pod is started if it fails.
 _CLAIM_PART = 0.5
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 # Namespaces whose orphans this process has looked for.
 _reaped: set[tuple[str, str, bool]] = set()
 # Images that a pod of this process has run, by cluster and namespace, with their distributions.

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
-from ....forks import reset_in_child
+from ....forks import ForkSafeLock, reset_in_child
 from ...cluster_owner import ClusterOwner
 from ...listed_entries import read_entries
 from ...termination import exit_on_sigterm
@@ -47,7 +47,7 @@ _IDLE_SECONDS = 1.0
 _MOST_UNSTARTED_SECONDS = 600.0
 _AGAIN_SECONDS = 1.0
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 # Names of this process's containers, each with the address of its engine.
 _known: dict[str, EngineAddress] = {}
 # Those of them whose removal was asked for and has not succeeded.
@@ -302,8 +302,8 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has no other threads and owns none of its parent's containers."""
-    global _lock, _queue, _worker, _starts
-    _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
+    global _queue, _worker, _starts
+    _queue, _worker, _starts = queue.Queue(), None, 0
     _known.clear()
     _unremoved.clear()
 
