@@ -20,17 +20,17 @@ from typing import Any
 
 from ..shortages import is_shortage, shortage_text
 from . import landlock, seccomp
+from .call_supervisor import give_listener
+from .capabilities import drop_capabilities
 from .confinement_report import Bounds, Kernel, Report
 from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
-from .thread_limit import give_listener
+from .user_counts import lower_shared_limits
 
 __all__ = ["Confinement", "cpu_limit", "die_with_parent"]
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
-_SIGNALS = 128
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
-_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Confinement:
@@ -48,6 +48,8 @@ class Confinement:
         self._linux = bounds.kernel.platform == "linux"
         self._report = Report()
         self._ruleset: landlock.Ruleset | None = None
+        if self._linux:
+            lower_shared_limits()
         # Optional: a second barrier behind the filter, which refuses every socket. First, since the
         # files it writes are not this process's own without core dumps.
         own_network = self._linux and not bounds.network
@@ -167,8 +169,6 @@ def _own_session() -> str:
     if sys.platform == "linux":
         # The limit does not apply to core dumps that are written to a pipe.
         _prctl(_PR_SET_DUMPABLE, 0)
-        # All processes of a user share the limit on pending signals.
-        resource.setrlimit(resource.RLIMIT_SIGPENDING, (_SIGNALS, _SIGNALS))
     os.umask(0o077)
     return "own session, no core dumps"
 
@@ -213,17 +213,7 @@ def _network_namespace(kernel: Kernel) -> str:
 
 
 def _no_capabilities() -> str:
-    with open("/proc/sys/kernel/cap_last_cap", "rb") as file:
-        last = int(file.read())
-    for number in range(last + 1):
-        libc().prctl(
-            _PR_CAPBSET_DROP, number, 0, 0, 0
-        )  # fails without CAP_SETPCAP, then not needed
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    if libc().capset(ctypes.byref(header), ctypes.byref(nothing)) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+    drop_capabilities()
     return "none"
 
 

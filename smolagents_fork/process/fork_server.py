@@ -31,11 +31,12 @@ from typing import Any
 
 from ..folders.removal import remove_tree
 from . import confinement, file_attributes, seccomp, worker
+from .call_supervisor import CallSupervisor, take_listener
 from .confinement_report import Bounds
 from .descriptor_passing import send_descriptors
 from .libc import libc
 from .sandbox_paths import OWN_PROCESS_FILES
-from .thread_limit import ThreadLimit, take_listener
+from .user_counts import UserCounts
 
 __all__ = ["main"]
 
@@ -119,7 +120,8 @@ class ForkServer:
         self._control = control
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, socket.socket] = {}
-        self._limits: dict[int, ThreadLimit] = {}
+        self._counts = UserCounts()
+        self._supervisors: dict[int, CallSupervisor] = {}
         self._folders: set[str] = set()
         # Child or spare -> descriptors, see _keep_process_files().
         self._process_files: dict[int, list[int]] = {}
@@ -149,8 +151,8 @@ class ForkServer:
                             return
                     elif key.data == "wake":
                         self._reap()
-                    elif isinstance(key.data, ThreadLimit):
-                        if self._limits.get(key.data.pid) is key.data:
+                    elif isinstance(key.data, CallSupervisor):
+                        if self._supervisors.get(key.data.pid) is key.data:
                             key.data.answer()
                     elif isinstance(key.data, _Starting):
                         self._progress(key.data)
@@ -257,12 +259,13 @@ class ForkServer:
             starting.channel.close()
             self._prepare_spare(starting.bounds)
             return
-        limit = ThreadLimit(listener, starting.pid, starting.bounds.threads)
+        threads = starting.bounds.threads
+        supervisor = CallSupervisor(listener, starting.pid, threads, self._counts)
         if starting.pid not in self._children:  # it ended meanwhile
-            limit.close()
+            supervisor.close()
             return
-        self._limits[starting.pid] = limit
-        self._selector.register(limit, selectors.EVENT_READ, limit)
+        self._supervisors[starting.pid] = supervisor
+        self._selector.register(supervisor, selectors.EVENT_READ, supervisor)
 
     def _status(self, pid: int) -> None:
         status = self._children[pid]
@@ -300,10 +303,10 @@ class ForkServer:
         status = self._children.pop(pid, None)
         if status is None:
             return
-        limit = self._limits.pop(pid, None)
-        if limit is not None:
-            self._selector.unregister(limit)
-            limit.close()
+        supervisor = self._supervisors.pop(pid, None)
+        if supervisor is not None:
+            self._selector.unregister(supervisor)
+            supervisor.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # all processes it started
         with contextlib.suppress(KeyError, ValueError):

@@ -212,6 +212,7 @@ _MAP_HUGETLB = 0x40000
 _THREAD = 0x00010F00  # CLONE_THREAD, _SIGHAND, _FILES, _FS, _VM
 _THREAD_EXTRAS = 0x017C0000  # CLONE_SYSVSEM, _SETTLS, _PARENT_SETTID, _CHILD_..., _DETACHED
 _CLOSE_RANGE_CLOEXEC = 4
+_EPOLL_ADD, _EPOLL_DEL, _EPOLL_MOD = 1, 2, 3
 # MSG_PEEK, _TRUNC, _DONTWAIT, _WAITALL, _NOSIGNAL, _MORE, _CMSG_CLOEXEC; not _OOB, nor _ZEROCOPY.
 _MESSAGE_FLAGS = 0x2 | 0x20 | 0x40 | 0x100 | 0x4000 | 0x8000 | 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
@@ -248,6 +249,12 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
     rules["prctl"] = _when(Condition(0, _PRCTL))
     rules["clone"] = (
         Clause((Condition(0, (_THREAD,), 0xFFFFFFFF & ~_THREAD_EXTRAS),), verdict="ask"),
+    )
+    # The kernel counts these for all processes of the user.
+    rules["pipe"] = rules["pipe2"] = (Clause((), verdict="ask"),)
+    rules["epoll_ctl"] = (
+        Clause((Condition(1, (_EPOLL_ADD,)),), verdict="ask"),
+        Clause((Condition(1, (_EPOLL_DEL, _EPOLL_MOD)),)),
     )
     for name in _ON_A_PROCESS:
         rules[name] = _when(Condition(0, (0, own_pid)))

@@ -24,6 +24,7 @@ from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.process import process_executor as process_module
 from smolagents_fork.process.confinement_report import Kernel
+from smolagents_fork.process.sandbox_paths import layout_for
 
 HERE = str(Path(__file__).parent)
 #: System calls by name: number on x86-64, then on arm64; None if it does not exist.
@@ -366,19 +367,26 @@ LIMIT, THREADS = 256 << 20, 24
 
 
 @contextlib.contextmanager
-def raw_executor(kernel: Kernel | None = None, **options: Any) -> Iterator[ProcessExecutor]:
-    """Give an executor whose children run plain Python."""
+def raw_executor(
+    kernel: Kernel | None = None, preload: tuple[str, ...] = (), **options: Any
+) -> Iterator[ProcessExecutor]:
+    """Give an executor whose children run plain Python.
+
+    Args:
+        kernel: the features that may be used.
+        preload: modules of this folder that the fork server imports.
+        **options: of the executor.
+    """
 
     class Raw(ProcessExecutor):
         pass
 
     Raw.kernel = kernel or Kernel()
-    layout_for = process_module.layout_for
 
     def raw_layout(*arguments: Any, **keywords: Any) -> Any:
         layout = layout_for(*arguments, **keywords)
         return dataclasses.replace(
-            layout, path=(*layout.path, HERE), preload=(*layout.preload, "raw_worker")
+            layout, path=(*layout.path, HERE), preload=(*layout.preload, "raw_worker", *preload)
         )
 
     with (

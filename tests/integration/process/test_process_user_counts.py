@@ -10,12 +10,20 @@ from typing import Any
 
 import pytest
 import user_counts
+from few_watches import WATCHES
 from process_harness import by_ordinary_user
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 #: A user for each attack, whom no other process of the machine has.
-USERS = {"in_flight": 60_101, "shortage": 60_102}
+USERS = {
+    "in_flight": 60_101,
+    "shortage": 60_102,
+    "watches": 60_103,
+    "pipes": 60_104,
+    "threads": 60_105,
+    "signals": 60_106,
+}
 
 
 def attacked(name: str, folder: Path) -> Any:
@@ -54,3 +62,39 @@ def test_shortage_is_named_and_waives_nothing(tmp_path: Path) -> None:
         "ExecutorStartError: the child cannot be started: Too many open files; close executors and "
         "try again, or raise the limit on open files (ulimit -n)"
     )
+
+
+def test_watches_of_epoll_are_shared(tmp_path: Path) -> None:
+    found = attacked("watches", tmp_path)
+    counts = [count for count, _ in found["attacks"]]
+    assert {refusal for _, refusal in found["attacks"]} == {"No space left on device"}
+    assert sum(counts) < WATCHES * 9 // 10, "some are left"
+    assert min(counts) > WATCHES // 10, "each has a share"
+    assert found["neighbour"] == [["x", 42]]
+    assert found["host"] == "runs"
+    assert found["next"] == [["x", 42]], "what a child had ends with it"
+
+
+def test_pipes_leave_those_of_others_their_size(tmp_path: Path) -> None:
+    found = attacked("pipes", tmp_path)
+    for count, refusals in found["attacks"]:
+        assert count >= 16
+        assert refusals == ["Too many open files in system"]
+    assert found["size"] == 65_536
+    assert found["neighbour"] == [["x", 42]]
+
+
+def test_threads_leave_the_host_its_own(tmp_path: Path) -> None:
+    found = attacked("threads", tmp_path)
+    assert 300 < sum(count for count, _ in found["attacks"]) < 450  # of ulimit -u 600
+    assert "can't start new thread" in {refusal for _, refusal in found["attacks"]}
+    assert found["host"] == [60]
+    assert found["starts"] == [42, 42, 42]
+
+
+def test_pending_signals_leave_the_host_its_own(tmp_path: Path) -> None:
+    found = attacked("signals", tmp_path)
+    queued = [int(text.split("/")[0]) for text in found["attacks"]]
+    assert sum(queued) <= 128 * 1.1
+    assert int(found["host"].split("/")[0]) >= 500
+    assert found["starts"] == [42]

@@ -6,10 +6,13 @@ module is a program: the argument names the function, whose result is printed as
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import resource
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -45,6 +48,78 @@ threads = [threading.Thread(target=fill) for _ in range(30)]
 [one.start() for one in threads]
 [one.join() for one in threads]
 sum(sent), sorted(set(refusals))
+"""
+
+#: Adds watches for many files under many numbers to many instances, as many as ``most``.
+WATCHES = """
+import os, select, socket
+instances = [select.epoll() for _ in range(40)]
+files = [end for _ in range(40) for end in socket.socketpair()]
+numbers = [os.dup(0) for _ in range(90)]
+added, refusal = 0, ""
+try:
+    for file in files:
+        for number in numbers:
+            os.dup2(file.fileno(), number)
+            for instance in instances:
+                if added < most:
+                    instance.register(number, select.EPOLLIN)
+                    added += 1
+except OSError as error:
+    refusal = os.strerror(error.errno)
+added, refusal
+"""
+#: Fills the table of descriptors with one end of each pipe, from many threads.
+PIPES = """
+import os, threading
+kept, refusals = [], []
+def fill():
+    while True:
+        try:
+            ends = os.pipe()
+        except OSError as error:
+            refusals.append(os.strerror(error.errno))
+            return
+        kept.append(ends[0])
+        os.close(ends[1])
+threads = [threading.Thread(target=fill) for _ in range(20)]
+[one.start() for one in threads]
+[one.join() for one in threads]
+len(kept), sorted(set(refusals))
+"""
+#: Starts threads that wait, as many as possible.
+THREADS = """
+import threading
+threading.stack_size(1 << 16)
+gate, made = threading.Event(), []
+try:
+    while len(made) < 250:
+        one = threading.Thread(target=gate.wait, daemon=True)
+        one.start()
+        made.append(one)
+    refusal = ""
+except RuntimeError as error:
+    refusal = str(error)
+len(made), refusal
+"""
+#: Signals to oneself that stay pending.
+SIGNALS = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})
+for _ in range(5000):
+    os.kill(os.getpid(), signal.SIGRTMIN)
+with open("/proc/self/status") as file:
+    queued = file.read().split("SigQ:")[1].split()[0]
+queued
+"""
+#: What ordinary programs need of all this.
+ORDINARY = """
+import asyncio, os, threading
+async def work():
+    return await asyncio.to_thread(int, "42")
+ends = os.pipe()
+os.write(ends[1], b"x")
+os.read(ends[0], 1).decode(), asyncio.run(work())
 """
 
 
@@ -111,6 +186,75 @@ def shortage() -> dict[str, Any]:
             os.close(number)
         found["others"] = [one("6 * 7").output for one in (victim, attacker)]
     return found
+
+
+def attackers(stack: ExitStack, count: int, **options: Any) -> list[ProcessExecutor]:
+    """Start the executors of the attackers."""
+    options = {"timeout_seconds": 120, **options}
+    return [stack.enter_context(raw_executor(**options)) for _ in range(count)]
+
+
+def attacks(executors: list[ProcessExecutor], code: str) -> list[Any]:
+    """Run an attack in all executors at the same time."""
+    return at_once([lambda one=one: one(code).output for one in executors])  # type: ignore[misc]
+
+
+def watches() -> dict[str, Any]:
+    with ExitStack() as stack:
+        hostile = attackers(stack, 4, preload=("few_watches",))
+        neighbour = stack.enter_context(raw_executor(preload=("few_watches",)))
+        for one in hostile:
+            one.send_variables({"most": 60_000})
+        return {
+            "attacks": attacks(hostile, WATCHES),
+            "neighbour": at_once([lambda: [neighbour(ORDINARY).output for _ in range(100)][-1]]),
+            "host": asyncio.run(asyncio.sleep(0, "runs")),
+            "next": at_once([lambda: next_child(hostile, ORDINARY)]),
+        }
+
+
+def next_child(hostile: list[ProcessExecutor], code: str) -> Any:
+    """Run code in a new child, after those of the attackers have ended."""
+    for one in hostile:
+        one.restart()
+    return [one(code).output for one in hostile][-1]
+
+
+def pipes() -> dict[str, Any]:
+    with ExitStack() as stack:
+        hostile = attackers(stack, 8)
+        neighbour = stack.enter_context(raw_executor())
+        found = attacks(hostile, PIPES)
+        _, writer = os.pipe()
+        return {
+            "attacks": found,
+            "size": fcntl.fcntl(writer, 1032),  # F_GETPIPE_SZ
+            "neighbour": at_once([lambda: neighbour(ORDINARY).output]),
+        }
+
+
+def threads() -> dict[str, Any]:
+    resource.setrlimit(resource.RLIMIT_NPROC, (600, 600))
+    with ExitStack() as stack:
+        hostile = attackers(stack, 4)
+        found = attacks(hostile, THREADS)
+        gate = threading.Event()
+        own = [threading.Thread(target=gate.wait) for _ in range(60)]
+        started_threads = at_once([lambda: [one.start() for one in own] and len(own)])
+        gate.set()
+        return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
+
+
+def signals() -> dict[str, Any]:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})  # before there are threads
+    with ExitStack() as stack:
+        hostile = attackers(stack, 3)
+        found = attacks(hostile, SIGNALS)
+        for _ in range(500):
+            os.kill(os.getpid(), signal.SIGRTMIN)
+        with open("/proc/self/status", encoding="ascii") as file:
+            queued = file.read().split("SigQ:")[1].split()[0]
+        return {"attacks": found, "host": queued, "starts": at_once([started])}
 
 
 if __name__ == "__main__":
