@@ -213,6 +213,25 @@ _THREAD = 0x00010F00  # CLONE_THREAD, _SIGHAND, _FILES, _FS, _VM
 _THREAD_EXTRAS = 0x017C0000  # CLONE_SYSVSEM, _SETTLS, _PARENT_SETTID, _CHILD_..., _DETACHED
 _CLOSE_RANGE_CLOEXEC = 4
 _EPOLL_ADD, _EPOLL_DEL, _EPOLL_MOD = 1, 2, 3
+_FADVISE_DONTNEED = 4  # evicts a file's pages, which other processes read too
+# include/uapi/asm-generic/mman-common.h: advice about the child's own memory.
+_MADVICE = (
+    *range(5),  # MADV_NORMAL, _RANDOM, _SEQUENTIAL, _WILLNEED, _DONTNEED
+    8,  # MADV_FREE
+    10, 11,  # MADV_DONTFORK, _DOFORK
+    14, 15,  # MADV_HUGEPAGE, _NOHUGEPAGE
+    16, 17,  # MADV_DONTDUMP, _DODUMP
+    18, 19,  # MADV_WIPEONFORK, _KEEPONFORK
+    22, 23,  # MADV_POPULATE_READ, _POPULATE_WRITE
+    24,  # MADV_DONTNEED_LOCKED
+    102, 103,  # MADV_GUARD_INSTALL, _GUARD_REMOVE
+)  # fmt: skip
+# Advice about pages that other processes have too: it merges, evicts or replaces them.
+_MADVICE_ABOUT_SHARED_PAGES = (
+    12, 13,  # MADV_MERGEABLE, _UNMERGEABLE
+    20, 21,  # MADV_COLD, _PAGEOUT
+    25,  # MADV_COLLAPSE
+)  # fmt: skip
 # MSG_PEEK, _TRUNC, _DONTWAIT, _WAITALL, _NOSIGNAL, _MORE, _CMSG_CLOEXEC; not _OOB, nor _ZEROCOPY.
 _MESSAGE_FLAGS = 0x2 | 0x20 | 0x40 | 0x100 | 0x4000 | 0x8000 | 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
@@ -244,6 +263,14 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
         # A lock excludes other processes, but none works in the folder. Elsewhere it would block
         # them.
         Clause((Condition(1, (_F_SETLK, _F_SETLKW)),), verdict="pretend"),
+    )
+    rules["fadvise64"] = (
+        Clause((Condition(3, (_FADVISE_DONTNEED,)),), verdict="pretend"),
+        Clause(()),
+    )
+    rules["madvise"] = (
+        Clause((Condition(2, _MADVICE),)),
+        Clause((Condition(2, _MADVICE_ABOUT_SHARED_PAGES),), verdict="pretend"),
     )
     rules["ioctl"] = _when(Condition(1, _IOCTL))
     rules["prctl"] = _when(Condition(0, _PRCTL))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -192,3 +194,50 @@ def test_bare_threads_are_counted():
         assert (made, result) == (39, -errno.EAGAIN)
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             assert int(file.read().rpartition(")")[2].split()[17]) == 40
+
+
+#: Advice by number, about files that others read: madvise, then fadvise about the other one.
+ADVICE = """
+import ctypes, mmap, os
+number, other = (os.open(path, os.O_RDONLY) for path in paths)
+size = os.fstat(number).st_size
+memory = mmap.mmap(number, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+memory[:]
+place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+results = [LIBC.madvise(ctypes.c_void_p(place), size, one) for one in (20, 21, 25, 12, 13, 12)]
+results.append(LIBC.posix_fadvise(other, 0, size, 4))
+# What allocators rely on: memory that is given back reads as zeros.
+own = mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+own.write(b"x" * 8192)
+own.madvise(mmap.MADV_DONTNEED)
+results, own[:] == bytes(8192), memory.madvise(mmap.MADV_WILLNEED)
+"""
+
+
+def test_advice_evicts_and_merges_nothing(tmp_path: Path):
+    files = [tmp_path / "data", tmp_path / "other"]
+    for path in files:
+        with path.open("wb") as file:
+            file.write(os.urandom(1 << 20))
+            file.flush()
+            os.fsync(file.fileno())  # pages that are not on the disk yet stay anyway
+    with confined_attacks.raw_executor(readable_paths=files) as executor:
+        executor.send_variables({"paths": [str(path) for path in files]})
+        assert executor(ADVICE).output == ([0] * 7, True, None)
+        assert [resident(path) for path in files] == [256, 256]
+        if os.getuid() == 0:
+            with open(f"/proc/{executor.pid}/smaps", encoding="utf-8") as smaps:
+                flags = [line.split()[1:] for line in smaps if line.startswith("VmFlags:")]
+            assert flags
+            assert not [one for one in flags if "mg" in one]
+
+
+def resident(path: Path) -> int:
+    """Return how many pages of a file are in memory."""
+    libc = ctypes.CDLL(None)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        first = ctypes.c_char.from_buffer(memory)
+        pages = (ctypes.c_ubyte * (len(memory) // mmap.PAGESIZE))()
+        assert libc.mincore(ctypes.c_void_p(ctypes.addressof(first)), len(memory), pages) == 0
+        del first
+        return sum(page & 1 for page in pages)

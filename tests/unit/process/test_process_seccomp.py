@@ -137,6 +137,25 @@ def test_fcntl_changes_no_owner_of_signals(machine: str):
 
 
 @pytest.mark.parametrize("machine", NAMES)
+def test_advice_that_evicts_or_merges_pages_does_nothing(machine: str):
+    assert [verdict(machine, "fadvise64", 3, 0, 0, advice) for advice in range(6)] == [
+        ALLOW, ALLOW, ALLOW, ALLOW, PRETEND, ALLOW
+    ]  # fmt: skip
+    found = {advice: verdict(machine, "madvise", 4096, 4096, advice) for advice in range(110)}
+    assert {n for n, text in found.items() if text == PRETEND} == {12, 13, 20, 21, 25}
+    # MADV_REMOVE makes holes, MADV_HWPOISON and _SOFT_OFFLINE take pages away; others are new.
+    refused = {5, 6, 7, 9, *range(26, 102), *range(104, 110)}
+    assert {n for n, text in found.items() if text == EPERM} == refused
+
+
+@pytest.mark.parametrize("machine", NAMES)
+def test_what_the_kernel_counts_per_user_is_asked_about(machine: str):
+    assert verdict(machine, "pipe2", 4096, 0) == ASK
+    assert [verdict(machine, "epoll_ctl", 3, action) for action in (1, 2, 3)] == [ASK, ALLOW, ALLOW]
+    assert verdict(machine, "epoll_ctl", 3, 4) == EPERM
+
+
+@pytest.mark.parametrize("machine", NAMES)
 def test_requests_of_ioctl_are_listed(machine: str):
     for request in (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451):
         assert verdict(machine, "ioctl", 0, request) == ALLOW
