@@ -11,6 +11,7 @@ import functools
 import io
 import os
 import posixpath
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, Union
 
-from ..errors import ConfigurationError, ExecutorError, FileTooLargeError
+from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
 from ..results import FileInfo
 from .validation import check_count
 
@@ -28,6 +29,14 @@ __all__ = ["MAX_FILE_BYTES", "FileMethods", "FileStore", "Files", "GivenFiles", 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 #: Files that one source, a folder, may have.
 _MOST_FILES = 10_000
+#: Files that a sandbox may list.
+_MOST_LISTED = 10_000
+#: Longest path that a sandbox may list, in bytes: Linux' PATH_MAX.
+_LONGEST_PATH = 4096
+_LARGEST_SIZE = (1 << 63) - 1
+#: Characters that no listed path may have: those that control terminals or end lines, and the
+#: separators of Windows, where the path would lead elsewhere.
+_REFUSED_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]")
 _PIECE = 1 << 20
 _NOT_A_PATH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 #: Characters of a missing source that an error shows.
@@ -113,12 +122,13 @@ class FileMethods:
             ConfigurationError: ``source`` is not a path in the work folder.
             FileTooLargeError: it has more bytes.
             ExecutorError: there is no such file, or it could not be read; says why.
+            ProtocolError: the sandbox sent something else.
         """
         path = checked_path("get_file", source)
         check_count("max_bytes", max_bytes)
         with self._file_store("get_file") as store:
             try:
-                return store.read_file(path, max_bytes)
+                return _checked_content(store.read_file(path, max_bytes), max_bytes)
             except FileTooLargeError as error:
                 place = store.describe(path)
                 raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
@@ -136,11 +146,12 @@ class FileMethods:
         Raises:
             ConfigurationError: ``path`` is not a path in the work folder.
             ExecutorError: there is nothing at ``path``, or there are too many files.
+            ProtocolError: the sandbox sent a path or a size that no file below ``path`` has.
         """
         path = checked_path("list_files", path)
         with self._file_store("list_files") as store:
             try:
-                return store.list_files(path)
+                return _checked_list(store.list_files(path), path)
             except ExecutorError as error:
                 raise error.reworded(f"list_files: {store.describe(path)}: {error}") from None
 
@@ -222,6 +233,67 @@ def checked_path(name: str, path: str) -> str:
             f"{name}: {path!r} leads out of the code's work folder: give a path below it"
         )
     return found
+
+
+def _checked_content(content: bytes, max_bytes: int) -> bytes:
+    if len(content) > max_bytes:
+        raise ProtocolError(
+            f"the sandbox sent {len(content)} bytes, and {max_bytes} were asked for"
+        )
+    return content
+
+
+def _checked_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
+    """Return a list of files that a sandbox sent, sorted by path.
+
+    Code in the sandbox can answer in the place of our program there, and callers write to paths of
+    the same names on the host.
+
+    Args:
+        files: paths and sizes, of the right types.
+        asked: path that was listed, relative to the work folder or absolute.
+
+    Raises:
+        ProtocolError: too many, or one that is not a file's below ``asked``.
+    """
+    if len(files) > _MOST_LISTED:
+        raise ProtocolError(
+            f"the sandbox sent a list of {len(files)} files; it may have at most {_MOST_LISTED}"
+        )
+    paths: set[str] = set()
+    for one in files:
+        reason = _path_fault(one.path, asked) or _size_fault(one.size)
+        if not reason and one.path in paths:
+            reason = "it is listed twice"
+        if reason:
+            shown = repr(one.path)[:_LONGEST_SHOWN]
+            raise ProtocolError(f"the sandbox sent a list with the file {shown}: {reason}")
+        paths.add(one.path)
+    return sorted(files, key=lambda one: one.path)
+
+
+def _path_fault(path: str, asked: str) -> str:
+    """Return why a listed path is not one of a file at or below ``asked``; empty if it is."""
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError:
+        return "its name is not UTF-8; rename it in the code"
+    if not path or size > _LONGEST_PATH:
+        return f"a path has 1 to {_LONGEST_PATH} bytes, and it has {size}"
+    if _REFUSED_CHARACTERS.search(path) or (os.name == "nt" and ":" in path):
+        return "its name has a control character or a separator of Windows; rename it in the code"
+    below = path == asked or path.startswith(posixpath.join(asked, ""))
+    if asked == "." or asked[0] == "/":
+        # Of an absolute path that is listed, files in the work folder have relative paths.
+        below = below or path[0] != "/"
+    leads_elsewhere = posixpath.normpath(path) != path or path.split("/", 1)[0] in (".", "..")
+    if leads_elsewhere or not below:
+        return f"it is not a path below {asked!r}"
+    return ""
+
+
+def _size_fault(size: int) -> str:
+    return "" if 0 <= size <= _LARGEST_SIZE else "its size is not a number of bytes"
 
 
 def _put(store: FileStore, action: str, source: Source, target: str) -> None:

@@ -43,7 +43,8 @@ def checked_row(value: object, types: Sequence[tuple[type, ...]], subject: str) 
 
     Args:
         value: of :func:`read_json`.
-        types: allowed ones of each entry; numbers have to be finite and fit 64 bits.
+        types: allowed ones of each entry; numbers have to be finite, fit 64 bits, and count
+            something: none is negative.
         subject: as above.
 
     Raises:
@@ -76,8 +77,8 @@ def checked_texts(value: object, subject: str) -> list[str]:
 
 def _is_bounded(value: object) -> bool:
     if type(value) is int:
-        return -_MOST_INTEGER <= value < _MOST_INTEGER
-    return type(value) is not float or math.isfinite(value)
+        return 0 <= value < _MOST_INTEGER
+    return type(value) is not float or 0 <= value < math.inf
 
 
 def _unexpected(value: object, subject: str) -> ProtocolError:

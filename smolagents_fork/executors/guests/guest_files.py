@@ -82,7 +82,7 @@ class GuestFiles:
             if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:
                 raise ProtocolError("a list of files has paths and sizes")
             infos.append(FileInfo(*entry))
-        return sorted(infos, key=lambda one: one.path)
+        return infos
 
 
 def _decoded(body: bytes, kind: type) -> Any:

@@ -36,10 +36,18 @@ FIGURES: dict[str, tuple[type, ...]] = {
 }
 
 
+# Range of numbers; NaN is not in it.
+_LEAST, _MOST = -(1 << 31), 1 << 62
+
+
 def fields_of(data: Any, types: Mapping[str, tuple[type, ...]], what: str) -> dict[str, Any]:
     """Return a mapping from a node, once its names and types are what they should be."""
     if type(data) is not dict or data.keys() != types.keys():
         raise ProtocolError(f"a node sent what is not {what}")
     if not all(type(data[name]) in allowed for name, allowed in types.items()):
         raise ProtocolError(f"a node sent {what} with a value of the wrong type")
+    if any(
+        isinstance(value, (int, float)) and not _LEAST <= value <= _MOST for value in data.values()
+    ):
+        raise ProtocolError(f"a node sent {what} with a number out of range")
     return data

@@ -9,7 +9,13 @@ from contract_declarations import behaviour
 from contract_kinds import FILES, PLAIN
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model
 
-from smolagents_fork.errors import ConfigurationError, ExecutorError, FileTooLargeError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ExecutorError,
+    FileTooLargeError,
+    ProtocolError,
+)
+from smolagents_fork.results import FileInfo
 
 #: Closes its files: in the host's process, an open one is a warning of Python.
 HELPERS = """
@@ -132,6 +138,20 @@ def test_files_are_listed(contract, executor):
     assert found == [("listed/a", 0), ("listed/b/two words", 5)]
     assert {"data.csv", "listed/a", "in put/ä b.bin"} <= {one.path for one in executor.list_files()}
     assert [one.path for one in executor.list_files("listed/a")] == ["listed/a"]
+
+
+@behaviour("Files", "No path or size that code forges comes out of `list_files` or `get_file`.")
+def test_forged_answers_about_files(contract, executor, monkeypatch):
+    with executor._file_store("list_files") as store:
+        stores = type(store)
+    for path, size in (("/etc/passwd", 1), ("../../etc/cron.d/x", 1), ("a\nb", 1), ("a", -1)):
+        forged = [FileInfo("data.csv", 8), FileInfo(path, size)]
+        monkeypatch.setattr(stores, "list_files", lambda _self, _path, forged=forged: forged)
+        with pytest.raises(ProtocolError, match="list_files: .* the sandbox sent a list with"):
+            executor.list_files()
+    monkeypatch.setattr(stores, "read_file", lambda _self, _path, _most: b"12345")
+    with pytest.raises(ProtocolError, match="get_file: .* the sandbox sent 5 bytes, and 4 were"):
+        executor.get_file("data.csv", max_bytes=4)
 
 
 @behaviour("Files", "Text that is given in the place of a path is an error that says what to do.")

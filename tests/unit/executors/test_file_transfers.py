@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from smolagents_fork.errors import ConfigurationError, ExecutorError
+from smolagents_fork.errors import ConfigurationError, ExecutorError, ProtocolError
 from smolagents_fork.executors import file_transfers
 from smolagents_fork.executors.file_transfers import FileMethods, GivenFiles
 from smolagents_fork.folders.work_folder import WorkFolder
+from smolagents_fork.results import FileInfo
 
 
 class Memory(WorkFolder):
@@ -150,3 +151,73 @@ def test_text_in_the_place_of_a_path_is_named(text: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         GivenFiles.of({"x.csv": text})
     assert str(refused.value) == f"files['x.csv']={words}"
+
+
+#: Lists that code in a sandbox sends in the place of our program: what was asked for, a path, a size.
+FORGED = {
+    "absolute": (".", "/etc/passwd", 1),
+    "above": (".", "../../../../etc/cron.d/x", 1),
+    "above, below a folder": (".", "a/../../x", 1),
+    "the folder above": (".", "..", 1),
+    "the folder": (".", ".", 1),
+    "not simple": (".", "a//b", 1),
+    "not simple, with a dot": (".", "./a", 1),
+    "a folder's form": (".", "a/", 1),
+    "empty": (".", "", 1),
+    "beside": ("sub", "other/x", 1),
+    "beside, with the same beginning": ("sub", "subway/x", 1),
+    "absolute beside": ("/tmp", "/etc/passwd", 1),
+    "absolute beside, with the same beginning": ("/tmp", "/tmpfs/x", 1),
+    "absolute above": ("/tmp", "/tmp/../etc/passwd", 1),
+    "above, where an absolute path was asked for": ("/tmp", "../x", 1),
+    "Windows": (".", "..\\..\\x", 1),
+    "null": (".", "a\0b", 1),
+    "line": (".", "a\nb", 1),
+    "terminal": (".", "\x1b]0;title\x07", 1),
+    "C1": (".", "a\x9bb", 1),
+    "line separator": (".", "a\u2028b", 1),
+    "surrogate": (".", "a\udc80", 1),
+    "long": (".", "a" * 5000, 1),
+    "long in bytes": (".", "ä" * 2500, 1),
+    "negative size": (".", "a", -1),
+    "huge size": (".", "a", 10**400),
+}
+
+
+@pytest.mark.parametrize(("asked", "path", "size"), FORGED.values(), ids=FORGED)
+def test_forged_lists_are_refused(asked, path, size, monkeypatch) -> None:
+    box = Box()
+    answers = [FileInfo(path, size)]
+    monkeypatch.setattr(box.store, "list_files", lambda _path: answers, raising=False)
+    with pytest.raises(ProtocolError, match="the sandbox sent a list with the file '") as caught:
+        box.list_files(asked)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
+
+
+def test_lists_are_sorted_and_bounded(monkeypatch) -> None:
+    box = Box()
+    names = ["b", "a", "ä b/c.d", ".x/..y"]
+    answers = [FileInfo(name, 2**63 - 1) for name in names]
+    monkeypatch.setattr(box.store, "list_files", lambda _path: answers, raising=False)
+    assert [one.path for one in box.list_files()] == sorted(names)
+    answers += [FileInfo("a", 1)]
+    with pytest.raises(ProtocolError, match="the file 'a': it is listed twice"):
+        box.list_files()
+    answers[:] = [FileInfo("/tmp/a", 0), FileInfo("in the work folder", 0)]
+    assert [one.path for one in box.list_files("/tmp")] == ["/tmp/a", "in the work folder"]
+    answers[:] = [FileInfo("sub/a", 0)]
+    assert box.list_files("sub") == answers
+    answers[:] = [FileInfo("f", 0)]
+    assert box.list_files("f") == answers
+    answers[:] = [FileInfo(str(number), 0) for number in range(10_001)]
+    with pytest.raises(ProtocolError, match="a list of 10001 files; it may have at most 10000"):
+        box.list_files()
+
+
+def test_more_content_than_was_asked_for_is_refused(monkeypatch) -> None:
+    box = Box()
+    monkeypatch.setattr(box.store, "read_file", lambda _path, _most: b"12345", raising=False)
+    assert box.get_file("a", max_bytes=5) == b"12345"
+    with pytest.raises(ProtocolError, match="sent 5 bytes, and 4 were asked for"):
+        box.get_file("a", max_bytes=4)
