@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import re
 from typing import Any
 
 from ..errors import ProtocolError
@@ -17,6 +18,8 @@ from .websocket import ConnectionLost, TimedSocket
 __all__ = ["channels_path", "create_kernel"]
 
 _MAX_BODY = 1 << 20
+# It becomes part of an address.
+_KERNEL_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 def create_kernel(
@@ -61,7 +64,7 @@ def create_kernel(
         kernel_id: Any = json.loads(text)["id"]
     except (ValueError, KeyError, TypeError, RecursionError):
         kernel_id = None
-    if not isinstance(kernel_id, str) or not kernel_id.replace("-", "").isalnum():
+    if not isinstance(kernel_id, str) or not _KERNEL_ID.fullmatch(kernel_id):
         raise ProtocolError(f"the kernel gateway did not return a kernel id: {text[:200]!r}")
     return kernel_id
 

@@ -18,8 +18,8 @@ __all__ = [
     "signal_name",
 ]
 
-# The line of the fork's own gateway about a kernel that has ended; other gateways log none. Code can
-# write to that log, too.
+# The line of the fork's own gateway about a kernel that has ended; other gateways log none. Code
+# can write to that log, too.
 _KERNEL_ENDED = re.compile(r"kernel (\d{1,9}) ended: exit code (-?\d{1,9}|None)(, out of memory)?")
 # Lines of Jupyter's packaged gateway about the kernel that it starts instead.
 _NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")

@@ -147,10 +147,10 @@ def test_forged_answers_about_files(contract, executor, monkeypatch):
     for path, size in (("/etc/passwd", 1), ("../../etc/cron.d/x", 1), ("a\nb", 1), ("a", -1)):
         forged = [FileInfo("data.csv", 8), FileInfo(path, size)]
         monkeypatch.setattr(stores, "list_files", lambda _self, _path, forged=forged: forged)
-        with pytest.raises(ProtocolError, match="list_files: .* the sandbox sent a list with"):
+        with pytest.raises(ProtocolError, match=r"list_files: .* the sandbox sent a list with"):
             executor.list_files()
     monkeypatch.setattr(stores, "read_file", lambda _self, _path, _most: b"12345")
-    with pytest.raises(ProtocolError, match="get_file: .* the sandbox sent 5 bytes, and 4 were"):
+    with pytest.raises(ProtocolError, match=r"get_file: .* the sandbox sent 5 bytes, and 4 were"):
         executor.get_file("data.csv", max_bytes=4)
 
 

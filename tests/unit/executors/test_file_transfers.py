@@ -153,7 +153,7 @@ def test_text_in_the_place_of_a_path_is_named(text: str) -> None:
     assert str(refused.value) == f"files['x.csv']={words}"
 
 
-#: Lists that code in a sandbox sends in the place of our program: what was asked for, a path, a size.
+#: Lists that code sends in the place of our program: what was asked for, a path, a size.
 FORGED = {
     "absolute": (".", "/etc/passwd", 1),
     "above": (".", "../../../../etc/cron.d/x", 1),
