@@ -14,10 +14,16 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..codec import decode, encode
-from ..errors import CodecError, ConfigurationError, DecodeError
+from ..errors import (
+    CodecError,
+    ConfigurationError,
+    DecodeError,
+    ExecutorError,
+)
 from .chat_values import (
     delta_value,
     json_value,
@@ -26,13 +32,64 @@ from .chat_values import (
     tool_from_value,
 )
 
-__all__ = ["ModelService"]
+__all__ = ["ModelLimits", "ModelService", "RunningCalls", "TooManyCallsError"]
 
 _logger = logging.getLogger(__name__)
 # An agent makes one call at a time; managed agents that run side by side make several.
 _MOST_CALLS = 32
+# Calls of ended programs that may still run when another begins.
+_MOST_ABANDONED = 8
+# Refused calls after which a program does not do what an agent does.
+_MOST_REFUSED = 1000
 #: Arguments that a program always may give, and the type of each.
 _ARGUMENTS: dict[str, type] = {"stop_sequences": list, "response_format": dict}
+
+
+class TooManyCallsError(Exception):
+    """A program goes on with calls that are refused."""
+
+
+@dataclass(frozen=True)
+class ModelLimits:
+    """Limits of the calls of one program.
+
+    Attributes:
+        calls: that it may make.
+        request_bytes: of the requests that are answered at one time.
+    """
+
+    calls: int = 1000
+    request_bytes: int = 64 << 20
+
+
+class RunningCalls:
+    """Calls of the model that run now, of all programs of one sandbox.
+
+    A program's end ends none of them, since the model is the user's code.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        # One at a time: decoding takes memory.
+        self.decoding = threading.Lock()
+
+    def change(self, difference: int) -> None:
+        """Count a call that begins, 1, or ends, -1."""
+        with self._lock:
+            self._count += difference
+
+    def check(self) -> None:
+        """Refuse another program while many calls of earlier ones run.
+
+        Raises:
+            ExecutorError: more than eight do.
+        """
+        if self._count > _MOST_ABANDONED:
+            raise ExecutorError(
+                f"{self._count} calls of the model on the host that earlier programs made still "
+                f"run; at most {_MOST_ABANDONED} may. Wait, or give the model's client a timeout"
+            )
 
 
 class ModelService:
@@ -43,6 +100,8 @@ class ModelService:
         reply: sends an encoded answer to the call of that number; may raise ``OSError``.
         allowed_arguments: names of further arguments of ``generate`` that the program may give.
         max_bytes: largest answer, in bytes.
+        limits: of the calls.
+        running: calls of all programs of the sandbox.
     """
 
     def __init__(
@@ -52,8 +111,13 @@ class ModelService:
         *,
         allowed_arguments: Collection[str] = (),
         max_bytes: int,
+        limits: ModelLimits | None = None,
+        running: RunningCalls | None = None,
     ) -> None:
         self._model = model
+        self._limits = limits or ModelLimits()
+        self._all_running = RunningCalls() if running is None else running
+        self._begun = self._refused = self._request_bytes = 0
         self._reply = reply
         self._allowed = frozenset(allowed_arguments)
         self._max_bytes = max_bytes
@@ -69,20 +133,30 @@ class ModelService:
         Args:
             number: of the call; one that is under way is refused.
             request: encoded.
+
+        Raises:
+            TooManyCallsError: the program goes on with calls that are refused.
         """
         cancelled = threading.Event()
         with self._lock:
-            refusal = self._refusal(number)
+            refusal = self._refusal(number, len(request))
             if refusal is None:
+                self._begun += 1
+                self._request_bytes += len(request)
                 self._running[number] = cancelled
         if refusal is not None:
+            self._refused += 1
+            if self._refused > _MOST_REFUSED:
+                raise TooManyCallsError(
+                    f"more than {_MOST_REFUSED} calls that were refused, the last because {refusal}"
+                )
             self._send(number, {"error": ["RuntimeError", refusal]})
             return
         arguments = (number, request, cancelled)
         name = f"smolagents-fork-model-{number}"
         threading.Thread(target=self._serve, args=arguments, name=name, daemon=True).start()
 
-    def _refusal(self, number: int) -> str | None:
+    def _refusal(self, number: int, size: int) -> str | None:
         if self._closed:
             return "the run has ended"
         if self._model is None:
@@ -91,6 +165,17 @@ class ModelService:
             return f"call {number} is under way"
         if len(self._running) >= _MOST_CALLS:
             return f"more than {_MOST_CALLS} calls of the model at once"
+        limits = self._limits
+        if self._begun >= limits.calls:
+            return (
+                f"this program has made max_model_calls={limits.calls} calls of the model; raise "
+                "max_model_calls of AgentSandbox if it needs more"
+            )
+        if self._request_bytes + size > limits.request_bytes:
+            return (
+                f"the calls under way have {self._request_bytes + size} bytes of messages, over "
+                f"max_model_bytes={limits.request_bytes} of AgentSandbox"
+            )
         return None
 
     def cancel(self, number: int) -> None:
@@ -109,6 +194,7 @@ class ModelService:
             cancelled.set()
 
     def _serve(self, number: int, request: bytes, cancelled: threading.Event) -> None:
+        self._all_running.change(1)
         try:
             for answer in self._answers(request, cancelled):
                 if cancelled.is_set():
@@ -125,9 +211,14 @@ class ModelService:
         finally:
             with self._lock:
                 self._running.pop(number, None)
+                self._request_bytes -= len(request)
+            self._all_running.change(-1)
 
     def _answers(self, request: bytes, cancelled: threading.Event) -> Iterator[dict[str, Any]]:
-        asked = decode(request, path="request", max_bytes=self._max_bytes)
+        with self._all_running.decoding:
+            if cancelled.is_set():
+                return
+            asked = decode(request, path="request", max_bytes=self._max_bytes)
         if type(asked) is not dict or type(asked.get("messages")) is not list:
             raise DecodeError("request: not a call of generate() or generate_stream()")
         messages = [message_from_value(value) for value in asked["messages"]]

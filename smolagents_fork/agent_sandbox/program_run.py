@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import select
 import signal
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,18 +15,23 @@ from ..deadline import Deadline
 from ..errors import AgentProgramError, DecodeError, ProtocolError, SandboxTimeoutError
 from ..output import OutputCallback, PrintContainer
 from ..sandboxes.provisioner import ByteStream
-from .model_service import ModelService
-from .run_frames import FrameBuffer, Kind, from_supervisor, pack
+from .model_service import ModelLimits, ModelService, RunningCalls, TooManyCallsError
+from .outbox import Outbox
+from .run_frames import FrameBuffer, FrameTooLongError, Kind, from_supervisor
 
 __all__ = ["ConnectionLost", "Ending", "Job", "carry_out"]
 
 # Characters of the output that an error has.
 _SHOWN = 2_000
+_KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 _READ_BYTES = 1 << 18
 # How often a wait without a deadline of its own looks up.
 _WAIT_SECONDS = 1.0
-# What the supervisor may take to read what is sent to it.
-_SEND_SECONDS = 60.0
+# How long the supervisor may read nothing of what is sent to it. A program may leave the answer to
+# a call unread for a minute before the supervisor gives that call up.
+_STALLED_SECONDS = 90.0
+# Exit codes of processes; those of signals are negative.
+_EXIT_CODES = range(-255, 256)
 
 
 class ConnectionLost(Exception):
@@ -68,31 +72,6 @@ class Ending:
     model_error: BaseException | None
 
 
-class _Sender:
-    """Sends frames from several threads over a non-blocking stream."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-
-    def send(self, kind: Kind, number: int, body: bytes) -> None:
-        """Send one frame.
-
-        Raises:
-            OSError: the stream has ended, or takes nothing.
-        """
-        view = memoryview(pack(kind, number, body))
-        deadline = Deadline(_SEND_SECONDS)
-        with self._lock:
-            while view:
-                try:
-                    view = view[self._stream.send(bytes(view[:_READ_BYTES])) :]
-                except BlockingIOError:
-                    _wait(self._stream, select.POLLOUT, deadline.at_most(_WAIT_SECONDS))
-                    if deadline.expired():
-                        raise TimeoutError("the sandbox reads nothing") from None
-
-
 def carry_out(
     stream: ByteStream,
     token: str,
@@ -101,6 +80,8 @@ def carry_out(
     *,
     model: Any = None,
     model_arguments: frozenset[str] = frozenset(),
+    model_limits: ModelLimits | None = None,
+    running_calls: RunningCalls | None = None,
     on_output: Callable[[str], None] | None = None,
     max_print_outputs_length: int,
     is_closed: Callable[[], bool] = lambda: False,
@@ -115,37 +96,44 @@ def carry_out(
         deadline: of the program.
         model: the host's model that the program may call, ``None`` for none.
         model_arguments: further arguments of its calls that the program may give.
+        model_limits: of its calls; ``None`` for the usual ones.
+        running_calls: calls of the model of all programs of the sandbox.
         on_output: gets printed text as it comes.
         max_print_outputs_length: characters of output to keep, first and last half.
         is_closed: whether the sandbox has been given up meanwhile.
         is_interrupted: whether the program is to end.
 
     Raises:
-        AgentProgramError: the program was interrupted.
+        AgentProgramError: the program was interrupted, or called the model beyond its limits.
         SandboxTimeoutError: the deadline passed; carries the output until then.
         ConnectionLost: the stream ended before the program did.
         ProtocolError: the sandbox sent what the protocol does not allow.
     """
     output = _Output(on_output, max_print_outputs_length)
-    sender = _Sender(stream)
+    model_limits = model_limits or ModelLimits()
+    stream.setblocking(False)
+    outbox = Outbox(stream)
     service = ModelService(
         model,
-        lambda number, body: sender.send(Kind.REPLY, number, body),
+        lambda number, body: outbox.put(Kind.REPLY, number, body),
         allowed_arguments=model_arguments,
         max_bytes=DEFAULT_MAX_BYTES,
+        limits=model_limits,
+        running=running_calls,
     )
     result: bytes | None = None
 
     def check() -> None:
-        kept = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
         if deadline.expired():
-            text = f"the program ran past timeout_seconds={deadline.seconds}; {kept}"
+            text = f"the program ran past timeout_seconds={deadline.seconds}; {_KEPT}"
             raise SandboxTimeoutError(text + output.end()[-_SHOWN:])
         if is_interrupted():
-            text, printed = f"the program was interrupted; {kept}", output.end()
+            text, printed = f"the program was interrupted; {_KEPT}", output.end()
             raise AgentProgramError(text + printed[-_SHOWN:], -signal.SIGKILL, printed)
         if is_closed():
             raise ConnectionLost("the sandbox was closed")
+        if outbox.stalled_seconds > _STALLED_SECONDS:
+            raise ConnectionLost(f"the sandbox has read nothing for {_STALLED_SECONDS:.0f} s")
 
     try:
         body = encode(
@@ -158,11 +146,12 @@ def carry_out(
             },
             path="job",
         )
-        stream.setblocking(False)
-        _send_job(sender, token, body)
-        buffer = FrameBuffer(from_supervisor(DEFAULT_MAX_BYTES))
+        outbox.put(Kind.TOKEN, 0, token.encode())
+        outbox.put(Kind.RUN, 0, body)
+        buffer = FrameBuffer(from_supervisor(DEFAULT_MAX_BYTES, model_limits.request_bytes))
         while True:
-            for frame in buffer.feed(_read(stream, deadline, check)):
+            check()
+            for frame in buffer.feed(_exchange(stream, outbox, deadline)):
                 if frame.kind is Kind.OUTPUT:
                     output.add(frame.body)
                 elif frame.kind is Kind.CALL:
@@ -174,41 +163,48 @@ def carry_out(
                 else:
                     exit_code = _exit_code(frame.body)
                     return Ending(exit_code, result, output.end(), service.last_error)
+                check()
+    except (FrameTooLongError, TooManyCallsError) as error:
+        reason = str(error)
+        if isinstance(error, FrameTooLongError):
+            if error.kind is not Kind.CALL:
+                raise
+            most = model_limits.request_bytes
+            reason = f"{error.length} bytes of messages, over max_model_bytes={most}"
+        text, printed = (
+            f"the program called the model on the host with {reason}; {_KEPT}",
+            output.end(),
+        )
+        raise AgentProgramError(text + printed[-_SHOWN:], -signal.SIGKILL, printed) from None
     finally:
         service.close()
+        outbox.close()
         stream.close()
 
 
-def _send_job(sender: _Sender, token: str, body: bytes) -> None:
+def _exchange(stream: ByteStream, outbox: Outbox, deadline: Deadline) -> bytes:
+    """Send what can be sent now and return what has arrived; wait a second for either."""
     try:
-        sender.send(Kind.TOKEN, 0, token.encode())
-        sender.send(Kind.RUN, 0, body)
+        outbox.send()
+        data = stream.recv(_READ_BYTES)
+    except BlockingIOError:
+        _wait(stream, outbox, deadline.at_most(_WAIT_SECONDS))
+        return b""
     except OSError as error:
         raise ConnectionLost(str(error)) from error
-
-
-def _read(stream: ByteStream, deadline: Deadline, check: Callable[[], None]) -> bytes:
-    while True:
-        check()
-        try:
-            data = stream.recv(_READ_BYTES)
-        except BlockingIOError:
-            _wait(stream, select.POLLIN, deadline.at_most(_WAIT_SECONDS))
-            continue
-        except OSError as error:
-            raise ConnectionLost(str(error)) from error
-        if not data:
-            raise ConnectionLost("the stream to the sandbox ended")
-        return data
+    if not data:
+        raise ConnectionLost("the stream to the sandbox ended")
+    return data
 
 
 def _exit_code(body: bytes) -> int:
     try:
-        code = decode(body, path="the end of a program")["exit_code"]
-    except (DecodeError, KeyError, TypeError) as error:
+        end = decode(body, path="the end of a program")
+    except DecodeError as error:
         raise ProtocolError(f"the sandbox sent no exit code: {error}") from error
-    if type(code) is not int:
-        raise ProtocolError(f"the sandbox sent {code!r} for an exit code")
+    code = end.get("exit_code") if type(end) is dict else None
+    if type(code) is not int or code not in _EXIT_CODES:
+        raise ProtocolError("the sandbox sent something else than an exit code")
     return code
 
 
@@ -233,8 +229,9 @@ class _Output:
         return self._kept.text() + self._on_output.note()
 
 
-def _wait(stream: ByteStream, event: int, seconds: float) -> None:
+def _wait(stream: ByteStream, outbox: Outbox, seconds: float) -> None:
     poll = select.poll()
-    poll.register(stream.fileno(), event)
+    poll.register(stream.fileno(), select.POLLIN | (select.POLLOUT if outbox.waiting else 0))
+    poll.register(outbox.fileno(), select.POLLIN)
     with contextlib.suppress(InterruptedError):
         poll.poll(seconds * 1000 + 1)

@@ -34,10 +34,12 @@ __all__ = [
     "OUTPUT_BYTES",
     "Frame",
     "FrameBuffer",
+    "FrameTooLongError",
     "Kind",
     "from_host",
     "from_supervisor",
     "pack",
+    "pack_head",
     "read_block",
     "write_block",
 ]
@@ -85,20 +87,26 @@ def pack(kind: Kind, number: int = 0, body: bytes = b"") -> bytes:
     Raises:
         ProtocolError: the body has 4 GiB or more.
     """
-    if len(body) > _LARGEST_BODY:
-        raise ProtocolError(f"a frame of {len(body)} bytes; at most {_LARGEST_BODY} fit")
-    return HEADER.pack(kind, number, len(body)) + body
+    return pack_head(kind, number, len(body)) + body
 
 
-def from_supervisor(max_value_bytes: int) -> dict[Kind, int]:
+def pack_head(kind: Kind, number: int, length: int) -> bytes:
+    """Return the bytes that come before a frame's body; see :func:`pack`."""
+    if length > _LARGEST_BODY:
+        raise ProtocolError(f"a frame of {length} bytes; at most {_LARGEST_BODY} fit")
+    return HEADER.pack(kind, number, length)
+
+
+def from_supervisor(max_value_bytes: int, max_model_bytes: int | None = None) -> dict[Kind, int]:
     """Return the kinds that a supervisor may send, with the longest body of each in bytes.
 
     Args:
-        max_value_bytes: of a request to the model, and of a result.
+        max_value_bytes: of a result.
+        max_model_bytes: of a request to the model; ``None``: the same.
     """
     return {
         Kind.OUTPUT: OUTPUT_BYTES,
-        Kind.CALL: max_value_bytes,
+        Kind.CALL: max_value_bytes if max_model_bytes is None else max_model_bytes,
         Kind.CANCEL: 0,
         Kind.RESULT: max_value_bytes,
         Kind.ENDED: _SMALL_BYTES,
@@ -108,6 +116,20 @@ def from_supervisor(max_value_bytes: int) -> dict[Kind, int]:
 def from_host() -> dict[Kind, int]:
     """Return the kinds that the host, which the supervisor trusts, may send."""
     return {Kind.TOKEN: _SMALL_BYTES, Kind.RUN: _LARGEST_BODY, Kind.REPLY: _LARGEST_BODY}
+
+
+class FrameTooLongError(ProtocolError):
+    """A frame has a longer body than its kind may have.
+
+    Args:
+        kind: of the frame.
+        length: of its body, in bytes.
+        longest: that its kind may have.
+    """
+
+    def __init__(self, kind: Kind, length: int, longest: int) -> None:
+        super().__init__(f"a {kind.name} frame of {length} bytes; at most {longest} may come")
+        self.kind, self.length = kind, length
 
 
 class FrameBuffer:
@@ -135,9 +157,7 @@ class FrameBuffer:
             if longest is None:
                 raise ProtocolError(f"a frame of kind {number}, which is not expected here")
             if length > longest:
-                raise ProtocolError(
-                    f"a {Kind(number).name} frame of {length} bytes; at most {longest} may come"
-                )
+                raise FrameTooLongError(Kind(number), length, longest)
             end = HEADER.size + length
             if len(self._data) < end:
                 break

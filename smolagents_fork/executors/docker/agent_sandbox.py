@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ...agent_sandbox.model_service import ModelLimits, RunningCalls
 from ...agent_sandbox.program_run import ConnectionLost, Ending, Job, carry_out
 from ...agent_sandbox.saved_agent import ANSWER_FILE, job_files
 from ...codec import decode
@@ -39,6 +40,7 @@ from ..jupyter.image_progress import shown_progress
 from ..jupyter.sandbox_files import SandboxFiles
 from ..validation import (
     check_code,
+    check_count,
     check_known,
     check_output_function,
     current_names,
@@ -103,6 +105,8 @@ class AgentSandbox(FileMethods):
             bridge. Its keys stay outside, so that no network is needed.
         model_arguments: names of further arguments of those calls that a program may choose, such
             as ``"temperature"``.
+        max_model_calls: calls of ``model_on_host`` that one program may make.
+        max_model_bytes: bytes of the messages of one such call, and of all that run at once.
         requirements: what pip installs into the image, besides smolagents.
         timeout_seconds: a program may run; ``None`` for no limit.
         on_output: gets printed text as it comes.
@@ -125,6 +129,8 @@ class AgentSandbox(FileMethods):
         secrets: Mapping[str, str] | None = None,
         model_on_host: Any = None,
         model_arguments: Sequence[str] = (),
+        max_model_calls: int = 1000,
+        max_model_bytes: int = 64 * 1024 * 1024,
         requirements: Sequence[str] = (),
         timeout_seconds: float | None = 600.0,
         on_output: Callable[[str], None] | None = None,
@@ -133,8 +139,9 @@ class AgentSandbox(FileMethods):
         engine: DockerEngine | None = None,
         **keywords: Unpack[AgentKeywords],
     ) -> None:
-        own = ("secrets", "model_on_host", "model_arguments", "requirements", "timeout_seconds",
-               "on_output", "max_print_outputs_length", "files", "engine")  # fmt: skip
+        own = ("secrets", "model_on_host", "model_arguments", "max_model_calls", "max_model_bytes",
+               "requirements", "timeout_seconds", "on_output", "max_print_outputs_length", "files",
+               "engine")  # fmt: skip
         known = [*AgentKeywords.__annotations__, *own]
         options: dict[str, Any] = {**keywords}
         if max_print_outputs_length is not None:
@@ -153,6 +160,10 @@ class AgentSandbox(FileMethods):
             )
         self._model = model_on_host
         self._model_arguments = frozenset(names_of("model_arguments", model_arguments))
+        check_count("max_model_calls", max_model_calls)
+        check_count("max_model_bytes", max_model_bytes)
+        self._model_limits = ModelLimits(max_model_calls, max_model_bytes)
+        self._model_calls = RunningCalls()
         check_output_function(on_output)
         self._on_output = on_output
         self._given_files = GivenFiles.of(files)
@@ -336,6 +347,7 @@ class AgentSandbox(FileMethods):
         with self._turns.turn(action):
             self._interrupted.clear()
             sandbox = self._running_sandbox(action)
+            self._model_calls.check()
             try:
                 ending = carry_out(
                     self._connected(sandbox),
@@ -344,6 +356,8 @@ class AgentSandbox(FileMethods):
                     Deadline(seconds),
                     model=self._model,
                     model_arguments=self._model_arguments,
+                    model_limits=self._model_limits,
+                    running_calls=self._model_calls,
                     on_output=self._on_output,
                     max_print_outputs_length=self.options.limits.print_length,
                     is_closed=lambda: self._closed,

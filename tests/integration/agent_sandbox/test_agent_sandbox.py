@@ -195,6 +195,31 @@ for arguments in ({"api_base": "http://elsewhere"}, {"temperature": 0.5}):
     assert model.seen[0][1] == {"temperature": 0.5}
 
 
+def test_calls_of_the_hosts_model_are_limited(engine: Any) -> None:
+    script = Script(*["42"] * 50)
+    program = """
+message = [{"role": "user", "content": "x" * SIZE}]
+for number in range(COUNT):
+    try: model.generate(message)
+    except RuntimeError as error: last = str(error)
+print(last)
+"""
+    limits = {"max_model_calls": 5, "max_model_bytes": 100_000}
+    with AgentSandbox(model_on_host=script, **limits, **START) as box:
+        output = box.run_code(program.replace("SIZE", "10").replace("COUNT", "300"))
+        assert "made max_model_calls=5 calls of the model; raise max_model_calls" in output
+        assert len(script.seen) == 5
+        # Refused calls are not waited for, and are counted.
+        with pytest.raises(AgentProgramError) as caught:
+            box.run_code(program.replace("SIZE", "10").replace("COUNT", "100_000_000"))
+        assert "more than 1000 calls that were refused, the last because" in str(caught.value)
+        assert len(script.seen) == 10
+        with pytest.raises(AgentProgramError, match="over max_model_bytes=100000; its processes"):
+            box.run_code(program.replace("SIZE", "5_000_000").replace("COUNT", "1"))
+        assert len(script.seen) == 10
+        assert box.run_code("print(1)") == "1\n"
+
+
 def test_failing_model_shows_its_message_on_the_host_and_not_inside(on_host: Any) -> None:
     class Failing(Script):
         def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
