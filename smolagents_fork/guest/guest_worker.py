@@ -79,15 +79,11 @@ class Worker:
     Args:
         link: the connection.
         options: ``imports``, ``limits``, ``memory`` and ``max_value_bytes`` as the host sent them.
-        begin_run: called before each program.
     """
 
-    def __init__(
-        self, link: Link, options: dict[str, Any], begin_run: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
         link.shield = self.shielded
-        self._begin_run = begin_run
         limits = Limits(**options["limits"])
         self._interpreter = Interpreter(
             options["imports"], limits=limits, on_output=link.write, on_display=self._display
@@ -160,7 +156,6 @@ class Worker:
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
         self._in_run = True
-        self._begin_run()
         kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.

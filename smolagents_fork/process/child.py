@@ -22,6 +22,7 @@ from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, frame_part
 from ..guest.guest_process import exit_text, remaining_text
 from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
+from .processor_clock import ProcessorClock
 
 __all__ = ["Child"]
 
@@ -43,6 +44,14 @@ class Child:
     """Host side of a child: frames in and out under deadlines, and its exit.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
+
+    Args:
+        data: the connection for frames.
+        status: the connection to the fork server, for signals and the exit code.
+        output: the child's standard error.
+        log: its printed text, in memory that it shares.
+        kinds: frames that are accepted from it.
+        cpu_seconds: processor time of one run; ``None`` for no limit.
     """
 
     def __init__(
@@ -52,8 +61,10 @@ class Child:
         output: int,
         log: int,
         kinds: dict[Kind, int],
+        cpu_seconds: float | None = None,
     ) -> None:
         self.pid = 0
+        self._processor = ProcessorClock(cpu_seconds)
         self.exit_code: int | None = None
         self._data = data
         self._status = status
@@ -102,6 +113,8 @@ class Child:
             SandboxDiedError: the child has ended.
             ProtocolError: it did not read the frame by the deadline.
         """
+        if kind is Kind.RUN:
+            self._processor.begin(self.pid)
         for part in frame_parts(kind, run, body):
             rest: bytes | bytearray | memoryview = part
             if len(part) > _SENT_AT_ONCE:
@@ -126,10 +139,18 @@ class Child:
         """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
 
         Raises:
-            SandboxDiedError: the child has ended.
+            SandboxDiedError: the child has ended, or was killed at its limit of processor time.
             ProtocolError: the child sent an invalid or unexpected frame.
         """
-        end = time.monotonic() + seconds
+        now = time.monotonic()
+        if self._processor.is_over(now):
+            self.kill()
+            raise SandboxDiedError(
+                f"process {self.pid} used more processor time than {self._processor} and was "
+                "killed; raise that parameter, or do less in one call",
+                cause="exit",
+            )
+        end = now + seconds
         frame = self._reader.next()
         while frame is None:
             size = self._received_now()

@@ -27,7 +27,7 @@ from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .user_counts import lower_shared_limits
 
-__all__ = ["Confinement", "cpu_limit", "die_with_parent"]
+__all__ = ["Confinement", "die_with_parent"]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
@@ -77,7 +77,7 @@ class Confinement:
             report.missing["memory"] = "memory=None: no limit was requested"
         else:
             take("memory", lambda: _memory_limit(bounds.memory_bytes))
-        take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
+        take("cpu", lambda: "counted from each call's start, by the host")
         take("filesystem", lambda: self._file_rules(bounds))
         listened = False
 
@@ -146,16 +146,6 @@ def _rights(bounds: Bounds) -> dict[str, Any]:
 
 def _ruleset(bounds: Bounds) -> landlock.Ruleset:
     return landlock.Ruleset(**_rights(bounds))
-
-
-def cpu_limit(seconds: float) -> None:
-    """Limit processor time to ``seconds`` from now; SIGXCPU ends the process after that."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def die_with_parent() -> None:

@@ -78,6 +78,7 @@ class Bounds:
         file_bytes: size of one file it writes; ``None`` for no limit.
         open_files: descriptors at once.
         threads: threads at once.
+        cpu_seconds: processor time of one run; ``None`` for no limit.
         network: whether it keeps the host's network.
         kernel: the kernel features that may be used.
     """
@@ -89,6 +90,7 @@ class Bounds:
     file_bytes: int | None = None
     open_files: int = 256
     threads: int = 256
+    cpu_seconds: float | None = None
     network: bool = False
     kernel: Kernel = field(default_factory=Kernel)
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 
-from ..forks import reset_in_child
+from ..forks import ForkSafeLock, reset_in_child
 
 __all__ = ["send_descriptors"]
 
-_limit_lock = threading.Lock()
+_limit_lock = ForkSafeLock()
 _senders = 0
 _usual_limit = (0, 0)
 
@@ -63,6 +62,5 @@ def _highest_limit() -> Iterator[None]:
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, in which no other thread sends."""
-    global _limit_lock, _senders
-    _limit_lock = threading.Lock()
+    global _senders
     _senders = 0

@@ -191,7 +191,7 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     with naming_shortages("the child cannot be started"):
         fork_server = _fork_server(layout)
         for attempt in (1, 2):
-            child = _forked(fork_server, request, kinds)
+            child = _forked(fork_server, request, kinds, bounds.cpu_seconds)
             if child is not None:
                 return child
             if attempt == 1:
@@ -200,7 +200,12 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(fork_server: _ForkServer, request: bytes, kinds: dict[Kind, int]) -> Child | None:
+def _forked(
+    fork_server: _ForkServer,
+    request: bytes,
+    kinds: dict[Kind, int],
+    cpu_seconds: float | None,
+) -> Child | None:
     with contextlib.ExitStack() as stack:
         data, their_data = socket.socketpair()
         status, their_status = socket.socketpair()
@@ -210,7 +215,7 @@ def _forked(fork_server: _ForkServer, request: bytes, kinds: dict[Kind, int]) ->
         for end in (their_data, their_status):
             stack.callback(end.close)
         stack.callback(os.close, their_output)
-        child = Child(data, status, output, log, kinds)
+        child = Child(data, status, output, log, kinds, cpu_seconds)
         pid = None
         try:
             pid = fork_server.fork(request, theirs)

@@ -17,7 +17,7 @@ from ..errors import ProtocolError
 from ..guest.frames import Body, Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
 from ..guest.spin_wait import SpinWait
-from .confinement import Confinement, cpu_limit
+from .confinement import Confinement
 from .confinement_report import Bounds, Report
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
@@ -32,7 +32,6 @@ _REHEARSED_SETUP: dict[str, Any] = {
     "imports": [],
     "limits": {},
     "memory": None,
-    "cpu_seconds": None,
     "max_value_bytes": 1 << 20,
 }
 
@@ -73,8 +72,7 @@ def _ready_worker(
         raise ProtocolError("the first frame is SETUP")
     options: Any = decode(setup.body)
     report = confine()
-    seconds = options["cpu_seconds"]
-    worker = worker_class(link, options, lambda: None if seconds is None else cpu_limit(seconds))
+    worker = worker_class(link, options)
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     return worker

@@ -18,7 +18,7 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import assault
@@ -46,9 +46,8 @@ _LONGEST = 80_000
 class PlainChild:
     """Replacement for the product's worker, with ``exec`` as the interpreter."""
 
-    def __init__(self, link: Link, options: dict[str, Any], begin_run: Callable[[], None]) -> None:
+    def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
-        self._begin_run = begin_run
         self._max_value_bytes = options["max_value_bytes"]
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes)
         self._space: dict[str, Any] = {"__name__": "__main__"}
@@ -97,7 +96,6 @@ class PlainChild:
 
     def _serve_run(self, frame: Frame) -> None:
         self._run = self._link.run = frame.run
-        self._begin_run()
         if "leak" in self._space:
             self._space.update(leak=self._leak, trip=self._trip)
         try:

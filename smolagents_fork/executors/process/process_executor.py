@@ -45,7 +45,7 @@ class ProcessExecutor(GuestExecutor):
         interrupt_grace_seconds: time a program may take to stop before it is killed.
         startup_timeout_seconds: limit of the child's start.
         memory: address space the code may add to the interpreter's own, in bytes or as ``"2g"``.
-        cpu_seconds: processor time of one call, rounded up to whole seconds; by default twice
+        cpu_seconds: processor time of one call, after which the child is killed; by default twice
             ``timeout_seconds`` and the grace, which only more than one thread can reach.
         file_size: largest file the code may write, in bytes or as ``"1g"``.
         open_files: file descriptors at once.
@@ -119,6 +119,7 @@ class ProcessExecutor(GuestExecutor):
             file_bytes=options.file_bytes,
             open_files=options.open_files,
             threads=options.max_threads,
+            cpu_seconds=options.run_cpu_seconds,
             network=options.has_network,
             kernel=self.kernel,
         )

@@ -42,16 +42,8 @@ class ProcessLauncher:
             "imports": list(self._imports),
             "limits": self._options.limits,
             "memory": self._options.memory,
-            "cpu_seconds": self._cpu_seconds(),
             "max_value_bytes": self._options.max_value_bytes,
         }
-
-    def _cpu_seconds(self) -> float | None:
-        options = self._options
-        if options.cpu_seconds is not None or options.timeout_seconds is None:
-            return options.cpu_seconds
-        # More than one thread can use more than the wall clock's time, but not without end.
-        return 2 * (options.timeout_seconds + options.interrupt_grace_seconds)
 
     def accept(self, report: Any) -> None:
         """Refuse a child without a measure that may not be missing."""

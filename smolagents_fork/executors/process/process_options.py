@@ -98,6 +98,14 @@ class Options(GuestOptions):
         )
 
     @property
+    def run_cpu_seconds(self) -> float | None:
+        """Processor time of one run; ``None`` for no limit."""
+        if self.cpu_seconds is not None or self.timeout_seconds is None:
+            return self.cpu_seconds
+        # More than one thread can use more than the wall clock's time, but not without end.
+        return 2 * (self.timeout_seconds + self.interrupt_grace_seconds)
+
+    @property
     def has_network(self) -> bool:
         """Tell whether the code keeps the host's network."""
         return self.network == "host"

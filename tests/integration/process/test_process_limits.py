@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -113,14 +114,42 @@ def test_memory_is_limited_and_the_state_survives():
         assert ex("n = len(kept)\nkept = None\nn").output * 50_000_000 < 2**28 + 64e6
 
 
-def test_processor_time_is_limited():
-    with executor(cpu_seconds=1, timeout_seconds=600) as ex:
-        with pytest.raises(
-            SandboxDiedError, match=r"was ended by SIGXCPU \(over its processor time"
-        ):
-            ex("for i in range(10**12): pass")
+IGNORING = """
+import resource, signal
+signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
+resource.setrlimit(resource.RLIMIT_CPU, (resource.getrlimit(resource.RLIMIT_CPU)[1],) * 2)
+"""
+FLOODING = """
+import threading
+def work():
+    while True: pass
+threading.Thread(target=work, daemon=True).start()
+while True: print("x" * 1000)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the clock of another process")
+@pytest.mark.parametrize(
+    "code",
+    ["while True: pass", f"{IGNORING}while True: pass", IGNORING + FLOODING],
+    ids=["a loop", "signals ignored", "with output and a thread"],
+)
+def test_processor_time_is_limited(code: str):
+    limit = {"cpu_seconds": 1, "timeout_seconds": 600, "max_while_iterations": 10**12}
+    with executor(SHARP, **limit) as ex:
+        message = (
+            f"process {ex.pid} used more processor time than cpu_seconds=1 and was killed; raise "
+            "that parameter, or do less in one call; its state is lost, the next call starts in a "
+            "new process"
+        )
+        with pytest.raises(SandboxDiedError) as caught:
+            ex(code)
+        assert str(caught.value) == message
         # It is counted from the start of each call, so calls do not add up.
-        assert ex("1").output == 1
+        busy = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
+        for _ in range(3):
+            ex(busy)
 
 
 def test_files_are_limited_in_size():
