@@ -37,6 +37,7 @@ class DirectCall:
 
     def __init__(self, spec: StubSpec, target: Callable[..., Any]) -> None:
         parameters = [list(parameter) for parameter in spec.parameters]
+        self._spec = spec
         self._target = target
         self._bind = make_binding(spec.name, parameters, spec.unpack)
         self.__name__ = self.name = spec.name
@@ -53,17 +54,15 @@ class DirectCall:
         Raises:
             TypeError: the arguments do not match; worded as by Python, with the tool's name.
         """
-        more = {_SANITIZE: kwargs.pop(_SANITIZE)} if _SANITIZE in kwargs else {}
         positional, named = self._bind(*args, **kwargs)
+        misfit = self._spec.misfit(positional, named)
+        if misfit is not None:
+            raise TypeError(misfit)
         with telemetry.tool_call(self.name):
-            return complete(self._target(*positional, **named, **more))
+            return complete(self._target(*positional, **named))
 
     def interrupt(self) -> None:
         """Ask the target to stop, if it supports that."""
         stop = getattr(self._target, "interrupt", None)
         if callable(stop):
             stop()
-
-
-# Upstream's Tool.__call__ accepts this in addition to the tool's arguments.
-_SANITIZE = "sanitize_inputs_outputs"

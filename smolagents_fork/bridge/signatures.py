@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..codec.rpc import is_nameable
+from ..codec.rpc import is_nameable, make_binder
 from ..errors import ConfigurationError
 from ..upstream import PipelineTool
 
@@ -18,6 +19,9 @@ _Parameter: TypeAlias = tuple[str, str, str | None]
 
 # A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
 _LONGEST_SHOWN_TEXT = 16
+# Characters of a refusal, which may quote a name that hostile code chose.
+_LONGEST_REFUSAL = 300
+_VARIABLE = ("VAR_POSITIONAL", "VAR_KEYWORD")
 # The signature of a managed agent in upstream's prompts.
 _OF_AGENTS: tuple[_Parameter, ...] = (
     ("task", "POSITIONAL_OR_KEYWORD", None),
@@ -35,6 +39,7 @@ class StubSpec:
         parameters: ``[name, kind, repr of the default or None]`` for each parameter, in order.
         unpack: whether a single positional dict contains the arguments by name.
         closed: whether the host refuses other arguments, too. A function checks its own signature.
+        reserved: names of keywords that are not the tool's, but its caller's.
         final: whether calling it ends the run with its value.
     """
 
@@ -43,19 +48,25 @@ class StubSpec:
     parameters: tuple[_Parameter, ...]
     unpack: bool = False
     closed: bool = False
+    reserved: frozenset[str] = frozenset()
     final: bool = False
 
     def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """Return why a closed signature refuses these arguments; ``None`` if it accepts them."""
         if not self.closed:
             return None
-        names = [name for name, _, _ in self.parameters]
-        other = next((name for name in kwargs if name not in names), None)
+        other = next((name for name in kwargs if name in self.reserved), None)
         if other is not None:
-            return f"{self.name}() got an unexpected keyword argument {other[:100]!r}"
-        if len(args) > len(names):
-            return f"{self.name}() takes {len(names)} positional arguments, {len(args)} were given"
+            return f"{self.name}() got an unexpected keyword argument {other!r}"
+        try:
+            self._binder(*args, **kwargs)
+        except TypeError as error:
+            return str(error)[:_LONGEST_REFUSAL]
         return None
+
+    @functools.cached_property
+    def _binder(self) -> Callable[..., Any]:
+        return make_binder(self.name, [list(parameter) for parameter in self.parameters])
 
     def as_data(self) -> dict[str, Any]:
         """Return plain data for the codec: the arguments of ``HostCalls.stub`` by name."""
@@ -93,7 +104,8 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
         doc=_doc(name, target, inputs if isinstance(inputs, dict) else {}),
         parameters=parameters,
         unpack=has_forward and not isinstance(target, PipelineTool),
-        closed=is_agent,
+        closed=has_forward or is_agent,
+        reserved=_keywords_of_caller(target, parameters) if has_forward else frozenset(),
         final=name == "final_answer",
     )
 
@@ -154,6 +166,16 @@ def _takes_task(target: Callable[..., Any]) -> bool:
         and parameters[0][:2] == ("task", "POSITIONAL_OR_KEYWORD")
         and parameters[1][1] == "VAR_KEYWORD"
     )
+
+
+def _keywords_of_caller(tool: Any, parameters: Sequence[_Parameter]) -> frozenset[str]:
+    """Return the keywords that the class of a tool takes, such as ``sanitize_inputs_outputs``.
+
+    They are the caller's to choose on the host, unless the tool has a parameter of that name.
+    """
+    own = {parameter[0] for parameter in parameters}
+    named = {name for name, kind, _ in _of_function(tool) if kind not in _VARIABLE}
+    return frozenset(named - own)
 
 
 def _of_function(function: Callable[..., Any]) -> tuple[_Parameter, ...]:

@@ -131,6 +131,37 @@ def test_signature_of_a_managed_agent(contract):
     ]
 
 
+@behaviour("Managed agents", "The variables of a call end with it, and their names are checked.")
+def test_variables_of_a_call_end_with_it(contract):
+    helper = code_agent(
+        contract.limited,
+        "final_answer(secret_of_a + kept)",
+        "try:\n    found = secret_of_a\nexcept NameError:\n    found = 'no secret'\n"
+        "final_answer(found + kept)",
+        name="helper",
+        description="Helps.",
+    )
+    helper.state["kept"] = " of the agent"
+    boss = code_agent(
+        contract.shared,
+        "words = [helper('one', {'secret_of_a': 'told', 'kept': ' of the call'}), helper('two')]\n"
+        "for name in ('__builtins__', 'final_answer'):\n"
+        "    try:\n        helper('three', {name: 5})\n    except ValueError as error:\n"
+        "        words.append(str(error))",
+        "final_answer(words)",
+        managed_agents=[helper],
+    )
+    first, second, *refused = boss.run("go")
+    assert "told of the call" in first
+    assert "no secret of the agent" in second
+    assert refused == [
+        "helper(): additional_args has the name '__builtins__', which Python reserves; use another",
+        "helper(): additional_args has the name 'final_answer' of a tool of that agent; "
+        "use another",
+    ]
+    assert helper.state == {"kept": " of the agent"}
+
+
 @behaviour("Managed agents", "The code can catch an error of a managed agent.")
 def test_error_of_a_managed_agent(contract):
     helper = ToolCallingAgent(

@@ -24,8 +24,13 @@ class Search(Tool):
 def test_calls_reach_the_tool():
     call = directly("search", Search())
     assert call("a") == call(query="a") == call({"query": "a"}) == "a!"
-    assert call("a", sanitize_inputs_outputs=True) == "a!"
-    for bad in (lambda: call(), lambda: call("a", "b"), lambda: call(nope=1)):
+    for bad in (
+        lambda: call(),
+        lambda: call("a", "b"),
+        lambda: call("a", query="b"),
+        lambda: call(nope=1),
+        lambda: call("a", sanitize_inputs_outputs=True),
+    ):
         with pytest.raises(TypeError, match=r"^search\(\) "):
             bad()
 

@@ -1,0 +1,112 @@
+"""One call of a managed agent: what it puts into the agent ends with it.
+
+The hook of patch ``managed-calls``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from smolagents_fork.forks import ForkSafeLock
+from smolagents_fork.upstream import AgentError
+
+if TYPE_CHECKING:
+    from smolagents_fork.upstream import MultiStepAgent
+
+__all__ = ["run_managed"]
+
+# Interval at which a waiting call checks whether the agent was interrupted.
+_CHECK_SECONDS = 0.2
+_LONGEST_NAME = 100
+
+_turns: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
+_lock = ForkSafeLock()
+
+
+def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) -> Any:
+    """Run a managed agent for one caller.
+
+    Callers may be different agents, and the code of hostile ones. Their calls follow one another,
+    since an agent has one memory. The variables in ``additional_args`` are removed after the call,
+    and what they replaced in the agent's state returns.
+
+    Args:
+        agent: to run.
+        task: as the agent's prompt words it.
+        arguments: of ``agent.run()``, without the task.
+
+    Returns:
+        What ``agent.run()`` returns.
+
+    Raises:
+        TypeError: ``additional_args`` is not a dict with names of variables.
+        ValueError: one of them is the name of a tool, or Python reserves it.
+        AgentError: the agent was interrupted while this call waited.
+
+    Example:
+        >>> run_managed(agent, "Sum the prices.", {"additional_args": {"prices": [1, 2]}})
+        ... # doctest: +SKIP
+        3
+    """
+    given = arguments.get("additional_args") or {}
+    _check_names(agent, given)
+    with _turn(agent):
+        before = {name: agent.state[name] for name in given if name in agent.state}
+        try:
+            return agent.run(task, **arguments)
+        finally:
+            for name in given:
+                agent.state.pop(name, None)
+            agent.state.update(before)
+            _remove(agent, [name for name in given if name not in before])
+
+
+def _check_names(agent: MultiStepAgent, given: Any) -> None:
+    if not isinstance(given, dict):
+        raise TypeError(
+            f"{agent.name}() takes additional_args as a dict of variables, "
+            f"not as {type(given).__name__}"
+        )
+    for name in given:
+        shown = repr(name)[:_LONGEST_NAME]
+        if not isinstance(name, str):
+            raise TypeError(f"{agent.name}(): additional_args has the name {shown}; use text")
+        if name.startswith("__") and name.endswith("__"):
+            raise ValueError(
+                f"{agent.name}(): additional_args has the name {shown}, which Python reserves; "
+                "use another"
+            )
+        if name in {"final_answer", *agent.tools, *agent.managed_agents}:
+            raise ValueError(
+                f"{agent.name}(): additional_args has the name {shown} of a tool of that agent; "
+                "use another"
+            )
+
+
+@contextlib.contextmanager
+def _turn(agent: MultiStepAgent) -> Iterator[None]:
+    with _lock:
+        turn = _turns.setdefault(agent, threading.RLock())
+    while not turn.acquire(timeout=_CHECK_SECONDS):
+        # The run that goes on cleared it when it began.
+        if agent.interrupt_switch:
+            raise AgentError("Agent interrupted.", agent.logger)
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def _remove(agent: MultiStepAgent, names: list[str]) -> None:
+    """Remove variables of the agent's code; an executor that has ended has none."""
+    executor = getattr(agent, "python_executor", None)
+    if executor is None or not names:
+        return
+    with contextlib.suppress(Exception):
+        # The executor keeps what it was sent, for its next sandbox.
+        executor.send_variables(dict.fromkeys(names))
+        executor("\n".join(f"del {name}" for name in names if name.isidentifier()))

@@ -1,0 +1,153 @@
+"""Calls of a managed agent: what each puts into the agent ends with it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from recording import RecordingExecutor, ScriptedModel
+from smolagents import CodeAgent, ToolCallingAgent, tool
+from smolagents.utils import AgentError
+
+ANSWER = "<code>final_answer(data)</code>"
+
+
+def helper_with(*answers: str, **options: Any) -> CodeAgent:
+    return CodeAgent(
+        model=ScriptedModel(*answers),
+        name="helper",
+        description="Helps.",
+        verbosity_level=0,
+        **{"tools": [], "max_steps": 1, **options},
+    )
+
+
+def test_variables_of_a_call_end_with_it():
+    helper = helper_with(ANSWER, "<code>final_answer(1)</code>")
+    assert "41" in helper("one", additional_args={"data": 41})
+    assert helper.state == {}
+    assert "data" not in helper.python_executor.state
+    assert "1" in helper("two")
+
+
+def test_replaced_variables_return():
+    helper = helper_with(ANSWER, ANSWER)
+    helper.state["data"] = "its own"
+    assert "a caller's" in helper("one", additional_args={"data": "a caller's"})
+    assert helper.state == {"data": "its own"}
+    assert "its own" in helper("two")
+
+
+def test_variables_end_with_a_call_that_failed(model):
+    helper = helper_with(executor_class=RecordingExecutor)
+    helper.model.answers = []
+    with pytest.raises(AgentError):
+        helper("one", additional_args={"data": 41})
+    assert helper.state == {}
+    assert helper.python_executor.variables == {"data": None}
+
+
+def test_run_of_the_host_keeps_its_variables():
+    helper = helper_with(ANSWER)
+    assert helper.run("one", additional_args={"data": 41}) == 41
+    assert helper.state == {"data": 41}
+
+
+@tool
+def lookup(word: str) -> str:
+    """Look up a word.
+
+    Args:
+        word: to look up.
+    """
+    return word
+
+
+WRONG = [
+    (5, TypeError, "helper() takes additional_args as a dict of variables, not as int"),
+    ({5: 5}, TypeError, "helper(): additional_args has the name 5; use text"),
+    *(
+        (
+            {name: 5},
+            ValueError,
+            f"helper(): additional_args has the name {name!r}, which Python reserves; use another",
+        )
+        for name in ("__builtins__", "__name__", "__import__")
+    ),
+    *(
+        (
+            {name: 5},
+            ValueError,
+            f"helper(): additional_args has the name {name!r} of a tool of that agent; use another",
+        )
+        for name in ("final_answer", "lookup", "web")
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "message"), WRONG)
+def test_names_of_variables_are_checked(given, error, message):
+    web = ToolCallingAgent([], ScriptedModel(), name="web", description="Searches.")
+    helper = helper_with(
+        "<code>final_answer(lookup('fine'))</code>", tools=[lookup], managed_agents=[web]
+    )
+    with pytest.raises(error) as raised:
+        helper("one", additional_args=given)
+    assert str(raised.value) == message
+    assert "fine" in helper("two")
+
+
+class MeetingExecutor(RecordingExecutor):
+    """Waits in its first call until it may go on."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.seen: list[dict[str, Any]] = []
+
+    def __call__(self, code_action: str) -> Any:
+        if not code_action.startswith("del "):
+            self.seen.append(dict(self.variables))
+            self.begun.set()
+            assert self.may_end.wait(60)
+        return super().__call__(code_action)
+
+
+def test_calls_at_once_follow_one_another(model):
+    helper = helper_with("<code>1</code>", "<code>2</code>", executor_class=MeetingExecutor)
+    executor = helper.python_executor
+    calls = [
+        threading.Thread(target=helper, args=(name,), kwargs={"additional_args": {name: name}})
+        for name in ("one", "two")
+    ]
+    calls[0].start()
+    assert executor.begun.wait(60)
+    calls[1].start()
+    calls[1].join(0.5)
+    assert calls[1].is_alive()
+    executor.may_end.set()
+    for call in calls:
+        call.join(60)
+    assert executor.seen == [{"one": "one"}, {"two": "two"}]
+
+
+def test_waiting_call_is_interrupted(model):
+    helper = helper_with("<code>1</code>", executor_class=MeetingExecutor)
+    executor, errors = helper.python_executor, []
+
+    def second() -> None:
+        try:
+            helper("two")
+        except AgentError as error:
+            errors.append(str(error))
+
+    first, waiting = threading.Thread(target=helper, args=("one",)), threading.Thread(target=second)
+    first.start()
+    assert executor.begun.wait(60)
+    waiting.start()
+    helper.interrupt()
+    waiting.join(60)
+    executor.may_end.set()
+    first.join(60)
+    assert errors == ["Agent interrupted."]
