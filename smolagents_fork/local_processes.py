@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from .errors import ExecutorError
 from .inventory import GONE, RUNNING, Owner, SandboxEntry
-from .proc_table import ProcessEntry, process_table
+from .proc_table import ProcessEntry, process_exists, process_table
 
 __all__ = ["kill_process", "owner_in"]
 
@@ -23,9 +23,12 @@ def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> Owner:
         pid: of the process that started the sandbox.
     """
     host = table.get(pid)
-    if host is None:
-        return Owner(platform.node(), None, GONE)
-    return Owner(platform.node(), pid, RUNNING, " ".join(host.argv))
+    if host is not None:
+        return Owner(platform.node(), pid, RUNNING, " ".join(host.argv))
+    # The table may lack processes of other users.
+    if pid > 0 and process_exists(pid):
+        return Owner(platform.node(), pid, RUNNING)
+    return Owner(platform.node(), None, GONE)
 
 
 def kill_process(

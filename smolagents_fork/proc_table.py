@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from dataclasses import dataclass
 
-__all__ = ["ProcessEntry", "command_of", "has_proc", "process_table"]
+__all__ = [
+    "ProcessEntry",
+    "command_of",
+    "has_proc",
+    "process_exists",
+    "process_table",
+    "start_ticks",
+]
 
 _STATES = {"T": "stopped", "t": "stopped"}
 
@@ -55,6 +63,62 @@ def process_table() -> dict[int, ProcessEntry]:
     return found
 
 
+def process_exists(pid: int) -> bool:
+    """Tell whether the kernel has a process that has not ended; in doubt it has.
+
+    ``/proc`` is not asked whether a process is there: it may hide those of other users.
+
+    Args:
+        pid: its process id.
+
+    Example:
+        >>> process_exists(os.getpid())
+        True
+    """
+    if sys.platform == "win32":
+        return True  # a signal would end the process
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True  # of another user
+    fields = _own_stat_fields(pid)
+    # A zombie has ended, though its process id is still in use. One with threads has only lost the
+    # first of them.
+    return fields is None or fields[0] not in ("Z", "X") or int(fields[17]) > 1
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return a process's start in clock ticks since boot; ``None`` where ``/proc`` does not say.
+
+    Args:
+        pid: its process id.
+    """
+    fields = _own_stat_fields(pid)
+    return None if fields is None else int(fields[19])
+
+
+def _own_stat_fields(pid: int) -> list[str] | None:
+    """Return the fields as :func:`_stat_fields`, if ``/proc`` is of this PID namespace."""
+    try:
+        # Mounted for another namespace, it has other processes with these numbers.
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return None
+    except OSError:
+        return None
+    return _stat_fields(pid)
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """Return the fields of a process's ``stat`` after its name; ``None`` if it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
 def command_of(pid: int) -> str:
     """Return a process's command line as text; empty if it cannot be read."""
     try:
@@ -70,9 +134,8 @@ def _argv(pid: int) -> tuple[str, ...]:
 
 
 def _entry(pid: int, boot: float) -> ProcessEntry | None:
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        fields = file.read().rpartition(")")[2].split()
-    if fields[0] in "ZX":
+    fields = _stat_fields(pid)
+    if fields is None or fields[0] in "ZX":
         return None  # it has ended, though its process id is still in use
     return ProcessEntry(
         pid=pid,

@@ -12,8 +12,8 @@ __all__ = ["read_entries"]
 
 _log = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
-# Characters of an entry in the log.
-_SHOWN_CHARS = 100
+# Characters of an entry, and of what is wrong with it, in one line of the log.
+_SHOWN_CHARS = 160
 
 
 def read_entries(
@@ -43,7 +43,8 @@ def read_entries(
             raise
         except Exception as error:
             # Any: the types of its fields are not known.
-            _log.warning("the %s %s cannot be read, and is left out: %r", what, _name(entry), error)
+            why = ascii(error)[:_SHOWN_CHARS]
+            _log.warning("the %s %s cannot be read, and is left out: %s", what, _name(entry), why)
             continue
         if value is not None:
             found.append(value)
@@ -56,5 +57,5 @@ def _name(entry: Any) -> str:
         named = metadata if isinstance(metadata, Mapping) else entry
         for field in ("Id", "Name", "name"):
             if named.get(field):
-                return str(named[field])[:_SHOWN_CHARS]
-    return repr(entry)[:_SHOWN_CHARS]
+                return ascii(str(named[field])[:_SHOWN_CHARS])[1:-1]
+    return ascii(entry)[:_SHOWN_CHARS]

@@ -1,25 +1,57 @@
 """The process that owns a sandbox, as text that a label or an annotation can have.
 
 A process id alone is reused, and has another meaning on another machine or in another container. So
-the text has the machine (boot id and PID namespace), the process id and its start time.
+the text has the machine (this boot and these namespaces), the process id and its start time.
+
+Everything that is removed because its owner has ended is removed by :func:`process_is_gone`. A
+process is gone if the kernel says so. ``/proc`` alone does not: mounted with ``hidepid=2`` it hides
+the processes of other users. In doubt an owner lives, and the lease ends its sandbox.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
+import re
+import secrets
+import sys
 import uuid
 
+from ..forks import reset_in_child
 from ..inventory import ELSEWHERE, GONE, RUNNING, Owner
-from ..proc_table import command_of
+from ..proc_table import command_of, process_exists, start_ticks
 
-__all__ = ["named_owner", "owner_text", "process_is_gone", "this_machine"]
+__all__ = ["check_owner", "named_owner", "owner_text", "process_is_gone", "this_machine"]
+
+# Machine, process id and start time; others write such texts, too.
+_TEXT = re.compile(r"([A-Za-z0-9._-]{1,100}):([1-9][0-9]{0,9}):([0-9]{1,20})")
+_UNKNOWN_START = 0
+_MOST_SHOWN = 80
 
 
 def owner_text() -> str:
     """Return the text for this process."""
-    return f"{this_machine()}:{os.getpid()}:{_start_time(os.getpid()) or 0}"
+    return f"{this_machine()}:{os.getpid()}:{start_ticks(os.getpid()) or _UNKNOWN_START}"
+
+
+def check_owner(owner: object) -> str:
+    """Return a text that names an owner.
+
+    Args:
+        owner: text that anyone may have written.
+
+    Raises:
+        ValueError: it is not one.
+
+    Example:
+        >>> check_owner("machine:1:1")
+        'machine:1:1'
+    """
+    if not isinstance(owner, str) or _TEXT.fullmatch(owner) is None:
+        raise ValueError(f"{ascii(owner)[:_MOST_SHOWN]} does not name an owner")
+    return owner
 
 
 def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
@@ -29,11 +61,13 @@ def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
         owner: as :func:`owner_text` returned it.
         host: name of its machine; empty if unknown.
         cluster: that the sandbox belongs to; empty for none.
+
+    Raises:
+        ValueError: the text does not name an owner.
     """
-    machine, _, rest = owner.partition(":")
-    pid = rest.partition(":")[0]
-    number = int(pid) if pid.isdigit() else None
-    if machine != this_machine() or number is None:
+    machine, pid, _ = check_owner(owner).split(":")
+    number = int(pid)
+    if machine != this_machine():
         return Owner(host, number, ELSEWHERE, cluster=cluster)
     host = host or platform.node()
     if process_is_gone(owner):
@@ -42,56 +76,46 @@ def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
 
 
 def process_is_gone(owner: str) -> bool:
-    """Tell whether the text names a process of this machine that no longer runs.
+    """Tell whether the kernel says that a process of this machine no longer runs.
 
     An owner on another machine, or one that cannot be identified, counts as alive.
 
     Args:
         owner: as :func:`owner_text` returned it.
     """
-    parts = owner.split(":")
-    if len(parts) != 3 or parts[0] != this_machine() or not parts[1].isdigit():
+    parts = _TEXT.fullmatch(owner)
+    if parts is None or parts[1] != this_machine():
         return False
-    started = _start_time(int(parts[1]))
-    if started is None:
-        return not _exists(int(parts[1]))
-    return str(started) != parts[2]
+    pid, started = int(parts[2]), int(parts[3])
+    if not process_exists(pid):
+        return True
+    now = start_ticks(pid)
+    return now is not None and started not in (_UNKNOWN_START, now)
+
+
+def this_machine() -> str:
+    """Return a name for this boot of this machine and the namespaces that decide what a pid means.
+
+    A clone of a virtual machine has its boot id, and a time namespace its own start times. So the
+    name of the machine and that namespace count, too.
+    """
+    return _machine_name()
 
 
 @functools.cache
-def this_machine() -> str:
-    """Return a name for this boot of this machine and this PID namespace."""
+def _machine_name() -> str:
+    time = "/proc/self/ns/time"
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
-            boot = file.read().strip()
-        return f"{boot}-{os.stat('/proc/self/ns/pid').st_ino}"
+            facts = [file.read().strip(), platform.node(), str(os.stat("/proc/self/ns/pid").st_ino)]
+        # Kernels before 5.6 have one time for all.
+        facts.append(os.readlink(time) if os.path.lexists(time) else "")
     except OSError:
-        return f"{platform.node()}-{uuid.getnode():x}"
+        if sys.platform == "linux":
+            return f"unknown-{secrets.token_hex(8)}"  # without /proc: no pid can be compared
+        facts = [platform.node(), f"{uuid.getnode():x}"]
+    return hashlib.sha256("\n".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _start_time(pid: int) -> int | None:
-    """Return a process's start in clock ticks since boot; ``None`` where /proc does not say."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rsplit(b")", 1)[1].split()
-    except (OSError, IndexError):
-        return None
-    # A zombie has ended, though its process id is still in use.
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
-
-
-def _exists(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X")
-    except (OSError, IndexError):
-        pass
-    if os.path.isdir("/proc/self"):
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+# A forked copy may be in other namespaces.
+reset_in_child(_machine_name.cache_clear)

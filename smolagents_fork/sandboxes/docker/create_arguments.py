@@ -71,7 +71,7 @@ def container_arguments(
         "user": options.user,
         "working_dir": spec.workdir,
         "environment": environment,
-        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
+        "labels": labels(name, f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "read_only": options.read_only,

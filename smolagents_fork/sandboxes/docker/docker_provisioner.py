@@ -34,9 +34,8 @@ from .images.image_builder import ImageBuilder
 from .images.image_plans import ImagePlan
 from .images.preparation import prepare_image
 from .lifetime import reaper
-from .lifetime.labels import LABEL, owner_label
+from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.lease import main_command
-from .list_fields import entry_id
 from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
@@ -346,7 +345,7 @@ class DockerProvisioner:
         """
         with mapped_errors("listing containers"):
             found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
-        return [number[:12] for number in read_entries("container", found, entry_id)]
+        return [number[:12] for number in read_entries("container", found, own_id)]
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

@@ -1,12 +1,24 @@
-"""Fields of the entries in the engine's lists, which not every entry has."""
+"""Fields of the entries in the engine's lists, whose types no engine guarantees."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["container_name", "created_at", "entry_id", "labels_of"]
+__all__ = [
+    "container_name",
+    "container_names",
+    "created_at",
+    "entry_id",
+    "labels_of",
+    "volume_name",
+]
+
+# Parts of addresses of the engine's API: nothing else may be in them.
+_IS_ID = re.compile(r"(sha256:)?[0-9a-f]{12,64}")
+_IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 
 
 def entry_id(entry: Mapping[str, Any]) -> str:
@@ -17,26 +29,61 @@ def entry_id(entry: Mapping[str, Any]) -> str:
 
     Raises:
         ValueError: it has none, so nothing can be done with it.
+
+    Example:
+        >>> entry_id({"Id": "0123456789ab"})
+        '0123456789ab'
     """
     number = entry.get("Id")
-    if not isinstance(number, str) or not number:
+    if not isinstance(number, str) or _IS_ID.fullmatch(number) is None:
         raise ValueError("it has no id")
     return number
 
 
+def volume_name(volume: Mapping[str, Any]) -> str:
+    """Return the name of a volume.
+
+    Args:
+        volume: as the engine lists it.
+
+    Raises:
+        ValueError: it has none, so nothing can be done with it.
+    """
+    name = volume.get("Name")
+    if not isinstance(name, str) or _IS_NAME.fullmatch(name) is None:
+        raise ValueError("it has no name")
+    return name
+
+
+def container_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a container; none for one without, as a dead one may be.
+
+    A name that others have for it, in a link, is not one of them.
+
+    Args:
+        entry: as the engine lists it.
+
+    Example:
+        >>> container_names({"Names": ["/web/database", "/database"]})
+        ('database',)
+    """
+    names = entry.get("Names")
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return tuple(
+        name.removeprefix("/") for name in texts if _IS_NAME.fullmatch(name.removeprefix("/"))
+    )
+
+
 def container_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of a container; the short id of one without a name, as a dead one may be.
+    """Return the name of a container; the short id of one without a name.
 
     Args:
         entry: as the engine lists it.
     """
-    for name in entry.get("Names") or ():
-        if isinstance(name, str) and name.strip("/"):
-            return name.lstrip("/")
-    return entry_id(entry)[:12]
+    return next(iter(container_names(entry)), "") or entry_id(entry)[:12]
 
 
-def labels_of(entry: Mapping[str, Any]) -> Mapping[str, str]:
+def labels_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the labels of a container, image or volume; none if the engine names none.
 
     Args:
@@ -52,5 +99,6 @@ def created_at(entry: Mapping[str, Any]) -> float:
     Args:
         entry: as the engine lists it.
     """
-    created = entry.get("Created")
-    return float(created) if isinstance(created, (int, float)) else time.time()
+    created, now = entry.get("Created"), time.time()
+    # An engine that does not know it sends a date before 1970.
+    return float(created) if isinstance(created, (int, float)) and 0 < created < now else now

@@ -122,10 +122,9 @@ def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setattr(process_owner, "this_machine", lambda: machine)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    owner = {labels.LABEL: f"{machine}:{ended.pid}:1"}
-    container = engine.containers.create(
-        build(), ["none"], labels=owner, name=f"orphan-{secrets.token_hex(8)}"
-    )
+    name = f"orphan-{secrets.token_hex(8)}"
+    owner = {labels.LABEL: f"{machine}:{ended.pid}:1", labels.NAME_LABEL: name}
+    container = engine.containers.create(build(), ["none"], labels=owner, name=name)
     yield container
     with contextlib.suppress(docker.errors.APIError):
         container.remove(force=True)

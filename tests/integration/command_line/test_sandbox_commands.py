@@ -106,12 +106,13 @@ def test_container_is_listed_with_its_owner(command, executor):
 @pytest.fixture
 def talker(engine: Any, executor: DockerExecutor) -> Iterator[Any]:
     """A container of this process that has written three lines."""
+    name = f"talker-{secrets.token_hex(8)}"
     container = engine.containers.run(
         executor.container.image.id,
         ["-c", "echo one; echo two; echo three >&2; exec sleep 120"],
         entrypoint="sh",
-        labels=labels("test"),
-        name=f"talker-{secrets.token_hex(8)}",
+        labels=labels(name),
+        name=name,
         init=True,
         detach=True,
     )

@@ -10,19 +10,24 @@ from typing import Any
 import docker
 import pytest
 
-from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL
+from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL, PACKAGES_LABEL
 from smolagents_fork.sandboxes.docker.lifetime import labels, reaper
 from smolagents_fork.sandboxes.listed_entries import read_entries
 
 pytestmark = pytest.mark.docker
 
 NUMBER = "f" * 64
+NAMED = {labels.LABEL: "machine:1:1", labels.NAME_LABEL: "named"}
 # What an engine may send, as far as anyone has seen, and worse.
 CONTAINERS: list[Any] = [
     {"Id": NUMBER, "Names": None, "Labels": None, "State": "dead"},
     {"Id": NUMBER, "Names": [], "Labels": {labels.LABEL: "²:²:²"}, "Created": None},
     {"Id": NUMBER, "Names": [""], "Labels": {labels.LABEL: 7}, "Created": "yesterday"},
-    {"Id": NUMBER, "Labels": {labels.LABEL: "machine:1:1"}, "State": "running", "Image": None},
+    {"Id": NUMBER, "Names": ["/named"], "Labels": NAMED, "State": "running", "Image": None},
+    {"Id": "../images/" + NUMBER, "Names": ["/named"], "Labels": NAMED},
+    {"Id": NUMBER + "\x1b[2J", "Names": ["/named"], "Labels": NAMED},
+    {"Id": NUMBER, "Names": "/named", "Labels": NAMED, "Created": 10**400},
+    {"Id": NUMBER, "Names": [7, "/a/named"], "Labels": NAMED, "Created": float("nan")},
     {"Id": None, "Names": ["/without-id"], "Labels": {labels.LABEL: "machine:1:1"}},
     {"Labels": ["a list"]},
     {},
@@ -32,12 +37,17 @@ IMAGES: list[Any] = [
     {"Id": NUMBER, "RepoTags": None, "Labels": None},
     {"Id": NUMBER, "RepoTags": ["smolagents-fork-jupyter:" + "0" * 20], "Created": "never"},
     {"RepoTags": ["smolagents-fork-jupyter:" + "1" * 20]},
+    {"Id": NUMBER, "RepoTags": [7], "Size": 10**400, "Labels": {PACKAGES_LABEL: 7}},
+    {"Id": NUMBER, "RepoTags": "smolagents-fork-jupyter:" + "1" * 20, "Size": -1},
+    {"Id": NUMBER, "RepoTags": ["smolagents-fork-jupyter:" + "2" * 20], "Size": "large"},
     None,
 ]
 VOLUMES: list[Any] = [
     {"Name": "no-figures", "Labels": {CACHE_LABEL: "pip"}, "UsageData": None},
     {"Labels": {CACHE_LABEL: "pip"}},
     {"Name": "no-labels", "Labels": None},
+    {"Name": "../images/x", "Labels": {CACHE_LABEL: "pip"}, "UsageData": {"RefCount": 0}},
+    {"Name": "no-size", "Labels": {CACHE_LABEL: "pip"}, "UsageData": {"RefCount": 0}},
     None,
 ]
 
@@ -66,7 +76,7 @@ def strange(monkeypatch):
 def test_container_is_listed_and_collected_beside_strange_ones(command, engine, orphan, strange):
     listed = {one["name"]: one for one in command("ps", "--json").data["sandboxes"]}
     assert listed[orphan.name]["owner"]["state"] == "gone"
-    assert listed[NUMBER[:12]]["state"] == "running"  # without a name, and gone when looked at
+    assert listed["named"]["state"] == "running"  # and gone when looked at
     ended = command("gc", "--yes", "--match", orphan.name, "--json")
     assert ended.data["removed"] == [orphan.short_id]
 

@@ -22,7 +22,7 @@ from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
 from smolagents_fork.sandboxes.process_owner import this_machine
 
 
@@ -58,7 +58,12 @@ def bystanders(image, engine):
     """Containers that are none of ours to remove; every test of this module leaves them alone."""
     own = labels("test")[LABEL]
     made = [
-        engine.containers.create(image, ["sleep", "60"], labels=value, name=f"bystander-{name}")
+        engine.containers.create(
+            image,
+            ["sleep", "60"],
+            labels={NAME_LABEL: f"bystander-{name}", **value},
+            name=f"bystander-{name}",
+        )
         for name, value in {
             f"foreign-{os.getpid()}": {"somebody": "else"},
             f"elsewhere-{os.getpid()}": {LABEL: "another-machine:1:1"},
@@ -187,11 +192,16 @@ def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
         "alive": {LABEL: own.replace(f":{os.getpid()}:", f":{os.getpid()}:")},
         "elsewhere": {LABEL: f"another-machine:{dead.pid}:1"},
         "foreign": {"somebody": "else"},
+        # As docker commit, or FROM, gives the labels of a container to others.
+        "inherited": {LABEL: f"{this_machine()}:{dead.pid}:1", NAME_LABEL: "another"},
     }
     made = {
         # Others may run the same test on the same engine.
         name: engine.containers.create(
-            image, ["sleep", "60"], labels=value, name=f"reaped-{name}-{os.getpid()}"
+            image,
+            ["sleep", "60"],
+            labels={NAME_LABEL: f"reaped-{name}-{os.getpid()}", **value},
+            name=f"reaped-{name}-{os.getpid()}",
         )
         for name, value in cases.items()
     }
@@ -202,7 +212,7 @@ def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
     try:
         reaper.reap(engine)
         # Another process may have been about to remove the same; the engine refuses the second.
-        assert eventually(lambda: left() == {"alive", "elsewhere", "foreign"})
+        assert eventually(lambda: left() == {"alive", "elsewhere", "foreign", "inherited"})
     finally:
         for container in made.values():
             with contextlib.suppress(docker.errors.NotFound):

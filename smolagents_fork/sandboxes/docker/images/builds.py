@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.api.client import APIClient
 
-__all__ = ["build", "pull"]
+__all__ = ["build", "pull", "remove_unnamed"]
 
 _STEP_BEGINS = re.compile(r"(?:STEP|Step) \d+(?:/\d+)? ?: ")
 _STEP_FROM = re.compile(r"Step \d+/\d+ : FROM ")
@@ -120,14 +120,24 @@ class _Stages:
 
     def remove_from(self, client: DockerClient) -> None:
         """Remove the images of finished stages that this build made, if nothing needs them."""
-        import docker
+        # A stage without steps of its own is the image that it begins with.
+        remove_unnamed(client, self._finished)
 
-        for image in self._finished:
-            with contextlib.suppress(docker.errors.APIError):
-                report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-                # A stage without steps of its own is the image that it begins with.
-                if not report.get("RepoTags") and not report.get("RepoDigests"):
-                    client.api.remove_image(image)
+
+def remove_unnamed(client: DockerClient, images: Sequence[str]) -> None:
+    """Remove images that have no name, if nothing needs them.
+
+    Args:
+        client: docker-py client.
+        images: their ids, as the engine gave them to this process.
+    """
+    import docker
+
+    for image in images:
+        with contextlib.suppress(docker.errors.APIError):
+            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
+            if not report.get("RepoTags") and not report.get("RepoDigests"):
+                client.api.remove_image(image)
 
 
 def _context(files: Mapping[str, bytes]) -> io.BytesIO:

@@ -12,7 +12,7 @@ from ..engine import image_id, mapped_errors
 from ..engine_address import EngineAddress
 from .build_errors import base_message
 from .builder_lock import one_builder
-from .builds import build, pull
+from .builds import build, pull, remove_unnamed
 from .image_plans import DOCKERFILE, ImagePlan
 from .installation import install, largest_part, public_form
 
@@ -85,7 +85,7 @@ class ImageBuilder:
     def _build(self, wanted: ImagePlan) -> None:
         begun = self._deadline.elapsed()
         self._report(f"{STEP}building {wanted.tag}")
-        start = ""
+        start, replaced = "", image_id(self._client, wanted.tag)
         if DOCKERFILE in wanted.files:
             build(
                 self._client,
@@ -98,6 +98,8 @@ class ImageBuilder:
             )
         else:
             start = self._install(wanted)
+        if replaced is not None:
+            remove_unnamed(self._client, [replaced])
         seconds = self._deadline.elapsed() - begun
         self._report(f"{BUILT}{wanted.tag} in {seconds:.1f} s, {self._size(wanted.tag, start)}")
 

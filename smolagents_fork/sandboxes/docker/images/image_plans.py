@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +26,9 @@ __all__ = [
     "ImagePlan",
     "addressed",
     "base_plan",
+    "is_address",
     "plan",
+    "with_fewer",
     "with_packages",
 ]
 
@@ -39,6 +42,9 @@ _GATEWAY = (
     "gateway_kernels.py",
     "gateway_streams.py",
 )
+# Images of the fork: Jupyter's, those of users' Dockerfiles, and those of agents.
+_IS_ADDRESS = re.compile(r"(?:.*/)?smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}")
+_PACKAGES = "packages.txt"
 #: Name of the script that installs, among the files of a plan.
 SCRIPT = "install.sh"
 #: Name of the file with the instructions that configure the image, in a Dockerfile's form.
@@ -124,11 +130,37 @@ def with_packages(
     if not requirements:
         return base
     script = image_folder("jupyter").joinpath("packages.sh" if known_layout else "packages-any.sh")
-    files = {
-        SCRIPT: script.read_bytes(),
-        "packages.txt": "".join(f"{line}\n" for line in requirements).encode(),
-    }
+    files = {SCRIPT: script.read_bytes(), _PACKAGES: _lines(requirements)}
     return addressed(repository, files, base, tuple(requirements))
+
+
+def with_fewer(wanted: ImagePlan, requirements: Sequence[str]) -> ImagePlan:
+    """Plan an image as ``wanted``, with other packages.
+
+    Args:
+        wanted: plan with packages.
+        requirements: of pip.
+    """
+    files = {**wanted.files, _PACKAGES: _lines(requirements)}
+    repository = wanted.tag.rpartition(":")[0]
+    return addressed(repository, files, wanted.base, tuple(requirements))
+
+
+def _lines(requirements: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in requirements).encode()
+
+
+def is_address(name: str) -> bool:
+    """Tell whether a name of an image is a digest of its content, as the fork's are.
+
+    Args:
+        name: with its tag.
+
+    Example:
+        >>> is_address("smolagents-fork-jupyter:latest")
+        False
+    """
+    return _IS_ADDRESS.fullmatch(name) is not None
 
 
 def addressed(

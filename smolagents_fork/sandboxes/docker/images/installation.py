@@ -31,22 +31,31 @@ from ...provisioner import STEP, Report
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
 from ..engine_address import EngineAddress
 from ..lifetime import reaper
-from ..lifetime.labels import LABEL, owner_label
+from ..lifetime.labels import labels
 from ..list_fields import entry_id, labels_of
 from ..streams.exec_run import run_lines
 from ..streams.exec_stream import AttachedConnection
 from .build_errors import KEPT_LINES, installation_message
-from .image_plans import CONFIG, SCRIPT, ImagePlan
+from .image_plans import CONFIG, SCRIPT, ImagePlan, with_fewer
 from .image_reference import parse_reference
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["CACHE_LABEL", "PACKAGES_LABEL", "install", "largest_part", "public_form"]
+__all__ = [
+    "CACHE_LABEL",
+    "COMMENT",
+    "PACKAGES_LABEL",
+    "install",
+    "largest_part",
+    "public_form",
+]
 
 #: Labels of an image: the id of the image that packages were added to, and these packages.
 CORE_LABEL, PACKAGES_LABEL = "smolagents-fork.core", "smolagents-fork.packages"
 CACHE_LABEL = "smolagents-fork.cache"
+#: Begins the comment of an image, and its tag follows. Images that are made from it do not have it.
+COMMENT = "smolagents-fork "
 _FOLDER, _CACHE = "/smolagents-fork-build", "/mnt"
 # The last part of the script's command: its files are not in the image.
 _RUN = 'cd "$0" && sh "./$1" && cd / && rm -rf "$0"'
@@ -128,27 +137,11 @@ def install(
                 name,
                 reference.repository,
                 reference.version,
-                message=_comment(wanted),
+                message=f"{COMMENT}{wanted.tag}",
                 pause=False,
                 changes=changes,
                 conf=conf,
             )
-        _remove_replaced(client, wanted)
-
-
-def _comment(wanted: ImagePlan) -> str:
-    return f"smolagents-fork {wanted.tag}"
-
-
-def _remove_replaced(client: DockerClient, wanted: ImagePlan) -> None:
-    """Remove images of the same plan that lost their name to a newer one, unless in use."""
-    import docker
-
-    for image in read_entries("image", client.api.images(filters={"dangling": True}), entry_id):
-        with contextlib.suppress(docker.errors.APIError):
-            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-            if report.get("Comment") == _comment(wanted):
-                client.api.remove_image(image)
 
 
 def _too_late(tag: str, deadline: Deadline, lines: list[str]) -> ImageBuildError:
@@ -161,6 +154,10 @@ def _too_late(tag: str, deadline: Deadline, lines: list[str]) -> ImageBuildError
 def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
     """Return the image to add the packages of a plan to: the one with most of them already.
 
+    Labels say only what to look for, because an image that anyone makes ``FROM`` such a one has
+    them. What decides is a tag that is the address of exactly these packages on this base, and that
+    the image begins with the layers of the base.
+
     Args:
         client: docker-py client.
         wanted: plan with requirements.
@@ -168,26 +165,27 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
     """
     import docker
 
-    core = client.api.inspect_image(base)["Id"]  # type: ignore[no-untyped-call]
-    needed = {public_form(one) for one in wanted.requirements}
-    parts = {base: 0}
-    listed = client.api.images(filters={"label": f"{CORE_LABEL}={core}"})
-    for image, has in read_entries("image", listed, _packages_of):
-        if has and has <= needed:
-            parts[image] = len(has)
-    for name in sorted(parts, key=lambda name: -parts[name]):
+    core = client.api.inspect_image(base)  # type: ignore[no-untyped-call]
+    layers = core["RootFS"].get("Layers") or []
+    needed = {public_form(one): one for one in wanted.requirements}
+
+    def part(listed: Mapping[str, Any]) -> tuple[int, str] | None:
+        packages = str(labels_of(listed).get(PACKAGES_LABEL, "")).split()
+        if not packages or not set(packages) <= needed.keys():
+            return None
+        tag = with_fewer(wanted, [needed[one] for one in packages]).tag
+        return (len(packages), entry_id(listed)) if tag in (listed.get("RepoTags") or ()) else None
+
+    listed = client.api.images(filters={"label": f"{CORE_LABEL}={core['Id']}"})
+    for _, image in sorted(read_entries("image", listed, part), reverse=True):
         try:
-            image = client.api.inspect_image(name)  # type: ignore[no-untyped-call]
+            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
         except docker.errors.ImageNotFound:
             continue  # removed meanwhile
-        if len(image["RootFS"].get("Layers") or ()) < _MOST_LAYERS:
-            return name
+        its = report["RootFS"].get("Layers") or []
+        if len(its) < _MOST_LAYERS and its[: len(layers)] == layers:
+            return image
     return base
-
-
-def _packages_of(listed: Mapping[str, Any]) -> tuple[str, set[str]]:
-    """Return the id of a listed image, and the packages that it has."""
-    return entry_id(listed), set(str(labels_of(listed).get(PACKAGES_LABEL, "")).split())
 
 
 def _core_of(client: DockerClient, wanted: ImagePlan) -> str:
@@ -244,7 +242,7 @@ def _container(
                 auto_remove=True,
                 user="0:0",
                 working_dir="/",
-                labels={LABEL: owner_label()},
+                labels=labels(name),
                 # Not volumes=, which docker-py writes into the configuration that is copied.
                 mounts=[Mount(_CACHE, cache, no_copy=True)],
                 use_config_proxy=False,
@@ -306,8 +304,6 @@ def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list
             f"WORKDIR {base.get('WorkingDir') or '/'}",
             *([f"USER {base['User']}"] if base.get("User") else []),
         ]
-    # The engine copies the container's labels; this one names an owner of containers.
-    lines.append(f'LABEL {LABEL}=""')
     if wanted.requirements:
         # Whoever has the image can read its labels.
         packages = " ".join(public_form(one) for one in wanted.requirements)

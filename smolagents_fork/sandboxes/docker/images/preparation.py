@@ -55,6 +55,11 @@ def prepare_image(
         image=image,
         requirements=spec.requirements,
     )
+    if reference is not None and image is None and image_plans.is_address(str(name)):
+        raise ConfigurationError(
+            f"image_name={name!r}: names of this form say what is in an image of the fork, which "
+            "other executors rely on; give another name"
+        )
     tag = ImageBuilder(
         client,
         address,

@@ -11,8 +11,8 @@ from ....errors import ExecutorError
 from ....inventory import SandboxEntry
 from ...listed_entries import read_entries
 from ..engine import mapped_errors
-from ..lifetime.labels import CREATED_LABEL, LABEL, owner_of
-from ..list_fields import container_name, created_at, entry_id, labels_of
+from ..lifetime.labels import LABEL, own_labels, owner_of
+from ..list_fields import container_name, created_at, entry_id
 from ..resource_usage import usage
 
 if TYPE_CHECKING:
@@ -40,16 +40,14 @@ def container_entries(client: DockerClient) -> list[SandboxEntry]:
 
 
 def _entry(summary: Mapping[str, Any]) -> SandboxEntry | None:
-    labels = labels_of(summary)
-    # A container that a user has started from an image of the fork inherits the image's labels.
-    if not labels.get(LABEL):
+    labels = own_labels(summary)
+    if labels is None:
         return None
-    created = labels.get(CREATED_LABEL, "")
     return SandboxEntry(
         id=entry_id(summary)[:12],
         executor="docker",
         owner=owner_of(labels),
-        started_at=float(created) if created.isdecimal() else created_at(summary),
+        started_at=created_at(summary),
         state=str(summary.get("State") or "unknown"),
         name=container_name(summary),
         image=str(summary.get("Image") or ""),

@@ -11,7 +11,7 @@ from ....inventory import GONE, Removal
 from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..images.installation import CACHE_LABEL
-from ..list_fields import labels_of
+from ..list_fields import labels_of, volume_name
 from .container_list import container_entries, kill_container
 from .disk_usage import disk_usage
 from .image_list import image_entries
@@ -81,10 +81,11 @@ def _cache(volume: Mapping[str, Any]) -> Removal | None:
     # Only with the number of its containers is it known that it has none.
     if CACHE_LABEL not in labels_of(volume) or volume["UsageData"]["RefCount"] != 0:
         return None
+    name = volume_name(volume)
     return Removal(
-        volume["Name"],
+        name,
         "volume",
-        (volume["Name"],),
+        (name,),
         max(0, volume["UsageData"]["Size"]),
         "pip's cache of builds; the next one downloads again",
     )

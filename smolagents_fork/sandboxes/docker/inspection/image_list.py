@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from urllib.parse import unquote
 from ....inventory import ImageEntry
 from ...listed_entries import read_entries
 from ..engine import mapped_errors
-from ..images.installation import PACKAGES_LABEL
+from ..images.image_plans import is_address
+from ..images.installation import COMMENT, PACKAGES_LABEL
 from ..list_fields import container_name, created_at, entry_id, labels_of
 from .disk_usage import disk_usage
 
@@ -20,18 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["image_entries"]
 
-# The tag of an image of the fork is a digest of its content.
-_TAG = r"smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}"
-_IS_TAG = re.compile(rf"{_TAG}\Z")
-# An image without a tag is the fork's if it has the fork's comment, which images that users derive
-# from it do not inherit...
-_IS_COMMENT = re.compile(rf"smolagents-fork {_TAG}\Z")
-# ...or if its last step is one that ends the first stage of a Dockerfile of earlier releases.
-_LAST_STEPS = (
-    "import kernel_gateway.gatewayapp, ipykernel.kernelapp",
-    "cp /build/changes.py /changes/opt/kernel/.changes.py",
-    "import smolagents, smolagents_fork.agent_sandbox.supervisor",
-)
+# Characters of a list of packages, which anyone may have written.
+_MOST_PACKAGES_CHARS = 100_000
 _NO_NAME = "<none>:<none>"
 
 
@@ -71,17 +61,20 @@ def _entry(
 ) -> ImageEntry | None:
     image = entry_id(summary)
     names = tuple(name for name in summary.get("RepoTags") or () if name != _NO_NAME)
-    ours = any(_IS_TAG.match(name) for name in names)
+    ours = any(is_address(name) for name in names)
     if not ours and (names or image not in dangling):
         return None
-    comment, last_step = _origin(client, image)
-    by_comment = _IS_COMMENT.match(comment) is not None
-    if not (ours or by_comment or any(step in last_step for step in _LAST_STEPS)):
+    comment = _comment(client, image)
+    # Images that users derive from it do not inherit the comment.
+    by_comment = comment.startswith(COMMENT) and is_address(comment.removeprefix(COMMENT))
+    if not (ours or by_comment):
         return None
     size, shared = int(summary.get("Size") or 0), summary.get("SharedSize")
     packages = labels_of(summary).get(PACKAGES_LABEL)
     if packages is None and by_comment:
         packages = ""  # such an image says which packages it has, if any
+    if packages is not None and len(packages) > _MOST_PACKAGES_CHARS:
+        packages = None
     return ImageEntry(
         id=image.removeprefix("sha256:")[:12],
         names=names,
@@ -93,16 +86,14 @@ def _entry(
     )
 
 
-def _origin(client: DockerClient, image: str) -> tuple[str, str]:
-    """Return the comment of an image, and the step that made its last layer."""
+def _comment(client: DockerClient, image: str) -> str:
+    """Return the comment of an image."""
     import docker
 
     with mapped_errors("looking at the image", image=image):
         try:
-            # Their stubs have no types.
+            # Its stub has no types.
             report: Any = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-            history: Any = client.api.history(image)  # type: ignore[no-untyped-call]
         except docker.errors.ImageNotFound:
-            return "", ""  # removed meanwhile
-    step = history[0].get("CreatedBy") if history else ""
-    return str(report.get("Comment") or ""), str(step or "")
+            return ""  # removed meanwhile
+    return str(report.get("Comment") or "")

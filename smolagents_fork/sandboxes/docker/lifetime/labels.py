@@ -1,24 +1,31 @@
 """Labels of containers, which name the process that owns each.
 
 Where a supervisor of a cluster is the owner, further labels name cluster, node and supervisor.
+
+Labels are inherited: an image that is made from a container, or ``FROM`` an image, has them, and so
+has each container of it. So a container is the fork's only if its labels name it. The engine keeps
+names unique.
 """
 
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Mapping
+from typing import Any
 
 from ....errors import ConfigurationError
 from ....inventory import Owner
 from ... import process_owner
 from ...cluster_owner import ClusterOwner
+from ..list_fields import container_names, entry_id, labels_of
 
 __all__ = [
-    "CREATED_LABEL",
     "LABEL",
+    "NAME_LABEL",
     "cluster_owner_of",
     "labels",
+    "own_id",
+    "own_labels",
     "owner_is_gone",
     "owner_label",
     "owner_of",
@@ -26,28 +33,31 @@ __all__ = [
 ]
 
 LABEL = "smolagents-fork.owner"
-CREATED_LABEL = "smolagents-fork.created"
+NAME_LABEL = "smolagents-fork.container"
 HOST_LABEL = "smolagents-fork.host"
 VERSION_LABEL = "smolagents-fork.version"
 CLUSTER_LABEL = "smolagents-fork.cluster"
 NODE_LABEL = "smolagents-fork.node"
 SUPERVISOR_LABEL = "smolagents-fork.supervisor"
+# Labels of others have any length.
+_MOST_HOST_CHARS = 255
 
 
-def labels(version: str, owner: ClusterOwner | None = None) -> dict[str, str]:
+def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> dict[str, str]:
     """Return the labels for a container of this process.
 
     Args:
-        version: of the fork.
+        name: of the container.
+        version: of the fork; empty for a container that only builds.
         owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     return {
         **({} if owner is None else _cluster_labels(owner)),
         LABEL: owner_label(),
+        NAME_LABEL: name,
         # For people: names of machines are not unique.
         HOST_LABEL: platform.node(),
-        CREATED_LABEL: str(int(time.time())),
-        VERSION_LABEL: version,
+        **({VERSION_LABEL: version} if version else {}),
     }
 
 
@@ -64,13 +74,30 @@ def supervisor_filter(owner: ClusterOwner) -> list[str]:
     return [f"{name}={value}" for name, value in _cluster_labels(owner).items()]
 
 
-def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None:
-    """Return the supervisor that the labels name; ``None`` without one."""
-    names = (CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL)
-    try:
-        return ClusterOwner(*(container_labels.get(name, "") for name in names))
-    except ConfigurationError:
+def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """Return the labels of a container of the fork; ``None`` for any other.
+
+    Args:
+        summary: of the container, from the engine's list.
+
+    Raises:
+        ValueError: its label does not name an owner.
+    """
+    found = labels_of(summary)
+    # Images of earlier releases have an empty one.
+    if not found.get(LABEL):
         return None
+    process_owner.check_owner(found[LABEL])
+    return found if found.get(NAME_LABEL) in container_names(summary) else None
+
+
+def own_id(summary: Mapping[str, Any]) -> str | None:
+    """Return the id of a container of the fork; ``None`` for any other.
+
+    Args:
+        summary: of the container, from the engine's list.
+    """
+    return None if own_labels(summary) is None else entry_id(summary)
 
 
 def owner_label() -> str:
@@ -81,16 +108,30 @@ def owner_label() -> str:
 def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
     """Tell whether the labels name a process of this machine that no longer runs.
 
-    An owner on another machine, or one that cannot be identified, counts as alive.
+    Args:
+        container_labels: from :func:`own_labels`.
     """
     return process_owner.process_is_gone(container_labels.get(LABEL, ""))
 
 
 def owner_of(container_labels: Mapping[str, str]) -> Owner:
-    """Return the process that the labels name."""
+    """Return the process that the labels name.
+
+    Args:
+        container_labels: from :func:`own_labels`.
+    """
     supervisor = cluster_owner_of(container_labels)
     return process_owner.named_owner(
-        container_labels.get(LABEL, ""),
-        container_labels.get(HOST_LABEL, ""),
+        container_labels[LABEL],
+        str(container_labels.get(HOST_LABEL, ""))[:_MOST_HOST_CHARS],
         "" if supervisor is None else str(supervisor),
     )
+
+
+def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None:
+    """Return the supervisor that the labels name; ``None`` without one."""
+    names = (CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL)
+    try:
+        return ClusterOwner(*(container_labels.get(name, "") for name in names))
+    except ConfigurationError:
+        return None

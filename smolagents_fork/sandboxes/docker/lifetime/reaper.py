@@ -22,8 +22,8 @@ from ...listed_entries import read_entries
 from ...termination import exit_on_sigterm
 from ..engine import connect, disconnect, engine_time
 from ..engine_address import EngineAddress
-from ..list_fields import container_name, created_at, entry_id, labels_of
-from .labels import LABEL, owner_is_gone, supervisor_filter
+from ..list_fields import container_name, created_at, entry_id
+from .labels import LABEL, own_id, own_labels, owner_is_gone, supervisor_filter
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -243,12 +243,15 @@ def reap(client: DockerClient) -> list[str]:
 
     Those are the containers whose owning process, on this machine, has died. A container that was
     created and never started has no lease to end it: it is removed with any owner once no start can
-    take that long. All others stay, and so do containers without the fork's label.
+    take that long. All others stay, and so do containers that the fork's labels do not name.
     """
     now = functools.cache(lambda: engine_time(client))
 
     def orphan(summary: Mapping[str, Any]) -> tuple[str, str] | None:
-        gone = owner_is_gone(labels_of(summary))
+        labels = own_labels(summary)
+        if labels is None:
+            return None
+        gone = owner_is_gone(labels)
         if not gone and summary.get("State") == "created":
             gone = was_abandoned(summary, now())
         return (entry_id(summary), container_name(summary)) if gone else None
@@ -290,7 +293,7 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
             client = connect(timeout=30)
             try:
                 listed = client.api.containers(all=True, filters={"label": label})
-                for number in read_entries("container", listed, entry_id):
+                for number in read_entries("container", listed, own_id):
                     _remove_now(client, number)
             finally:
                 disconnect(client)

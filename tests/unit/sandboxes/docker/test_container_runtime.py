@@ -72,7 +72,7 @@ def test_users_arguments_are_merged_or_replace():
 
 
 def test_owner():
-    assert not owner_is_gone(labels("1"))
+    assert not owner_is_gone(labels("name"))
     assert not owner_is_gone({})
     assert not owner_is_gone({LABEL: "elsewhere:1:1"})
     assert owner_is_gone({LABEL: f"{this_machine()}:{os.getpid()}:1"})
@@ -83,9 +83,9 @@ def test_owner():
 
 def test_owner_in_a_cluster():
     owner = ClusterOwner("c", "node 1", "s-1")
-    found = labels("1", owner)
+    found = labels("name", "1", owner)
     assert cluster_owner_of(found) == owner
-    assert cluster_owner_of(labels("1")) is None
+    assert cluster_owner_of(labels("name")) is None
     assert not owner_is_gone(found)
     assert owner_of(found).cluster == "supervisor s-1 on node node 1 of cluster c"
     assert owner_of(found | {LABEL: "elsewhere:1:1"}).cluster == owner_of(found).cluster
