@@ -7,12 +7,11 @@ from a guest's frames, or from the interpreter in this process.
 from __future__ import annotations
 
 import base64
-import binascii
 import html
 import io
 import re
+import struct
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from typing import Any
@@ -24,6 +23,7 @@ __all__ = [
     "DisplayLog",
     "display_from",
     "image_from",
+    "is_picture",
     "memory_size",
     "notebook_forms",
     "text_of",
@@ -31,6 +31,13 @@ __all__ = [
 
 # An image of 50 megapixels unpacks to 200 MB; a small file may declare any size.
 _MAX_PIXELS = 50_000_000
+# Chunks of a PNG that its pixels depend on; the others are not read, whatever is in them. A chunk
+# costs time, even if it is empty.
+_PNG_CHUNKS = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"})
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_MOST_CHUNKS = 1000
+# Longest side of a picture, in pixels: each row takes memory of its own.
+_LONGEST_SIDE = 1_000_000
 _MAX_DISPLAYS = 100
 # Longest form for pages that a model is sent where there is no other, in characters.
 _SHORT = 1000
@@ -44,8 +51,9 @@ _DISPLAYS_TO_VALUE = 2
 def display_from(bundle: Mapping[str, Any]) -> Display | None:
     """Return the best form of a MIME bundle; ``None`` for an empty bundle.
 
-    The bundle comes from a sandbox. If an image cannot be read, or declares more than 50 million
-    pixels, the next best form is used.
+    The bundle comes from a sandbox. A bitmap is a Pillow image, if the sandbox has opened it, or a
+    PNG. Any other stays as it is in ``forms``, and the next best form is used, as it is for a PNG
+    that :func:`image_from` refuses.
     """
     forms = {
         encodable(str(kind)): encodable(value) if isinstance(value, str) else value
@@ -55,8 +63,8 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
         if kind not in forms:
             continue
         value = forms[kind]
-        if kind.startswith("image/") and kind != "image/svg+xml":
-            value = image_from(value)
+        if kind.startswith("image/") and kind != "image/svg+xml" and not is_picture(value):
+            value = image_from(value) if kind == "image/png" else None
             if value is None:
                 continue
         return Display(kind, value, forms)
@@ -88,25 +96,52 @@ def text_of(display: Display) -> Any:
 
 
 def image_from(data: Any) -> Any:
-    """Load a PIL image from base64 text or bytes; ``None`` if it is invalid or too large."""
+    """Load a PNG that somebody else made; ``None`` if it is invalid or too large.
+
+    Args:
+        data: bytes or base64 text. Only the chunks of the pixels are read, of at most 1,000 in all,
+            and the image has no metadata.
+    """
     try:
         from PIL import Image
     except ImportError:  # upstream requires Pillow
         return None
-
     try:
         raw = base64.b64decode(data) if isinstance(data, str) else bytes(data)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(raw), formats=("PNG", "JPEG", "GIF", "WEBP"))
-            if image.width * image.height > _MAX_PIXELS:
-                return None
-            image.load()
-    except (OSError, ValueError, TypeError, binascii.Error, SyntaxError, Warning):
-        return None
-    except Image.DecompressionBombError:
+        image = Image.open(io.BytesIO(_pixel_chunks(raw)), formats=("PNG",))
+        image.load()
+    except (
+        Exception
+    ):  # Pillow documents several for bad data, and the user's warnings may be errors
         return None
     return image
+
+
+def _pixel_chunks(data: bytes) -> bytes:
+    """Return a PNG without the chunks that are not about its pixels.
+
+    Raises:
+        ValueError: not a PNG, or too large.
+        struct.error: it ends early.
+    """
+    parts, position = [_PNG_SIGNATURE], len(_PNG_SIGNATURE)
+    if data[:position] != _PNG_SIGNATURE:
+        raise ValueError("not a PNG")
+    for number in range(_MOST_CHUNKS):
+        length, kind = struct.unpack_from(">I4s", data, position)
+        end = position + 12 + length  # with its checksum, which Pillow looks at
+        if (kind == b"IHDR") != (number == 0) or end > len(data):
+            raise ValueError("a PNG has one header, first, and whole chunks")
+        if number == 0:
+            width, height = struct.unpack_from(">II", data, position + 8)
+            if width * height > _MAX_PIXELS or max(width, height) > _LONGEST_SIDE:
+                raise ValueError(f"a PNG of {width} x {height} pixels")
+        if kind in _PNG_CHUNKS:
+            parts.append(data[position:end])
+        if kind == b"IEND":
+            return b"".join(parts)
+        position = end
+    raise ValueError(f"a PNG of more than {_MOST_CHUNKS} chunks")
 
 
 def memory_size(display: Display) -> int:
@@ -128,8 +163,13 @@ def memory_size(display: Display) -> int:
     return total
 
 
+def is_picture(value: Any) -> bool:
+    """Tell whether a value is a Pillow image, without importing Pillow."""
+    return callable(getattr(type(value), "getbands", None))
+
+
 def _pixel_bytes(value: Any) -> int:
-    if not hasattr(value, "getbands"):
+    if not is_picture(value):
         return 0
     # Bytes per pixel in Pillow; RGB has an unused fourth byte.
     return int(value.width * value.height * (1 if value.mode in ("1", "L", "P") else 4))
@@ -175,7 +215,7 @@ class DisplayLog:
             value: of the last expression.
         """
         known = any(value is display.value for display in self.displays)
-        if known or not callable(getattr(type(value), "getbands", None)):
+        if known or not is_picture(value):
             return
         if len(self.displays) < _MAX_DISPLAYS and _pixel_bytes(value) <= 4 * _MAX_PIXELS:
             self._keep(Display("image/png", value), _pixel_bytes(value))

@@ -29,8 +29,12 @@ class Display:
 
     Attributes:
         mime_type: MIME type of the best form received (``image/png``, ``text/html`` ...).
-        value: a PIL image for bitmap images, a Python value for JSON, text for everything else.
-        forms: every form received, by MIME type; bitmap images as bytes or base64 text.
+        value: a PIL image for bitmap images, a Python value for JSON, text for everything else. A
+            kernel that is not the fork's own may send a bitmap that is not a PNG. The host does not
+            open it: it is in ``forms``, and ``value`` is the next best form, or the same bytes or
+            base64 text where there is no other.
+        forms: every form received, by MIME type; a bitmap is a PIL image if the sandbox has opened
+            it, else bytes or base64 text.
         path: file on the host that a figure was saved in; ``None`` if it was not.
     """
 

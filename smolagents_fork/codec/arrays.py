@@ -87,8 +87,9 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
     if dtype == "fields":
         return _structured(decoder, numpy, shape, tree["v"])
     if dtype == "wide":
+        decoder.charge(3_000 * count, 32 * count)
         return _wide(numpy, shape, count, tree["v"])
-    return _raw(numpy, dtype, shape, count, decoder.raw(tree["v"]))
+    return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
 def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
@@ -140,7 +141,12 @@ def _sized(data: Any, count: int) -> list[Any]:
 
 
 def _raw(
-    numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes | memoryview
+    decoder: Any,
+    numpy: Any,
+    name: Any,
+    shape: tuple[int, ...],
+    count: int,
+    data: bytes | memoryview,
 ) -> Any:
     if type(name) is not str or not _RAW_DTYPE.fullmatch(name):
         raise Fault("not a permitted dtype")
@@ -151,6 +157,7 @@ def _raw(
         # numpy would allocate one character for each of these elements: memory without any data.
         raise Fault("a dtype whose elements have no size")
     if not count:
+        decoder.charge(0, dtype.itemsize)  # numpy makes room for one
         return numpy.empty(shape, dtype)
     if dtype.kind == "b" and numpy.frombuffer(data, "u1").max() > 1:
         raise Fault("a bool is 0 or 1")
@@ -167,6 +174,7 @@ def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> 
     if type(data) is not list or not 0 < len(data) <= 1000:
         raise Fault("a structured array has 1 to 1000 fields")
     columns: dict[str, Any] = {}
+    decoder.charge(3_000 * len(data), 500 * len(data))
     for pair in data:
         name, tree = _sized(pair, 2)
         column = decoder.value(tree)
@@ -176,6 +184,8 @@ def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> 
             raise Fault(f"field {name!r} does not have the array's shape")
         columns[name] = column
     spec = [(name, column.dtype, column.shape[len(shape) :]) for name, column in columns.items()]
+    if not numpy.dtype(spec).itemsize:
+        raise Fault("a dtype whose elements have no size")
     out = numpy.empty(shape, dtype=spec)
     for name, column in columns.items():
         out[name] = column
@@ -206,6 +216,9 @@ def _as_lists(decoder: Any, name: Any, shape: tuple[int, ...], count: int, data:
     raw = decoder.raw(data)
     if count * int(name[2:]) != len(raw):
         raise Fault("shape and dtype do not fit the bytes")
+    lists = sum(math.prod(shape[:depth]) for depth in range(1, len(shape)))
+    decoder.charge_items(count)
+    decoder.charge(50 * count + 1_000 * lists, 40 * count + 100 * lists)
     items: Any = memoryview(raw).cast(form).tolist()  # type: ignore[call-overload]
     for size in reversed(shape[1:]):
         items = [items[i : i + size] for i in range(0, len(items), size)] if size else []

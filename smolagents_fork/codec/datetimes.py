@@ -31,7 +31,17 @@ def encode_zone(zone: dt.tzinfo | None, offset: dt.timedelta | None) -> list[Any
     return [None if offset is None else offset // _MICROSECOND, key]
 
 
-def decode_zone(data: Any) -> dt.tzinfo | None:
+def find_zone(key: str) -> dt.tzinfo | None:
+    """Return the time zone with an IANA key; ``None`` if it is not known here."""
+    try:
+        import zoneinfo
+
+        return zoneinfo.ZoneInfo(key)
+    except Exception:
+        return None
+
+
+def decode_zone(decoder: Any, data: Any) -> dt.tzinfo | None:
     """Decode the output of :func:`encode_zone`."""
     if data is None:
         return None
@@ -41,13 +51,11 @@ def decode_zone(data: Any) -> dt.tzinfo | None:
     if key is not None:
         if type(key) is not str or len(key) > 64 or not _ZONE_KEY.fullmatch(key):
             raise Fault("not the name of a time zone")
-        try:
-            import zoneinfo
-
-            return zoneinfo.ZoneInfo(key)
-        except Exception:
-            if offset is None:
-                raise Fault(f"time zone {key!r} is not known here") from None
+        zone: dt.tzinfo | None = decoder.zone(key)
+        if zone is not None:
+            return zone
+        if offset is None:
+            raise Fault(f"time zone {key!r} is not known here")
     if type(offset) is not int or abs(offset) >= 86_400_000_000:
         raise Fault("a zone's offset is under 24 hours")
     if offset == 0:
@@ -62,10 +70,10 @@ def encode_datetime(value: dt.datetime) -> dict[str, Any]:
     return {"$": "datetime", "v": [*naive, value.microsecond, value.fold, zone]}
 
 
-def decode_datetime(data: Any) -> dt.datetime:
+def decode_datetime(decoder: Any, data: Any) -> dt.datetime:
     """Decode the output of :func:`encode_datetime`."""
     *fields, fold, zone = _numbers(data, 9)
-    return dt.datetime(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
+    return dt.datetime(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
 def encode_date(value: dt.date) -> dict[str, Any]:
@@ -85,10 +93,10 @@ def encode_time(value: dt.time) -> dict[str, Any]:
     return {"$": "time", "v": [*fields, value.fold, zone]}
 
 
-def decode_time(data: Any) -> dt.time:
+def decode_time(decoder: Any, data: Any) -> dt.time:
     """Decode the output of :func:`encode_time`."""
     *fields, fold, zone = _numbers(data, 6)
-    return dt.time(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
+    return dt.time(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
 def encode_timedelta(value: dt.timedelta) -> dict[str, Any]:

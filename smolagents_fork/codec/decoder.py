@@ -1,29 +1,34 @@
 """JSON to values, for text that may be hostile.
 
-Nothing is executed, and nothing is imported by a name from the data. Time and memory stay within a
-constant factor of the limits. Every tag has one function, which checks the shape of its input.
+Nothing is executed, and nothing is imported by a name from the data. Time and memory stay within
+the :class:`Budget` of a message of its length. Every tag has a cost, which is charged before its
+function is called, and one function, which checks the shape of its input.
 """
 
 from __future__ import annotations
 
 import array
+import datetime as dt
 import json
 import sys
 from collections.abc import Iterable
 from typing import Any, Literal
 
 from smolagents_fork.codec.attachments import has_attachments, split_message
+from smolagents_fork.codec.datetimes import find_zone
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_ITEMS,
     MAX_PIXELS,
+    Budget,
     Fault,
+    check_distinct,
     check_items,
     from_base64,
     key_segment,
 )
-from smolagents_fork.codec.plain_decoders import TAGS, check_distinct
+from smolagents_fork.codec.plain_decoders import TAGS
 from smolagents_fork.errors import DecodeError
 
 _CONTAINERS = frozenset({list, dict})
@@ -60,10 +65,12 @@ def decode(
             raise Fault(f"{len(raw)} bytes are over max_bytes={max_bytes}")
         text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
         check_items(text, max_items)
+        budget = Budget(len(raw))
+        budget.charge_text(text)
         tree = _JSON.decode(text.decode("ascii"))
         if type(tree) not in _CONTAINERS:
             return tree
-        return Decoder(max_depth, max_items, classes, attached).value(tree)
+        return Decoder(max_depth, max_items, classes, attached, budget).value(tree)
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__
     except RecursionError:
@@ -81,7 +88,11 @@ class Decoder:
         max_items: int,
         classes: Iterable[type],
         attached: list[memoryview],
+        budget: Budget,
     ) -> None:
+        #: Takes the work, in nanoseconds, and the memory, in bytes, of a part before it is made.
+        self.charge = budget.charge
+        self._zones: dict[str, dt.tzinfo | None] = {}
         self._attached: list[memoryview | None] = [*attached]
         self._max_items = self._items_left = max_items
         self._max_depth = max_depth
@@ -105,7 +116,8 @@ class Decoder:
                 return self._plain_dict(tree)
             if type(tag) is not str or tag not in TAGS:
                 raise Fault(f"unknown tag {str(tag)[:40]!r}")
-            keys, handler = TAGS[tag]
+            keys, handler, work, memory = TAGS[tag]
+            self.charge(work, memory)
             if tree.keys() != keys:
                 raise Fault(f"a {tag} has the keys {', '.join(sorted(keys))}")
             return handler(self, tree)
@@ -123,14 +135,14 @@ class Decoder:
         # Long lists of numbers or text need no decoding.
         if len(trees) > 8 and set(map(type, trees)).isdisjoint(_CONTAINERS):
             return trees
-        out: list[Any] = []
-        add, value = out.append, self.value
+        value, position = self.value, 0
         try:
-            for tree in trees:
-                add(value(tree))
+            # In place, which frees each tree as soon as its value is made.
+            for position, tree in enumerate(trees):
+                trees[position] = value(tree)
         except Fault as fault:
-            raise fault.under(f"[{len(out)}]")  # noqa: B904 - the same fault, with its path
-        return out
+            raise fault.under(f"[{position}]")  # noqa: B904 - the same fault, with its path
+        return trees
 
     def _plain_dict(self, tree: dict[str, Any]) -> dict[str, Any]:
         name = ""
@@ -154,6 +166,7 @@ class Decoder:
         """Decode the floats (``d``) or ints (``q``) of a packed list."""
         packed: Any = memoryview(self.raw(text)).cast(code)
         self.charge_items(len(packed))  # check_items() counts commas, and these have none
+        self.charge(20 * len(packed), 40 * len(packed))
         if sys.byteorder == "big":
             packed = array.array(code, packed)
             packed.byteswap()
@@ -181,6 +194,13 @@ class Decoder:
         self._pixels_left -= count
         if self._pixels_left < 0:
             raise Fault(f"images of more than {MAX_PIXELS} pixels")
+
+    def zone(self, key: str) -> dt.tzinfo | None:
+        """Return the time zone of that name; ``None`` if it is not known here."""
+        if key not in self._zones:
+            self.charge(300_000, 10_000)  # it is looked for in several folders, and read
+            self._zones[key] = find_zone(key)
+        return self._zones[key]
 
     def registered(self, tree: dict[str, Any]) -> tuple[str, str, type | None]:
         """Return a class's module and name, and the class itself if the caller registered it."""

@@ -8,6 +8,7 @@ one meaning in all of them.
 from __future__ import annotations
 
 import base64
+import collections
 import re
 from typing import Any
 
@@ -19,8 +20,14 @@ DEFAULT_MAX_DEPTH = 100
 # One JSON item costs up to ~100 bytes once it is a Python object: a few bytes of "[]," on the wire
 # must not become gigabytes.
 DEFAULT_MAX_ITEMS = 5_000_000
-# Below Pillow's MAX_IMAGE_PIXELS (89 million), so that its warning never fires first. Counted over
-# all images of one encoding, since a hundred small bombs are as bad as a big one.
+# What one decode may cost: nanoseconds of one core and bytes of memory, in all and for each byte of
+# the message. A table of ten thousand columns and a million small dicts are below it.
+WORK, WORK_PER_BYTE = 1_000_000_000, 70
+MEMORY, MEMORY_PER_BYTE = 128 * 1024 * 1024, 10
+# Text with up to as many items costs at most a tenth of the first figures.
+_FEW_ITEMS = 50_000
+# Pixels are compressed, so their number is limited by itself. Counted over all images of one
+# encoding, since a hundred small bombs are as bad as a big one.
 MAX_PIXELS = 64_000_000
 # Ints of more than 64 bits are written in hexadecimal: linear in both directions, and not subject
 # to CPython's limit on decimal digits (CVE-2020-10735).
@@ -30,6 +37,9 @@ MAX_FRACTION_BITS = 16_384
 # Integers, floats and tuples have hashes that an attacker can choose: a set of n values with one
 # hash costs n * n / 2 comparisons.
 MAX_SAME_HASH = 64
+# Comparing tuples reads all their items, so fewer of them may have one hash.
+MAX_SAME_HASH_LONG = 8
+_NUMBERS = frozenset({bool, int, float, complex})
 # Ints from this value on, and below its negative, are written in hexadecimal.
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
@@ -39,7 +49,7 @@ ATTACHED_FROM = 4096
 # A long path is shortened to this many parts at each end, since people and models read it.
 _PARTS_SHOWN = 5
 
-_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"?')
 
 
 class Fault(Exception):
@@ -78,13 +88,71 @@ def check_items(data: bytes, max_items: int) -> None:
     Commas and opening brackets bound the number of items from above. Those inside strings count
     too, so a text over the limit is counted again without its strings.
     """
-    if item_bound(data) > max_items and item_bound(_STRINGS.sub(b"", data)) > max_items:
+    if item_bound(data) > max_items and item_bound(_without_strings(data)) > max_items:
         raise Fault(f"more than max_items={max_items} items")
 
 
 def item_bound(data: bytes) -> int:
     """Return the most items that JSON text can have."""
     return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
+def _without_strings(data: bytes) -> bytes:
+    """Return JSON text with empty strings; linear for every text, as one expression is not."""
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return _STRING.sub(b'""', plain)
+
+
+class Budget:
+    """Work and memory that one decode may take, charged before anything is made.
+
+    Args:
+        size: length of the message, in bytes.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._work = WORK + WORK_PER_BYTE * size
+        self._memory = MEMORY + MEMORY_PER_BYTE * size
+
+    def charge(self, work: int, memory: int = 0) -> None:
+        """Take the cost of one part; a fault if the rest does not cover it.
+
+        Args:
+            work: nanoseconds of one core.
+            memory: bytes.
+        """
+        self._work -= work
+        self._memory -= memory
+        if self._work < 0 or self._memory < 0:
+            raise Fault(
+                f"its parts take more work or memory than {self._size} bytes may cause; send "
+                "fewer and larger parts, such as arrays, text, or a table with fewer columns"
+            )
+
+    def charge_text(self, text: bytes) -> None:
+        """Take the cost of the tree of JSON text, before it is parsed."""
+        if item_bound(text) <= _FEW_ITEMS:
+            return
+        plain = _without_strings(text) if b"\\" in text else text
+        count = plain.count
+        lists, dicts, keys, leaves = count(b"["), count(b"{"), count(b'":'), count(b",")
+        strings = count(b'"') // 2 - keys
+        # Names that repeat are made once. Those of a large dict do not repeat.
+        names = max(0, keys - 32 * dicts)
+        memory = 112 * lists + 200 * dicts + 40 * leaves + 32 * strings + 200 * names
+        self.charge(500 * (lists + dicts), memory)
+
+
+def check_distinct(values: list[Any]) -> None:
+    """Reject items that cannot form a set: duplicates, unhashable items, too many equal hashes."""
+    loose = [value for value in values if type(value) is not str]
+    long = [value for value in loose if type(value) not in _NUMBERS]
+    for most, some in ((MAX_SAME_HASH, loose), (MAX_SAME_HASH_LONG, long)):
+        if len(some) > most and max(collections.Counter(map(hash, some)).values()) > most:
+            raise Fault("too many keys or elements with one hash")
+    if len(set(values)) != len(values):
+        raise Fault("duplicate keys or elements")
 
 
 def to_base64(data: Any) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 
 from smolagents_fork.codec.arrays import need_numpy
 from smolagents_fork.codec.datetimes import decode_zone, encode_zone
-from smolagents_fork.codec.limits import Fault
+from smolagents_fork.codec.limits import Fault, check_distinct
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
 _NULLABLE = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean)")
+# Frequencies of one length, by which pandas computes; it counts the steps of the others.
+_FIXED = re.compile(r"-?\d*(D|[hH]|min|T|[sS]|ms|us|ns|L|U|N)")
 _CLOSED = ("left", "right", "both", "neither")
 
 
@@ -146,7 +148,7 @@ def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
     pandas, moment = need_pandas(), decoder.value(tree["v"])
     if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
         raise Fault("a Timestamp is made from a datetime64")
-    stamp, zone = pandas.Timestamp(moment), decode_zone(tree["z"])
+    stamp, zone = pandas.Timestamp(moment), decode_zone(decoder, tree["z"])
     return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
 
 
@@ -163,7 +165,7 @@ def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
     ordinal = decoder.value(tree["v"])
     if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
         raise Fault("a Period is made from an int of 64 bits")
-    return need_pandas().Period(ordinal=ordinal, freq=_frequency(tree["f"]))
+    return need_pandas().Period(ordinal=ordinal, freq=_frequency(decoder, tree["f"]))
 
 
 def decode_interval(decoder: Any, tree: dict[str, Any]) -> Any:
@@ -203,14 +205,20 @@ def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
 def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_pandas()
+    decoder.charge(20_000, 2_000)
     kind = tree.get("k") if type(tree) is dict else None
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
         if type(tree["l"]) is not list:
             raise Fault("the levels of a MultiIndex are a list")
         levels = [decode_index(decoder, level) for level in tree["l"]]
-        codes = [decoder.value(code) for code in _list_of(tree["c"], len(levels))]
+        codes = [_flat(decoder, code, "iu") for code in _list_of(tree["c"], len(levels))]
         names = decoder.items(_list_of(tree["n"], len(levels)))
-        return pandas.MultiIndex(levels=levels, codes=codes, names=names)
+        for level, code in zip(levels, codes, strict=True):
+            _check_unique(level)
+            if len(code) != len(codes[0]) or _outside(code, len(level)):
+                raise Fault("the codes of a MultiIndex are as many, and those of its levels")
+        # pandas would check the levels by hashes, which whoever made the data can make equal.
+        return pandas.MultiIndex(levels=levels, codes=codes, names=names, verify_integrity=False)
     if kind == "range" and set(tree) == {"k", "v", "n"}:
         start, stop, step = _list_of(tree["v"], 3)
         if not all(type(part) is int for part in (start, stop, step)):
@@ -227,7 +235,9 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
         if tree["f"] is not None and isinstance(
             index, (pandas.DatetimeIndex, pandas.TimedeltaIndex)
         ):
-            index.freq = _frequency(tree["f"])
+            frequency = _frequency(decoder, tree["f"])
+            decoder.charge(100_000 + len(index) * (50 if _FIXED.fullmatch(frequency) else 20_000))
+            index.freq = frequency
         return index
     raise Fault("not an index")
 
@@ -238,33 +248,83 @@ def decode_column(decoder: Any, tree: Any) -> Any:
     kind = tree.get("k") if type(tree) is dict else None
     if type(kind) is not str:
         raise Fault("not a column")
+    decoder.charge(40_000, 3_000)
     values = tree.get("v")
     match kind, "".join(sorted(tree.keys() - {"k"})):
         case "numpy", "v":
             return _flat(decoder, values)
         case "zoned", "vz":
-            zone, moments = decode_zone(tree["z"]), _flat(decoder, values, "M")
+            zone, moments = decode_zone(decoder, tree["z"]), _flat(decoder, values, "M")
             return pandas.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array
         case "category", "cov":
             codes, categories = _flat(decoder, values, "i"), decode_index(decoder, tree["c"])
-            return pandas.Categorical.from_codes(codes, categories, ordered=tree["o"] is True)
+            return _categorical(decoder, codes, categories, tree["o"] is True)
         case "string", "nv":
             texts = decoder.items(values) if type(values) is list else [0]
             if not all(text is None or isinstance(text, str) for text in texts):
                 raise Fault("not every item of a string column is a string")
             return _strings(pandas, texts, tree["n"])
         case "period", "fv":
-            dtype = pandas.PeriodDtype(_frequency(tree["f"]))
+            dtype = pandas.PeriodDtype(_frequency(decoder, tree["f"]))
             return pandas.arrays.PeriodArray(_flat(decoder, values, "i"), dtype=dtype)
         case "interval", "cv":
             left, right = (decode_index(decoder, end) for end in _list_of(values, 2))
             return pandas.arrays.IntervalArray.from_arrays(left, right, closed=_closed(tree["c"]))
         case _, "nv" if _NULLABLE.fullmatch(kind):
             mask = _flat(decoder, tree["n"], "b")
+            decoder.charge(50 * len(mask), 20 * len(mask))
             array = pandas.array(_flat(decoder, values, "biuf"), dtype=kind)
             array[mask] = pandas.NA
             return array
     raise Fault("not a column")
+
+
+def _categorical(decoder: Any, codes: Any, categories: Any, ordered: bool) -> Any:
+    decoder.charge(20_000, 3_000)
+    pandas = need_pandas()
+    if categories.hasnans or isinstance(categories, pandas.MultiIndex):
+        raise Fault("categories are values of one level, and none is missing")
+    _check_unique(categories)
+    # As pandas itself restores one: its constructor checks the categories by hashes, which whoever
+    # made the data can make equal.
+    dtype = pandas.CategoricalDtype.__new__(pandas.CategoricalDtype)
+    dtype.__setstate__({"categories": categories, "ordered": ordered})
+    return pandas.Categorical.from_codes(codes, dtype=dtype)
+
+
+def _outside(codes: Any, size: int) -> bool:
+    """Tell whether a code is not that of an item, or -1 for none."""
+    return bool(len(codes)) and not -1 <= int(codes.min()) <= int(codes.max()) < size
+
+
+def _check_unique(index: Any) -> None:
+    """Reject an index with equal items, by sorting or by Python's hashes, which are counted."""
+    pandas, numpy = need_pandas(), need_numpy()
+    if isinstance(index, pandas.RangeIndex):
+        return
+    if isinstance(index, pandas.IntervalIndex):
+        keys = [_sortable(index.left), _sortable(index.right)]
+    else:
+        keys = [_sortable(index)]
+    if any(key is None for key in keys):
+        check_distinct(list(index))
+        return
+    order = numpy.lexsort(keys)
+    same = numpy.ones(max(0, len(index) - 1), dtype=bool)
+    for key in keys:
+        ordered = key[order]
+        same &= ordered[1:] == ordered[:-1]
+    if same.any():
+        raise Fault("duplicate keys or elements")
+
+
+def _sortable(index: Any) -> Any:
+    """Return the numbers of an index, or ``None`` if it has other items."""
+    moments = getattr(index, "asi8", None)
+    if moments is not None:
+        return moments
+    array = _plain(index)
+    return array if array.dtype.kind in "biufcmM" else None
 
 
 def decode_bare_column(decoder: Any, tree: dict[str, Any]) -> Any:
@@ -300,7 +360,8 @@ def _list_of(data: Any, count: int) -> list[Any]:
     return data
 
 
-def _frequency(text: Any) -> str:
+def _frequency(decoder: Any, text: Any) -> str:
+    decoder.charge(40_000, 500)
     if type(text) is not str or not _FREQUENCY.fullmatch(text):
         raise Fault("not a permitted frequency")
     return text

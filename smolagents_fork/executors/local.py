@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 from .. import telemetry, upstream
 from ..bridge import check_name, directly, offer
 from ..codec import Variables, is_public
+from ..codec.image_values import open_pictures
 from ..deadline import check_seconds
 from ..displays import DisplayLog
 from ..distributions.import_names import import_names, missing_packages
@@ -362,7 +363,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self._output_callback(text)
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
-        self._shown.add(bundle)
+        self._shown.add(open_pictures(bundle))
 
     # -- copy.copy(), copy.deepcopy() and pickle --
 

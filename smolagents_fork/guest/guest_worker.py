@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol
 
 from ..codec import decode, encode, encode_message, encode_parts, encode_variables
 from ..codec.attachments import split_messages
+from ..codec.image_values import open_pictures
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
@@ -232,8 +233,12 @@ class Worker:
             if left > 0:
                 kept[kind] = form
         if kept and self._in_run:
+            try:
+                body = encode_message(open_pictures(kept), max_bytes=self._max_value_bytes)
+            except EncodeError:
+                body = encode_message(kept)
             with self.shielded():
-                self._link.send(Kind.DISPLAY, self._link.run, encode_message(kept))
+                self._link.send(Kind.DISPLAY, self._link.run, body)
 
     def _exchange_file(self, frame: Frame) -> None:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import codec
-from ..displays import DisplayLog, image_from
+from ..displays import DisplayLog
 from ..errors import CodecError
 from ..output import OutputCallback, PrintContainer, truncation_note
 from ..results import Display
@@ -112,17 +112,19 @@ class Collector:
 
     def _data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
         kind = data.get("kind")
-        if kind == "value" and buffers:
+        if kind in ("value", "display", "forms") and buffers:
             try:
-                self._value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)
+                value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)
             except CodecError as error:
-                self._note(f"the result could not be decoded: {error}")
-        elif kind == "figure" and buffers:
-            image = image_from(buffers[0])
-            if image is not None:
-                self._value = image
-        elif kind == "forms" and isinstance(data.get("forms"), dict):
-            self._forms = self._shown.add_rich(data["forms"])
+                name = "display" if kind == "display" else "result"
+                self._note(f"the {name} could not be decoded: {error}")
+                return
+            if kind == "value":
+                self._value = value
+            elif kind == "display":
+                self._shown.add(value)
+            elif isinstance(value, dict):
+                self._forms = self._shown.add_rich(value)
         elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
             self._leave_out(data["left_out"])
             self._print(bytes(buffers[0]).decode("utf-8", "replace"))

@@ -8,6 +8,7 @@ from typing import Any
 from ... import errors
 from ...codec import decode, encode
 from ...codec.attachments import Attachments
+from ...displays import is_picture
 from ...errors import DecodeError, InterpreterError, ProtocolError
 from ...guest.body_memory import BODIES
 from ...guest.frames import Part
@@ -38,16 +39,17 @@ def failure(body: bytes | bytearray) -> tuple[str, str]:
     return data["kind"], encodable(data["message"])
 
 
-def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, str | bytes]:
-    """Return the MIME bundle of a DISPLAY frame."""
+def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, Any]:
+    """Return the MIME bundle of a DISPLAY frame: texts, bytes and pictures."""
     try:
         bundle = decode(body, path="display", max_bytes=max_value_bytes)
     except DecodeError as error:
         raise ProtocolError(f"a DISPLAY frame that cannot be read: {error}") from None
     if type(bundle) is not dict or not all(
-        type(kind) is str and type(form) in (str, bytes) for kind, form in bundle.items()
+        type(kind) is str and (type(form) in (str, bytes) or is_picture(form))
+        for kind, form in bundle.items()
     ):
-        raise ProtocolError("a DISPLAY frame has MIME types with text or bytes")
+        raise ProtocolError("a DISPLAY frame has MIME types with text, bytes or a picture")
     return bundle
 
 

@@ -8,7 +8,6 @@ all of it. It serves programs that are not hostile.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
-import base64
 import builtins
 import contextlib
 import ctypes
@@ -222,11 +221,35 @@ class Sandbox:
             # A figure that was saved to a file is no longer stale, but has not been displayed.
             if figure in self.figures and not figure.stale:
                 continue
-            data = _png_of(figure)
-            if data is not None:
-                self.shell.display_pub.publish({"image/png": base64.b64encode(data).decode()})
+            picture = self.codec.picture_of(figure)
+            if picture is not figure:
+                with contextlib.suppress(self.codec.EncodeError):
+                    self.publish_display({"image/png": picture})
                 self.figures.add(figure)
                 figure.stale = False
+
+    # -- displays --
+
+    def with_pictures(self, publish):
+        """Wrap the shell's method, so that a picture is opened here and sent as its pixels."""
+
+        def publish_forms(data, *args, **kwargs):
+            forms = self.codec.open_pictures(data)
+            if forms is not data:
+                with contextlib.suppress(self.codec.EncodeError):
+                    self.publish_display(forms)
+                    return
+            publish(data, *args, **kwargs)
+
+        return publish_forms
+
+    def publish_display(self, forms):
+        """Send a MIME bundle with a picture, after the text printed before it."""
+        data = self.codec.encode_message(forms, path="display", max_bytes=self.max_value_bytes)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        self.publish({"kind": "display"}, [data])
 
     # -- value of the last expression --
 
@@ -235,12 +258,9 @@ class Sandbox:
         if value is None:
             return
         self.shell.user_ns["_"] = value
-        figure = _figure_png(value)
-        if figure is not None:
-            self.publish({"kind": "figure"}, [figure])
-            return
         try:
-            data = self.codec.encode_message(value, path="result", max_bytes=self.max_value_bytes)
+            picture = self.drawn(value)
+            data = self.codec.encode_message(picture, path="result", max_bytes=self.max_value_bytes)
         except self.codec.EncodeError:
             pass
         except Exception:  # a hostile __class__, a property that raises
@@ -248,7 +268,23 @@ class Sandbox:
         else:
             self.publish({"kind": "value"}, [data])
             return
-        self.publish({"kind": "forms", "forms": self.forms(value)})
+        forms = self.codec.open_pictures(self.forms(value))
+        try:
+            data = self.codec.encode_message(forms, path="result", max_bytes=self.max_value_bytes)
+        except self.codec.EncodeError:
+            data = self.codec.encode_message({"text/plain": forms["text/plain"]})
+        self.publish({"kind": "forms"}, [data])
+
+    def drawn(self, value):
+        """Return the picture of a figure of matplotlib; any other value as it is."""
+        if not type(value).__module__.startswith("matplotlib."):
+            return value
+        picture = self.codec.picture_of(value)
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if picture is not value and pyplot is not None:
+            # Open figures are displayed at the end of the run: this one would be shown twice.
+            pyplot.close(value)
+        return picture
 
     def forms(self, value):
         """Return a MIME bundle, which is never empty; never raises."""
@@ -429,33 +465,12 @@ def _parent_ident(kernel):
     return kernel._parent_ident["shell"]
 
 
-def _figure_png(value):
-    if not type(value).__module__.startswith("matplotlib."):
-        return None
-    figure = value if hasattr(value, "savefig") else None
-    data = None if figure is None else _png_of(figure)
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if data is not None and pyplot is not None:
-        # Open figures are displayed at the end of the run: this one would be shown twice.
-        pyplot.close(figure)
-    return data
-
-
 def _inline_keeps_figures(shell):
     """Tell whether IPython's backend leaves the figures open that it displays at each end."""
     if "inline" not in str(sys.modules["matplotlib"].get_backend()):
         return False
     config = sys.modules.get("matplotlib_inline.config")
     return config is not None and not config.InlineBackend.instance(parent=shell).close_figures
-
-
-def _png_of(figure):
-    target = io.BytesIO()
-    try:
-        figure.savefig(target, format="png", bbox_inches="tight")
-    except Exception:
-        return None
-    return target.getvalue()
 
 
 def _safe_repr(texts, value):
@@ -563,6 +578,7 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
+    shell.display_pub.publish = sandbox.with_pictures(shell.display_pub.publish)
     shell.showtraceback = process.uninterruptible(sandbox.show_exception)
     shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
     # Without these, code with too many brackets ends without an error message.

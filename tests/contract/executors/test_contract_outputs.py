@@ -277,6 +277,26 @@ def test_shown_tables_come_as_html(contract):
     assert "4711" in display.forms["text/plain"]
 
 
+@behaviour("Output", "A displayed JPEG, GIF or WebP is opened where the code runs.")
+@pytest.mark.parametrize("form", ["JPEG", "GIF", "WEBP"])
+def test_other_bitmaps_come_as_images(contract, form):
+    if contract.without_wheels("PIL", "pillow"):
+        return
+    executor = contract.science
+    executor(
+        "import io\nfrom PIL import Image\ntarget = io.BytesIO()\n"
+        f"Image.new('RGB', (30, 20), (250, 0, 0)).save(target, '{form}', "
+        f"{'progressive=True' if form == 'JPEG' else ''})\n"
+        "class Picture:\n    def _repr_jpeg_(self):\n        return target.getvalue()\n"
+        "display(Picture())"
+    )
+    (display,) = executor.displays
+    assert (display.is_figure, display.value.size) == (True, (30, 20))
+    assert display.value.convert("RGB").getpixel((9, 9))[0] > 240
+    # Made from pixels: no metadata of the program's, and no file that could be read later.
+    assert not hasattr(display.value, "fp") or display.value.fp is None
+
+
 @behaviour("Output", "An image that declares an enormous size is not unpacked.")
 def test_picture_bombs_are_not_unpacked(contract):
     executor = contract.shared

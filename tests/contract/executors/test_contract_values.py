@@ -116,6 +116,55 @@ def test_images(contract):
     assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
 
 
+#: Pictures of many modes and files, as code that makes them from ``base``.
+PICTURES = {
+    "two colours": "base.convert('1')",
+    "grey": "base.convert('L')",
+    "grey of 16 bits": "PIL.Image.frombytes('I;16', (4, 3), bytes(range(24)))",
+    "numbers": "base.convert('F')",
+    "alpha": "base.convert('RGBA')",
+    "grey with alpha": "base.convert('LA')",
+    "print": "base.convert('CMYK')",
+    "video": "base.convert('YCbCr')",
+    "padded": "base.convert('RGBX')",
+    "palette": "base.quantize(5)",
+    "palette with alpha": "base.quantize(5).convert('PA')",
+    "palette with a transparent colour": "written('PNG', base.quantize(5), transparency=2)",
+    "colour that is transparent": "written('PNG', base, transparency=(0, 20, 0))",
+    "JPEG file": "written('JPEG', base)",
+    "GIF file": "written('GIF', base.quantize(5), save_all=True, append_images=[base])",
+    "empty": "PIL.Image.new('RGB', (0, 7))",
+}
+DRAW = """
+import io
+import PIL.Image
+def written(form, image, **options):
+    target = io.BytesIO()
+    image.save(target, form, **options)
+    return PIL.Image.open(io.BytesIO(target.getvalue()))
+base = PIL.Image.frombytes('RGB', (4, 3), bytes(range(0, 180, 5)))
+"""
+
+
+def content_of(image):
+    return image.mode, image.size, image.tobytes(), image.convert("RGBA").tobytes()
+
+
+@behaviour("Images", "An image of any mode, also one that is still in its file, keeps its pixels.")
+@pytest.mark.parametrize("which", PICTURES)
+def test_images_of_every_mode(contract, which):
+    if contract.without_wheels("PIL", "pillow"):
+        return
+    executor = contract.science
+    names: dict = {}
+    exec(DRAW + f"picture = {PICTURES[which]}", names)
+    executor.send_variables({"sent": names["picture"]})
+    executor.send_tools({"again": lambda image: image})
+    wanted = content_of(names["picture"])
+    for code in ("sent", "again(sent)", f"{DRAW}{PICTURES[which]}"):
+        assert content_of(executor(code).output) == wanted
+
+
 @behaviour("Images", "An image of the code is a final answer, unchanged.")
 def test_image_as_final_answer(contract):
     if contract.without_wheels("PIL", "pillow"):
