@@ -81,6 +81,8 @@ class CallSupervisor:
 
     def _thread(self) -> int:
         """Count the child's own threads: RLIMIT_NPROC counts the user's, and none of root's."""
+        if not self._counts.tasks.are_left():
+            return errno.EAGAIN
         try:
             with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
                 threads = int(file.read().rpartition(")")[2].split()[17])

@@ -30,6 +30,7 @@ from .user_counts import lower_shared_limits
 __all__ = ["Confinement", "die_with_parent"]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_FEWEST_FILES, _FILES_OF_A_MESSAGE = 32, 253
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 
 
@@ -173,8 +174,9 @@ def _memory_limit(limit: int | None) -> str:
 
 
 def _file_limits(size: int | None, count: int) -> str:
-    # Half of the host's at most: then children cannot have so much in flight that it cannot send.
-    count = min(count, resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 2)
+    # Below the host's: children can have as many in flight, and one message more.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    count = min(count, max(_FEWEST_FILES, min(hard // 2, hard - _FILES_OF_A_MESSAGE)))
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
     if size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # raises OSError instead of killing

@@ -11,7 +11,13 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["NETWORK_FILES", "OWN_PROCESS_FILES", "Layout", "layout_for"]
+__all__ = [
+    "NETWORK_FILES",
+    "OWN_PROCESS_FILES",
+    "Layout",
+    "control_group_folders",
+    "layout_for",
+]
 
 #: Files with which C libraries resolve host names and OpenSSL finds certificates.
 NETWORK_FILES = (
@@ -92,8 +98,8 @@ def layout_for(
     )
 
 
-def _limit_files() -> list[str]:
-    """Return the files with the limits of this process's control groups, and of the topmost."""
+def control_group_folders() -> list[str]:
+    """Return the folders of this process's control groups, and of the topmost."""
     folders = {_CONTROL_GROUPS: None}
     try:
         with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
@@ -106,7 +112,12 @@ def _limit_files() -> list[str]:
             top = os.path.join(_CONTROL_GROUPS, name)
             own = os.path.normpath(top + path)  # outside of a namespace it begins with "/.."
             folders.update(dict.fromkeys((top, own) if own.startswith(top) else (top,)))
-    files = [os.path.join(folder, name) for folder in folders for name in _LIMITS]
+    return list(folders)
+
+
+def _limit_files() -> list[str]:
+    """Return the files with the limits of this process's control groups, and of the topmost."""
+    files = [os.path.join(folder, name) for folder in control_group_folders() for name in _LIMITS]
     return [file for file in files if os.path.isfile(file)]
 
 

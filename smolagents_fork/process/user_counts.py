@@ -3,8 +3,9 @@
 - Where the kernel compares the user's count with a limit of the *caller*, a child's limit is lower
   than its host's (:func:`lower_shared_limits`): threads and processes, pending signals, and
   descriptors in flight (:mod:`.descriptor_passing`).
-- Where it compares the count with a setting of the system, the fork server decides for each child
-  (:class:`UserCounts`): watches of epoll, pages of pipes.
+- Where it compares the count with a setting of the system, or the count is that of a control group,
+  the fork server decides for each child (:class:`UserCounts`): watches of epoll, pages of pipes,
+  tasks of a container or of a user's slice.
 - The filter refuses what no ordinary program needs (:mod:`.syscalls`): keys, message queues,
   inotify, timers, locked memory, io_uring, larger pipes.
 """
@@ -19,6 +20,7 @@ import resource
 from collections import Counter
 
 from .capabilities import without_capabilities
+from .sandbox_paths import control_group_folders
 
 __all__ = ["UserCounts", "lower_shared_limits"]
 
@@ -42,7 +44,7 @@ def lower_shared_limits() -> None:
     lower = [(resource.RLIMIT_SIGPENDING, _SIGNALS), (resource.RLIMIT_MSGQUEUE, 0)]
     lower.append((resource.RLIMIT_MEMLOCK, 0))
     if processes != resource.RLIM_INFINITY:
-        lower.append((resource.RLIMIT_NPROC, processes * 3 // 4))
+        lower.append((resource.RLIMIT_NPROC, _children_share(processes)))
     for kind, most in lower:
         hard = resource.getrlimit(kind)[1]
         if hard == resource.RLIM_INFINITY or hard > most:
@@ -55,6 +57,7 @@ class UserCounts:
     def __init__(self) -> None:
         self.watches = WatchShare()
         self.pipes = PipeShare()
+        self.tasks = TaskShare()
 
     def forget(self, pid: int) -> None:
         """Forget a child that has ended, with which the kernel removes what it had."""
@@ -124,6 +127,29 @@ class PipeShare:
     def _resize(self, size: int) -> None:
         for probe in self._probes:
             fcntl.fcntl(probe, _F_SETPIPE_SZ, size)
+
+
+class TaskShare:
+    """Threads and processes of this process's control groups (pids.max), root's included."""
+
+    def __init__(self) -> None:
+        folders: set[str] = set()
+        for folder in control_group_folders():
+            while folder not in folders and len(folder) > 1:
+                folders.add(folder)
+                folder = os.path.dirname(folder)
+        self._limited = [folder for folder in folders if _setting(f"{folder}/pids.max")]
+
+    def are_left(self) -> bool:
+        """Return whether children may have another thread."""
+        return all(
+            _setting(f"{folder}/pids.current") < _children_share(_setting(f"{folder}/pids.max"))
+            for folder in self._limited
+        )
+
+
+def _children_share(tasks: int) -> int:
+    return tasks * 3 // 4
 
 
 def _one_end_of_a_pipe() -> int:

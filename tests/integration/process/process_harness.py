@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from background import eventually
 
+import smolagents_fork
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.process.confinement_report import Kernel
 
@@ -133,3 +134,31 @@ class NewResources:
         """Return new ones, after a wait for those that end by themselves."""
         eventually(lambda: not self._all() - self._before, 20.0)
         return self._all() - self._before
+
+
+def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
+    """Run a program of this folder in a container with this Python, and return what it prints.
+
+    Args:
+        engine: of Docker.
+        arguments: the program's path and its arguments.
+        **options: of the container.
+    """
+    program = Path(arguments[0])
+    package = Path(smolagents_fork.__file__).parent
+    installed = str(Path(pytest.__file__).parent.parent)
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
+               str(program.parent): "/tests"}  # fmt: skip
+    image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
+    found_python = engine.containers.run(image, ["sh", "-c", f"command -v {python} || true"],
+                                         remove=True)  # fmt: skip
+    if not found_python.strip():
+        pytest.skip(f"{image} has no {python}, for which what is installed here is")
+    printed: bytes = engine.containers.run(
+        image, [python, f"/tests/{program.name}", *arguments[1:]], remove=True,
+        network_mode="none",
+        volumes={path: {"bind": there, "mode": "ro"} for path, there in folders.items()},
+        environment={"PYTHONPATH": "/fork:/installed"}, stderr=False, **options,
+    )  # fmt: skip
+    return printed

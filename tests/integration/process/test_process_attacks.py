@@ -15,9 +15,8 @@ from typing import Any
 import confined_attacks
 import pytest
 from confined_attacks import ATTACKS, GROUPS
-from process_harness import by_ordinary_user
+from process_harness import by_ordinary_user, in_container
 
-import smolagents_fork
 from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.process.confinement_report import MEASURES, Kernel
 
@@ -95,21 +94,7 @@ def test_attacks_of_an_ordinary_user_reach_nothing(masked: dict[str, Any], tmp_p
     ids=["root", "ordinary user", "confined container"],
 )  # fmt: skip
 def test_attacks_in_an_ordinary_container_reach_nothing(engine, options: dict[str, Any]):
-    package = Path(smolagents_fork.__file__).parent
-    installed = str(Path(pytest.__file__).parent.parent)
-    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
-               str(Path(PROGRAM).parent): "/tests"}  # fmt: skip
-    image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
-    found_python = engine.containers.run(image, ["sh", "-c", f"command -v {python} || true"],
-                                         remove=True)  # fmt: skip
-    if not found_python.strip():
-        pytest.skip(f"{image} has no {python}, for which what is installed here is")
-    printed = engine.containers.run(
-        image, [python, f"/tests/{Path(PROGRAM).name}"], remove=True, network_mode="none",
-        volumes={path: {"bind": there, "mode": "ro"} for path, there in folders.items()},
-        environment={"PYTHONPATH": "/fork:/installed"}, stderr=False, **options,
-    )  # fmt: skip
+    printed = in_container(engine, [PROGRAM], **options)
     found = json.loads(printed)
     assert found["in_force"] == list(MEASURES)
     assert len(found["outcomes"]) > 200

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import user_counts
 from few_watches import WATCHES
-from process_harness import by_ordinary_user
+from process_harness import by_ordinary_user, in_container
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
@@ -98,3 +98,14 @@ def test_pending_signals_leave_the_host_its_own(tmp_path: Path) -> None:
     assert sum(queued) <= 128 * 1.1
     assert int(found["host"].split("/")[0]) >= 500
     assert found["starts"] == [42]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("user", ["0:0", "1000:1000"], ids=["root", "ordinary user"])
+def test_threads_leave_the_container_its_own(engine: Any, user: str) -> None:
+    found = json.loads(
+        in_container(engine, [user_counts.__file__, "tasks"], pids_limit=300, user=user)
+    )
+    assert sum(count for count, _ in found["attacks"]) < 225
+    assert found["host"] == [40]
+    assert found["starts"] == [42, 42, 42]

@@ -37,6 +37,39 @@ async def main():
     return await asyncio.gather(*(work(n) for n in range(5)))
 asyncio.run(main()) == [0, 1, 2, 3, 4]
 """,
+    "asyncio, one loop after the other": """
+import asyncio
+sum(asyncio.run(asyncio.sleep(0, 1)) for _ in range(1000)) == 1000
+""",
+    "streams of asyncio": """
+import asyncio, os, socket
+async def copied():
+    a, b = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=a)
+    other_reader, other_writer = await asyncio.open_connection(sock=b)
+    writer.writelines([b'x' * 300_000] * 6)  # sendmsg() from Python 3.12 on
+    data, _ = await asyncio.gather(other_reader.readexactly(1_800_000), writer.drain())
+    writer.close(); other_writer.close()
+    return len(data)
+async def piped():
+    ends = os.pipe()
+    reader = asyncio.StreamReader()
+    make = lambda: asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(make, os.fdopen(ends[0], 'rb'))
+    os.write(ends[1], b'x'); os.close(ends[1])
+    return await reader.read()
+(asyncio.run(copied()), asyncio.run(piped())) == (1_800_000, b'x')
+""",
+    "pipes": """
+import os
+for _ in range(300):
+    kept = [os.pipe() for _ in range(20)]
+    for reader, writer in kept:
+        os.write(writer, b'x')
+        done = os.read(reader, 1) == b'x'
+        os.close(reader); os.close(writer)
+done
+""",
     "a pair of sockets and select": """
 import select, socket
 a, b = socket.socketpair()
@@ -135,6 +168,23 @@ table = pandas.DataFrame({'a': range(1000), 'b': ['x', 'y'] * 500})
 table.to_csv('t.csv', index=False); table.to_pickle('t.pkl'); table.to_json('t.json')
 back = pandas.read_csv('t.csv')
 back.groupby('b')['a'].sum().tolist() == [249500, 250000] and pandas.read_json('t.json').size > 1
+""",
+    "polars": """
+import polars
+table = polars.DataFrame({'a': range(1000), 'b': ['x', 'y'] * 500})
+table.write_parquet('t.parquet'); table.write_csv('u.csv'); table.lazy().sink_parquet('v.parquet')
+table.write_ndjson('t.ndjson'); table.write_ipc('t.ipc')
+read = [polars.read_parquet('t.parquet'), polars.scan_csv('u.csv').collect(),
+        polars.scan_parquet('v.parquet').collect(), polars.read_ndjson('t.ndjson'),
+        polars.read_ipc('t.ipc')]
+all(one.equals(table) for one in read)
+""",
+    "pyarrow": """
+import pyarrow, pyarrow.csv, pyarrow.parquet
+table = pyarrow.table({'a': range(1000)})
+pyarrow.parquet.write_table(table, 'w.parquet'); pyarrow.csv.write_csv(table, 'w.csv')
+read = [pyarrow.parquet.read_table('w.parquet', memory_map=True), pyarrow.csv.read_csv('w.csv')]
+all(one.equals(table) for one in read) and pyarrow.memory_map('w.parquet').read(4) == b'PAR1'
 """,
     "matplotlib": """
 import matplotlib.pyplot as plt

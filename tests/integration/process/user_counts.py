@@ -245,6 +245,16 @@ def threads() -> dict[str, Any]:
         return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
 
 
+def tasks() -> dict[str, Any]:
+    with ExitStack() as stack:
+        found = attacks(attackers(stack, 4), THREADS)
+        gate = threading.Event()
+        own = [threading.Thread(target=gate.wait) for _ in range(40)]
+        started_threads = at_once([lambda: [one.start() for one in own] and len(own)])
+        gate.set()
+        return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
+
+
 def signals() -> dict[str, Any]:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})  # before there are threads
     with ExitStack() as stack:
