@@ -30,7 +30,7 @@ _WATCH_SHARE = 8
 # Part of fs.pipe-user-pages-soft that children leave to all other processes of the user.
 _PIPE_SHARE = 4
 # Pipes that each child may have made before the pages left are looked at.
-_FIRST_PIPES = 16
+_FIRST_PIPES = 4
 _F_SETPIPE_SZ = 1031  # include/uapi/linux/fcntl.h
 _PAGE = resource.getpagesize()
 

@@ -231,10 +231,9 @@ class GuestRelay:
     def _end(self, error: ForkError) -> None:
         with contextlib.suppress(OSError, ForkError):
             self._child.kill()
-            death = self._child.death()
+            self._child.death()
             self._send_text(self._child.remaining_text())
-            last = error if isinstance(error, ProtocolError) else death
-            self._send(Kind.ENDED, 0, _last_word(last))
+            self._send(Kind.ENDED, 0, _last_word(error))
 
     def _send_text(self, text: str, run: int = 0) -> None:
         body = text.encode("utf-8", "surrogatepass")

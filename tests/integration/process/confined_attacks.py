@@ -278,7 +278,7 @@ GROUPS: dict[str, dict[str, str]] = {
             "get_robust_list": "1, bytes(8), bytes(8)",
             "signalfd4": "-1, bytes(8), 8, 0", "sync": "", "syncfs": "1",
             "migrate_pages": "1, 0, 0, 0", "move_pages": "1, 0, 0, 0, 0, 0",
-            "ioprio_set": "1, 1, 0", "quotactl": "0, 0, 0, 0",
+            "ioprio_set": "1, 1, 0", "inotify_init1": "0", "quotactl": "0, 0, 0, 0",
             "pidfd_getfd": "0, 0, 0", "statmount": "0, 0, 0, 0", "listmount": "0, 0, 0, 0",
             "fchmodat2": "-100, b'.', 0o777, 0", "setxattrat": "-100, b'.', 0, b'user.x', 0, 0",
             "removexattrat": "-100, b'.', 0, b'user.x'",
@@ -292,6 +292,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "memory by mmap": "mmap.mmap(-1, host['limit'] + (1 << 20))",
     "memory that is private": "mmap.mmap(-1, host['limit'] + 4096, mmap.MAP_PRIVATE | 0x20)",
     "large pages": "mmap.mmap(-1, 1 << 21, mmap.MAP_PRIVATE | 0x20 | 0x40000)",
+    "locked memory": "mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | 0x20 | 0x2000)",
     "memory file": "os.memfd_create('x')",
     "secret memory": "call(N['memfd_secret'], 0)",
     "System V memory": "call(N['shmget'], 0, 1 << 20, 0o1600)",
@@ -325,7 +326,7 @@ GROUPS: dict[str, dict[str, str]] = {
     ),
     "limits that were taken": (
         "raised = 'nothing'\n"
-        "for name in ('AS', 'NOFILE', 'FSIZE', 'CORE', 'SIGPENDING'):\n"
+        "for name in ('AS', 'NOFILE', 'FSIZE', 'CORE', 'SIGPENDING', 'MSGQUEUE', 'MEMLOCK', 'NPROC'):\n"
         "    kind = getattr(resource, 'RLIMIT_' + name, 11)\n"
         "    hard = resource.prlimit(0, kind)[1]\n"
         "    try:\n        resource.prlimit(0, kind, (hard + 4096, hard + 4096))\n"

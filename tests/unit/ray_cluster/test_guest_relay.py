@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
+import sys
 import threading
+import time
 
 import pytest
 from background import running
 
+from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, FrameReader, Kind, from_guest, packed
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.output_log import LOG_SIZE
@@ -22,7 +26,7 @@ LONG = 16 << 20
 class Ends:
     """A relay between the test as the host, and the test as the child."""
 
-    def __init__(self) -> None:
+    def __init__(self, cpu_seconds: float | None = None) -> None:
         ours, self.data = socket.socketpair()
         status, self.status = socket.socketpair()
         self.host, stream = socket.socketpair()
@@ -30,7 +34,8 @@ class Ends:
         log = os.memfd_create("log")
         os.ftruncate(log, LOG_SIZE)
         kinds = from_guest(2 * LONG, 2 * LONG)
-        self.child = Child(ours, status, output, log, kinds)
+        self.child = Child(ours, status, output, log, kinds, cpu_seconds)
+        self.child.pid = os.getpid()
         self.stream = stream
         self.relay = GuestRelay(self.child, stream)
         self.reader = FrameReader({**kinds, Kind.STARTED: 100, Kind.ENDED: 1000})
@@ -107,3 +112,26 @@ def test_child_that_sends_without_end_can_be_interrupted(ends: Ends):
             assert ends.status.recv(1) == b"I"
             over.set()
         done.set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the clock of another process")
+def test_child_over_its_processor_time_is_killed_on_its_node():
+    # The clock is that of this process, which does not stop for a limit.
+    ends = Ends(cpu_seconds=0.01)
+    with running(ends.relay.run):
+        assert ends.received().kind is Kind.STARTED
+        ends.host.sendall(packed(Kind.RUN, 1, b"code"))
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+        assert ends.status.recv(1) == b"K"
+        ends.status.sendall(struct.pack("!i", -9))
+        frame = ends.received()
+        assert frame.kind is Kind.ENDED
+        assert decode(frame.body) == [
+            "exit",
+            f"process {os.getpid()} used more processor time than cpu_seconds=0.01 and was killed; "
+            "raise that parameter, or do less in one call",
+        ]
+        ends.close()
+    ends.remove()
