@@ -326,7 +326,8 @@ GROUPS: dict[str, dict[str, str]] = {
     ),
     "limits that were taken": (
         "raised = 'nothing'\n"
-        "for name in ('AS', 'NOFILE', 'FSIZE', 'CORE', 'SIGPENDING', 'MSGQUEUE', 'MEMLOCK', 'NPROC'):\n"
+        "for name in ('AS', 'NOFILE', 'FSIZE', 'CORE', 'SIGPENDING', 'MSGQUEUE', 'MEMLOCK',\n"
+        "             'NPROC'):\n"
         "    kind = getattr(resource, 'RLIMIT_' + name, 11)\n"
         "    hard = resource.prlimit(0, kind)[1]\n"
         "    try:\n        resource.prlimit(0, kind, (hard + 4096, hard + 4096))\n"
