@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,11 +183,20 @@ class Dispatcher:
         self.interrupt()
         self._thread.close()
 
-    def handle(self, request: bytes | bytearray | memoryview) -> bytes:
+    def handle(
+        self,
+        request: bytes | bytearray | memoryview,
+        *,
+        pause: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> bytes:
         """Serve one request and return the reply.
 
         Every request gets a reply, whatever it contains and whatever the tool raises.
         ``SystemExit`` and similar exceptions of a tool do not end the host.
+
+        Args:
+            request: encoded.
+            pause: stops the clock of the run while the tool runs.
 
         Raises:
             ProtocolError: the sandbox continues to send refused calls; the caller must end it.
@@ -213,7 +224,7 @@ class Dispatcher:
         misfit = self._targets[name][0].misfit(args, kwargs)
         if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))
-        return self._served(number, name, args, kwargs)
+        return self._served(number, name, args, kwargs, pause)
 
     def _read(
         self, request: bytes | bytearray | memoryview
@@ -229,13 +240,20 @@ class Dispatcher:
             raise DecodeError("call: a request has an int, a name, a list and a dict")
         return number, name, args, kwargs
 
-    def _served(self, number: int, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
+    def _served(
+        self,
+        number: int,
+        name: str,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        pause: Callable[[], AbstractContextManager[None]],
+    ) -> bytes:
         spec, target = self._targets[name]
         started = time.monotonic()
         problem: str | None = None
         self._running = target
         try:
-            with telemetry.tool_call(name) as call:
+            with pause(), telemetry.tool_call(name) as call:
                 returned, value = self._outcome(name, target, args, kwargs)
                 call.error = None if returned else value
             call.error = None

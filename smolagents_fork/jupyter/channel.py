@@ -6,15 +6,17 @@ The executor ensures that only one thread waits at a time. Any other thread may 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError
 from .protocol import InputRequest, Request, Requests, Sink
-from .websocket import Connection, ConnectionLost, WaitTimeout
+from .websocket import Connection, ConnectionLost, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
 
 __all__ = ["Channel", "DeadlinePassed", "message_limits"]
@@ -33,6 +35,8 @@ _LOST_AFTER_SECONDS = 20.0
 _REPLY_SECONDS = 1.0
 # Longest time spent reading messages of earlier requests.
 _PENDING_SECONDS = 0.5
+# Time limit for sending an interrupt, whose thread is the user's.
+_SEND_INTERRUPT_SECONDS = 2.0
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
 
@@ -72,17 +76,33 @@ class Channel:
         self._interrupts: set[str] = set()
 
     def execute(
-        self, code: str, *, sink: Sink, silent: bool = False, buffers: Sequence[bytes] = ()
+        self,
+        code: str,
+        *,
+        sink: Sink,
+        silent: bool = False,
+        buffers: Sequence[bytes] = (),
+        deadline: Deadline | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> Request:
         """Send ``code`` to the kernel without waiting; :meth:`wait` waits for the result.
 
+        Args:
+            code: for the kernel.
+            sink: takes its messages.
+            silent: whether it publishes no result.
+            buffers: of the message.
+            deadline: of the request; sending takes half a minute at most in any case.
+            stop: returns whether the kernel has only a second more to read it.
+
         Raises:
-            ConnectionLost: the stream ended.
+            DeadlinePassed: the kernel did not read it before the deadline.
+            ConnectionLost: the stream ended, or the kernel did not read it in time.
         """
         with self._requests_lock:
             message = self._requests.execute(code, silent=silent, buffers=buffers)
         self._last_heard = self._last_ping = time.monotonic()
-        self._send(message)
+        self._send(message, deadline, stop)
         return Request(message, sink, self._requests.comm_id)
 
     def wait(
@@ -91,6 +111,7 @@ class Channel:
         deadline: Deadline,
         *,
         until: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] | None = None,
         behind: Request | None = None,
     ) -> Request:
         """Feed messages to ``request`` until it is done, or ``until`` returns true.
@@ -99,7 +120,8 @@ class Channel:
         kernel answers in order, so when ``behind`` is done, ``request`` has ended too. This holds
         even if an interrupt suppressed the kernel's own message about its end.
 
-        The clock of ``deadline`` is paused while an input request is answered.
+        Answers to input requests are sent within ``deadline``, and within a second once ``stop``
+        returns true. Only a tool that runs meanwhile pauses the clock: see ``InputRequest``.
 
         Raises:
             DeadlinePassed: the deadline expired; the caller may wait for the request again.
@@ -123,8 +145,7 @@ class Channel:
             if probe is not None and probe.status is not None and request.status is None:
                 request.give_up_on_reply()
             if question is not None:
-                with deadline.paused():
-                    self._answer(request, question)
+                self._answer(request, question, deadline, stop)
                 self._last_heard = self._last_ping = time.monotonic()
             if until():
                 break
@@ -134,16 +155,20 @@ class Channel:
                 raise DeadlinePassed
         return request
 
-    def read_pending(self, request: Request) -> None:
+    def read_pending(self, request: Request, stop: Callable[[], bool] = lambda: False) -> None:
         """Read messages received between calls, such as the one that the kernel ended.
 
         Waits for the reply to a pending interrupt, which could interrupt the next request.
+
+        Args:
+            request: is fed with them.
+            stop: returns whether the wait is to end.
 
         Raises:
             KernelGone: the kernel's process ended since the last request.
             ConnectionLost: the stream ended.
         """
-        self._await_interrupts(request)
+        self._await_interrupts(request, stop)
         # A thread left behind by the program may print endlessly; its output is discarded.
         deadline = Deadline(_PENDING_SECONDS)
         while not deadline.expired():
@@ -154,9 +179,9 @@ class Channel:
             if received is not None:
                 request.feed(*received)
 
-    def _await_interrupts(self, request: Request) -> None:
+    def _await_interrupts(self, request: Request, stop: Callable[[], bool]) -> None:
         deadline = Deadline(_INTERRUPT_SECONDS)
-        while self._interrupts and not deadline.expired():
+        while self._interrupts and not deadline.expired() and not stop():
             with contextlib.suppress(WaitTimeout):
                 received = self._receive_now(deadline.at_most(_POLL_SECONDS))
                 if received is not None:
@@ -167,31 +192,54 @@ class Channel:
         """Ask the kernel to interrupt the running code. May be called from any thread.
 
         Raises:
-            ConnectionLost: the stream ended.
+            ConnectionLost: the stream ended, or the kernel's gateway reads nothing.
         """
         with self._requests_lock:
             message = self._requests.interrupt()
             self._interrupts.add(str(message.header["msg_id"]))
-        self._send(message)
+        self._send(message, seconds=_SEND_INTERRUPT_SECONDS)
 
     def close(self) -> None:
         """Close the stream; a waiting thread gets ``ConnectionLost``. Any thread may call this."""
         self._connection.close()
 
-    def _answer(self, request: Request, question: InputRequest) -> None:
+    def _answer(
+        self,
+        request: Request,
+        question: InputRequest,
+        deadline: Deadline,
+        stop: Callable[[], bool] | None,
+    ) -> None:
         answer = request.sink.answer
+        question = dataclasses.replace(question, pause=deadline.paused)
         value: str
         buffers: Sequence[bytes]
         value, buffers = ("", ()) if answer is None else answer(question)
         with self._requests_lock:
             reply = self._requests.input_reply(question, value, buffers)
-        self._send(reply)
+        self._send(reply, deadline, stop)
 
-    def _send(self, message: Message) -> None:
+    def _send(
+        self,
+        message: Message,
+        deadline: Deadline | None = None,
+        stop: Callable[[], bool] | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> None:
         pieces, binary = encode_pieces(message, v1=True)
         # Every working engine's stream is faster than a megabyte per second.
-        timeout = self._send_timeout + sum(map(len, pieces)) / 1_000_000
-        self._connection.send(pieces, binary=binary, timeout=timeout)
+        seconds = seconds or self._send_timeout + sum(map(len, pieces)) / 1_000_000
+        if deadline is not None and deadline.expired():
+            raise DeadlinePassed
+        limit = seconds if deadline is None else deadline.at_most(seconds)
+        send = self._connection.send if stop is None else partial(self._connection.send, stop=stop)
+        try:
+            send(pieces, binary=binary, timeout=limit)
+        except SendTimeout:
+            if deadline is not None and deadline.expired():
+                raise DeadlinePassed from None
+            raise
 
     def _receive(self, deadline: Deadline, poll: float) -> tuple[Message, int] | None:
         try:

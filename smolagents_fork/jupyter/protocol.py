@@ -7,9 +7,11 @@ separately and may arrive in either order.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +33,19 @@ class KernelError:
 
 @dataclass(frozen=True)
 class InputRequest:
-    """The kernel waits for an answer on the stdin channel."""
+    """The kernel waits for an answer on the stdin channel.
+
+    Attributes:
+        message: the request.
+        prompt: its text.
+        data: its buffers.
+        pause: stops the clock of the run, while a tool of the host runs.
+    """
 
     message: Message
     prompt: str
     data: memoryview | None
+    pause: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
 
 class KernelGone(Exception):

@@ -25,7 +25,14 @@ from websocket._abnf import frame_buffer
 from ..errors import ProtocolError, SandboxDiedError
 from .wire import SUBPROTOCOL_V1, size_of_v1
 
-__all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTimeout"]
+__all__ = [
+    "Connection",
+    "ConnectionLost",
+    "SendTimeout",
+    "SocketLike",
+    "TimedSocket",
+    "WaitTimeout",
+]
 
 # Bytes kept of an over-long payload: enough for the table of offsets and both headers.
 _KEPT = 16_384
@@ -37,8 +44,11 @@ _HEAD = 10
 _GROWTH = 16
 # Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
+# How often a wait for a reader looks whether it is to end, and how long it may go on then.
+_STOP_POLL_SECONDS = 0.1
+_STOP_SECONDS = 1.0
 # Time limit for sending the answer to a ping; after that it is omitted.
-_PONG_SECONDS = 1.0
+_PONG_SECONDS = 0.1
 
 
 _Read = TypeVar("_Read", bytes, int)
@@ -46,6 +56,10 @@ _Read = TypeVar("_Read", bytes, int)
 
 class ConnectionLost(SandboxDiedError):
     """The stream was closed by the other end; the executor determines the cause."""
+
+
+class SendTimeout(ConnectionLost):
+    """The other end did not read a message in time; no other is sent after a part of it."""
 
 
 class WaitTimeout(Exception):
@@ -78,6 +92,7 @@ class TimedSocket:
         self._use = threading.RLock()
         self._receive_seconds = 0.0
         self._receive_end = self._send_end = 0.0
+        self._stop: Callable[[], bool] | None = None
         #: Bytes received so far.
         self.received = 0
 
@@ -91,9 +106,15 @@ class TimedSocket:
         self._receive_seconds = seconds
         self._receive_end = time.monotonic() + at_most
 
-    def send_for(self, seconds: float) -> None:
-        """Set the deadline of the next send operations, in seconds in total."""
+    def send_for(self, seconds: float, stop: Callable[[], bool] | None = None) -> None:
+        """Set the deadline of the next send operations.
+
+        Args:
+            seconds: in total.
+            stop: returns whether they are to end in a second.
+        """
         self._send_end = time.monotonic() + seconds
+        self._stop = stop
 
     def recv(self, size: int) -> bytes:
         data = self._read(lambda: self._sock.recv(size))
@@ -133,7 +154,18 @@ class TimedSocket:
                 with self._use:
                     return self._sock.send(data)
             except (BlockingIOError, ssl.SSLWantWriteError):
-                self._wait(read=False, seconds=left)
+                self._wait_for_reader(left)
+
+    def _wait_for_reader(self, left: float) -> None:
+        if self._stop is None:
+            self._wait(read=False, seconds=left)
+            return
+        if self._stop():
+            self._stop = None
+            self._send_end = min(self._send_end, time.monotonic() + _STOP_SECONDS)
+            return
+        with contextlib.suppress(TimeoutError):
+            self._wait(read=False, seconds=min(left, _STOP_POLL_SECONDS))
 
     def sendall(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
@@ -390,6 +422,8 @@ class Connection:
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
+        # Size of a message of which only a part was sent.
+        self._stalled = 0
         # Not by the package's own argument: its error about another answer does not name the cause.
         header = [f"Sec-WebSocket-Protocol: {SUBPROTOCOL_V1}"]
         if token:
@@ -435,20 +469,38 @@ class Connection:
                 "kernel_ws_protocol names it by default"
             )
 
-    def send(self, pieces: Sequence[bytes | memoryview], *, binary: bool, timeout: float) -> None:
+    def send(
+        self,
+        pieces: Sequence[bytes | memoryview],
+        *,
+        binary: bool,
+        timeout: float,
+        stop: Callable[[], bool] | None = None,
+    ) -> None:
         """Send one message; may be called from another thread than :meth:`receive`.
 
         Args:
             pieces: of the message; long ones are not copied.
             binary: whether it is sent in a binary frame.
             timeout: seconds in total, in case the other end does not read.
+            stop: returns whether the other end has only a second more to read it.
+
+        Raises:
+            SendTimeout: it did not read this message in time, or an earlier one.
+            ConnectionLost: the stream ended.
         """
-        header = _frame_header(binary, sum(map(len, pieces)))
+        size = sum(map(len, pieces))
+        header = _frame_header(binary, size)
         with self._send_lock:
-            self._sock.send_for(timeout)
+            if self._stalled:
+                raise SendTimeout(f"the other end did not read {self._stalled} bytes in time")
+            self._sock.send_for(timeout, stop)
             try:
                 for data in _writes([header, *pieces]):
                     self._sock.sendall(data)
+            except TimeoutError:
+                self._stalled = size
+                raise SendTimeout(f"the other end did not read {size} bytes in time") from None
             except (websocket.WebSocketException, OSError) as error:
                 raise ConnectionLost(f"the stream ended while sending: {error}") from None
 
@@ -461,6 +513,8 @@ class Connection:
         if not self._send_lock.acquire(timeout=timeout):
             return
         try:
+            if self._stalled:
+                return
             self._sock.send_for(timeout)
             self._ws.ping()
         except websocket.WebSocketTimeoutException:
@@ -475,6 +529,8 @@ class Connection:
         if not self._send_lock.acquire(timeout=_PONG_SECONDS):
             return
         try:
+            if self._stalled:
+                return
             self._sock.send_for(_PONG_SECONDS)
             with contextlib.suppress(websocket.WebSocketTimeoutException):
                 self._ws.send(payload, ABNF.OPCODE_PONG)

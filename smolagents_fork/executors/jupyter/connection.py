@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import secrets
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...deadline import Deadline
@@ -294,7 +295,9 @@ class KernelConnection:
             allow_pickle=self._settings.allow_pickle,
             allow_root=self._settings.allow_root,
         )
-        request = link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
+        request = link.channel.execute(
+            code, sink=Sink(), silent=True, buffers=buffers, deadline=deadline
+        )
         link.channel.wait(request, deadline)
         if request.error is not None:
             raise ExecutorStartError(
@@ -308,7 +311,8 @@ class KernelConnection:
         if link is None:
             raise ConnectionLost("the sandbox was removed while its kernel was prepared")
         # A value, so that all of a call's steps are taken.
-        link.channel.wait(link.channel.execute("''", sink=Sink()), deadline)
+        request = link.channel.execute("''", sink=Sink(), deadline=deadline)
+        link.channel.wait(request, deadline)
 
     # -- ends --
 
@@ -328,11 +332,12 @@ class KernelConnection:
             return False
         return True
 
-    def catch_up(self, channel: Channel) -> None:
+    def catch_up(self, channel: Channel, stop: Callable[[], bool] = lambda: False) -> None:
         """Read what has arrived since the last request, before the next.
 
         Args:
             channel: of the link.
+            stop: returns whether the wait is to end.
 
         Raises:
             ConnectionLost: the stream ended, now or when :meth:`is_alive` read it.
@@ -340,7 +345,7 @@ class KernelConnection:
         """
         if self._unread_end is not None:
             raise self._unread_end
-        channel.read_pending(_unsent_request())
+        channel.read_pending(_unsent_request(), stop)
 
     def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
         """Return the provisioner's evidence about an end that has been noticed.

@@ -99,7 +99,7 @@ class HostBindings:
         number = question.prompt.rpartition(" ")[2]
         # Without a number no code waits for the answer; it counts as a malformed call.
         request = question.data if len(number) <= _LONGEST_NUMBER else None
-        reply = self.calls.handle(b"" if request is None else request)
+        reply = self.calls.handle(b"" if request is None else request, pause=question.pause)
         return ("", ()) if request is None else (number, [reply])
 
     # -- tools --

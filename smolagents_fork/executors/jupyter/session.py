@@ -25,7 +25,7 @@ from ...errors import (
 from ...jupyter.channel import Channel, DeadlinePassed
 from ...jupyter.collector import Collector
 from ...jupyter.protocol import KernelGone, Request, Sink
-from ...jupyter.websocket import ConnectionLost
+from ...jupyter.websocket import ConnectionLost, SendTimeout
 from ...sandboxes.provisioner import Sandbox
 from ..call_times import recorded
 from .connection import KernelConnection
@@ -173,23 +173,32 @@ class KernelSession:
         answered: Callable[[], bool],
         end_run: Callable[[str], None],
     ) -> Request:
+        stop = self._is_interrupted
+        request: Request | None = None
         try:
-            self._connection.catch_up(channel)
-            request = channel.execute(code, sink=collector.sink)
+            self._connection.catch_up(channel, stop)
             deadline = Deadline(self._limits.timeout_seconds)
             try:
+                request = channel.execute(code, sink=collector.sink, deadline=deadline, stop=stop)
                 with self._state:
                     self._running, interrupted = request, self._interrupted
                 if interrupted:
                     channel.interrupt()
-                channel.wait(request, deadline, until=lambda: answered() or self._interrupted)
+                channel.wait(request, deadline, until=lambda: answered() or stop(), stop=stop)
                 if not request.done and answered():
                     self._end_after_answer(channel, request)
                 elif not request.done:
                     self._end_after_interrupt(channel, request)
+            except SendTimeout:
+                if not self._interrupted:
+                    raise
+                self._end_after_interrupt(channel, request)
             except DeadlinePassed:
-                end_run("timeout")
-                self._end_after_timeout(channel, request)
+                if request is not None and answered():
+                    self._end_after_answer(channel, request)
+                else:
+                    end_run("timeout")
+                    self._end_after_timeout(channel, request)
             except ProtocolError as error:
                 # The kernel violates the protocol again and again: it cannot be used further.
                 self._connection.drop_sandbox()
@@ -205,12 +214,13 @@ class KernelSession:
             finally:
                 self.last_seconds = deadline.elapsed()
         except KernelGone:
-            if answered():
+            if request is not None and answered():
                 self._connection.drop_channel()
                 return request
             raise self._died("while code ran") from None
         except ConnectionLost as error:
             raise self._died("while code ran", error) from None
+        assert request is not None  # every other end has raised
         return request
 
     def request(
@@ -224,6 +234,8 @@ class KernelSession:
     ) -> None:
         """Run a request of the fork's own and wait for it.
 
+        :meth:`interrupt` ends it, and removes the sandbox unless the kernel stops in time.
+
         Args:
             code: for the kernel.
             buffers: of the message.
@@ -232,15 +244,46 @@ class KernelSession:
             sink: takes what the kernel's side publishes.
 
         Raises:
-            ExecutorError: the kernel's side raised.
+            ExecutorError: the kernel's side raised, or was interrupted.
         """
+        with self._state:
+            # Within a run, a request prepares its kernel, and an interrupt is the run's.
+            outermost = not self._in_run
+            if outermost:
+                self._in_run, self._interrupted = True, False
+        try:
+            self._request(code, buffers, action, seconds, sink or Sink())
+        except Interrupted:
+            if not outermost:
+                raise
+            raise ExecutorError(f"{action} was interrupted by interrupt()") from None
+        finally:
+            with self._state:
+                self._in_run = not outermost
+
+    def _request(
+        self, code: str, buffers: Sequence[bytes], action: str, seconds: float | None, sink: Sink
+    ) -> None:
         channel = self._ready()
         seconds = seconds or self._limits.startup_timeout_seconds
         deadline = Deadline(seconds)
+        stop = self._is_interrupted
+        request: Request | None = None
         try:
-            self._connection.catch_up(channel)
-            request = channel.execute(code, sink=sink or Sink(), silent=True, buffers=buffers)
-            channel.wait(request, deadline)
+            self._connection.catch_up(channel, stop)
+            if stop():
+                raise Interrupted
+            try:
+                request = channel.execute(
+                    code, sink=sink, silent=True, buffers=buffers, deadline=deadline, stop=stop
+                )
+                channel.wait(request, deadline, until=stop, stop=stop)
+            except SendTimeout:
+                if not stop():
+                    raise
+            if request is None or not request.done:
+                self._stopped(channel, request, interrupt=True)
+                raise Interrupted
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
             raise self._died(f"during {action}", lost) from None
@@ -282,11 +325,13 @@ class KernelSession:
         """Tell whether :meth:`interrupt` was called during the last run."""
         return self._interrupted
 
-    def _end_after_timeout(self, channel: Channel, request: Request) -> None:
+    def _is_interrupted(self) -> bool:
+        return self._interrupted
+
+    def _end_after_timeout(self, channel: Channel, request: Request | None) -> None:
         timeout = self._limits.timeout_seconds
         grace = self._limits.interrupt_grace_seconds
-        channel.interrupt()
-        if not self._stopped(channel, request):
+        if not self._stopped(channel, request, interrupt=True):
             raise SandboxTimeoutError(
                 f"code ran past timeout_seconds={timeout} and did not stop within "
                 f"interrupt_grace_seconds={grace} of being interrupted; its sandbox was removed "
@@ -301,11 +346,10 @@ class KernelSession:
         """Wait briefly for the program to end after its final answer; interrupt it otherwise."""
         try:
             channel.wait(request, Deadline(_AFTER_ANSWER_SECONDS))
-        except DeadlinePassed:
-            channel.interrupt()
-            self._stopped(channel, request)
+        except (DeadlinePassed, SendTimeout):
+            self._stopped(channel, request, interrupt=True)
 
-    def _end_after_interrupt(self, channel: Channel, request: Request) -> None:
+    def _end_after_interrupt(self, channel: Channel, request: Request | None) -> None:
         """End an interrupted program, also one that catches the interrupt."""
         if not self._stopped(channel, request):
             raise SandboxTimeoutError(
@@ -314,8 +358,27 @@ class KernelSession:
                 "was removed and its state is lost" + self._next_step()
             ) from None
 
-    def _stopped(self, channel: Channel, request: Request) -> bool:
-        """Wait for an interrupted program to end; remove its sandbox after the grace period."""
+    def _stopped(
+        self, channel: Channel, request: Request | None, *, interrupt: bool = False
+    ) -> bool:
+        """Wait for an interrupted program to end; remove its sandbox after the grace period.
+
+        Args:
+            channel: to the kernel.
+            request: of the program; ``None`` if the kernel has not read it.
+            interrupt: whether the interrupt is still to be sent.
+        """
+        try:
+            if interrupt:
+                channel.interrupt()
+            return request is not None and self._ended_in_time(channel, request)
+        except SendTimeout:
+            return False
+        finally:
+            if request is None or not request.done:
+                self._connection.drop_sandbox()
+
+    def _ended_in_time(self, channel: Channel, request: Request) -> bool:
         grace = Deadline(self._limits.interrupt_grace_seconds)
         behind: Request | None = None
         seconds = _AFTER_INTERRUPT_SECONDS
@@ -328,17 +391,15 @@ class KernelSession:
                     request.give_up_on_end()
             except DeadlinePassed:
                 if grace.expired():
-                    self._connection.drop_sandbox()
                     return False
                 channel.interrupt()
                 behind = behind or channel.execute("pass", sink=Sink(), silent=True)
         _end_threads(channel)
         return True
 
-    def _stop_quietly(self, channel: Channel, request: Request) -> None:
+    def _stop_quietly(self, channel: Channel, request: Request | None) -> None:
         try:
-            channel.interrupt()
-            self._stopped(channel, request)
+            self._stopped(channel, request, interrupt=True)
         except (ConnectionLost, KernelGone):
             self._connection.drop_sandbox()
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+import socket
 import struct
 
 import pytest
 from doubled_gateway import opened_connection, valid_answer
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter.websocket import ConnectionLost
+from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 
 CLOSED = "the kernel gateway closed the connection "
 
@@ -77,3 +80,26 @@ def test_answer_that_is_not_http_is_a_protocol_error(answer):
     with pytest.raises(ProtocolError) as caught, opened_connection(lambda _key: answer):
         pass
     assert "answer to the request for a WebSocket is invalid: " in str(caught.value)
+
+
+def read_all(connection):
+    for _ in range(20):
+        with contextlib.suppress(WaitTimeout):
+            connection.receive(0.0)
+
+
+def test_random_frames_are_errors_of_ours():
+    source = random.Random(27)
+    firsts = (0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x81, 0x82, 0x88, 0x89, 0x8A, 0x83, 0x8B, 0xC2)
+    for _ in range(300):
+        data = b""
+        for _ in range(source.randrange(1, 6)):
+            size = source.choice((0, 1, 2, 30, 125, 126, 300))
+            head = bytes((source.choice(firsts), size)) if size < 126 else b""
+            data += head or struct.pack("!BBH", source.choice(firsts), 126, size)
+            data += source.randbytes(size - source.choice((0, 0, 0, min(1, size))))
+        with opened_connection() as (connection, far):
+            far.sendall(data)
+            far.shutdown(socket.SHUT_WR)
+            with pytest.raises((ConnectionLost, ProtocolError)):
+                read_all(connection)

@@ -1,0 +1,269 @@
+"""A kernel gateway that is hostile holds no call, no send and no end beyond its limit."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from background import acting
+from hostile_gateway import Gateway, HostileEngine, call, endless, frame
+from smolagents import tool
+
+from smolagents_fork.errors import ExecutorError, ForkError, SandboxDiedError, SandboxTimeoutError
+from smolagents_fork.executors.docker import DockerExecutor
+
+# Far above what a call may take that does not hang, and below the half minute that a send had.
+AT_MOST = 20.0
+LIMITS = {"timeout_seconds": 0.5, "interrupt_grace_seconds": 0.3, "startup_timeout_seconds": 2}
+ATTACK = "attack"
+
+
+@tool
+def large() -> bytes:
+    """Returns 30 MB."""
+    return bytes(30_000_000)
+
+
+def bounded(function: Callable[[], Any]) -> Any:
+    begun = time.monotonic()
+    try:
+        return function()
+    finally:
+        assert time.monotonic() - begun < AT_MOST
+
+
+def executor_on(act: Callable[[Gateway, Any], bool], when: str = ATTACK, **keywords: Any) -> Any:
+    """An executor on a gateway that does ``act`` when a request's code has ``when``."""
+
+    def serve(gateway: Gateway, request: Any, code: str) -> bool:
+        return when in code and act(gateway, request)
+
+    engine = HostileEngine(serve)
+    executor = DockerExecutor(engine=engine, image="x", **{**LIMITS, **keywords})
+    executor.send_tools({"large": large})
+    return executor
+
+
+def unread_reply(gateway: Gateway, request: Any) -> bool:
+    gateway.sock.sendall(gateway.question(request, call(1, "large")))
+    time.sleep(60)
+    return True
+
+
+def unread_replies(gateway: Gateway, request: Any) -> bool:
+    question = gateway.question(request, b"no call")
+    return endless(itertools.repeat(question), gateway)
+
+
+def foreign_output(gateway: Gateway, request: Any) -> bool:
+    piece = gateway.message("iopub", "stream", {"name": "stdout", "text": "x" * 1000})
+    return endless(itertools.repeat(piece), gateway)
+
+
+def own_output(gateway: Gateway, request: Any) -> bool:
+    piece = gateway.message("iopub", "stream", {"name": "stdout", "text": "x" * 1000}, request)
+    return endless(itertools.repeat(piece), gateway)
+
+
+def values(gateway: Gateway, request: Any) -> bool:
+    content = {"comm_id": "x", "data": {"kind": "value"}}
+    piece = gateway.message("iopub", "comm_msg", content, request, bytes(1_000_000))
+    return endless(itertools.repeat(piece), gateway)
+
+
+def invalid_messages(gateway: Gateway, request: Any) -> bool:
+    return endless(itertools.repeat(frame(b"\xff" * 100)), gateway)
+
+
+def pings(gateway: Gateway, request: Any) -> bool:
+    return endless(itertools.repeat(frame(b"x" * 125, 0x89)), gateway)
+
+
+def empty_fragments(gateway: Gateway, request: Any) -> bool:
+    return endless(itertools.chain([frame(b"", 0x02)], itertools.repeat(frame(b"", 0x00))), gateway)
+
+
+def trickle(gateway: Gateway, request: Any) -> bool:
+    gateway.sock.sendall(frame(bytes(10_000_000))[:20])
+    while True:
+        time.sleep(0.02)
+        gateway.sock.sendall(b"x")
+
+
+def huge_frame(gateway: Gateway, request: Any) -> bool:
+    gateway.sock.sendall(b"\x82\x7f" + b"\x7f" + b"\xff" * 7)
+    return endless(itertools.repeat(bytes(1 << 20)), gateway)
+
+
+def silence(gateway: Gateway, request: Any) -> bool:
+    time.sleep(60)
+    return True
+
+
+ACTS = [
+    unread_reply,
+    unread_replies,
+    foreign_output,
+    own_output,
+    values,
+    invalid_messages,
+    pings,
+    empty_fragments,
+    trickle,
+    huge_frame,
+    silence,
+]
+each_act = pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+
+
+@each_act
+def test_run_ends_at_its_limit(act):
+    with executor_on(act) as executor:
+        with pytest.raises(ForkError) as caught:
+            bounded(lambda: executor("attack"))
+        if act is not unread_replies:
+            assert isinstance(caught.value, SandboxTimeoutError)
+            assert "code ran past timeout_seconds=0.5" in str(caught.value)
+        assert bounded(lambda: executor("1")).output is None  # a new sandbox
+
+
+@each_act
+def test_run_without_a_limit_ends_by_an_interrupt(act):
+    with executor_on(act, timeout_seconds=None) as executor:
+        begun = time.monotonic()
+        with (
+            acting(lambda: time.monotonic() - begun > 0.3, executor.interrupt),
+            pytest.raises(ForkError),
+        ):
+            bounded(lambda: executor("attack"))
+
+
+@each_act
+def test_request_of_our_own_ends_by_an_interrupt(act):
+    with executor_on(act, ".receive()", startup_timeout_seconds=60) as executor:
+        begun = time.monotonic()
+        with (
+            acting(lambda: time.monotonic() - begun > 0.3, executor.interrupt),
+            pytest.raises(ExecutorError, match="send_variables"),
+        ):
+            bounded(lambda: executor.send_variables({"a": 1}))
+
+
+@pytest.mark.parametrize("code", [".receive()", ".variables()"])
+@pytest.mark.parametrize("act", [foreign_output, trickle, silence, unread_reply])
+def test_request_of_our_own_ends_at_its_limit(act, code):
+    with executor_on(act, code) as executor:
+        use = executor.variables if code == ".variables()" else executor.send_variables
+        arguments = () if code == ".variables()" else ({"a": 1},)
+        with pytest.raises(ExecutorError):
+            bounded(lambda: use(*arguments))
+
+
+def test_code_and_values_that_are_never_read_end_at_the_limit():
+    def stopped(gateway: Gateway, request: Any) -> bool:
+        gateway.done(request)
+        time.sleep(60)
+        return True
+
+    with executor_on(stopped) as executor:
+        executor("attack")
+        with pytest.raises(SandboxTimeoutError, match=r"ran past timeout_seconds=0\.5"):
+            bounded(lambda: executor("x" * 5_000_000))
+        executor("attack")
+        with pytest.raises(ExecutorError, match="send_variables took more than 2"):
+            bounded(lambda: executor.send_variables({"a": bytes(5_000_000)}))
+        executor("attack")
+        begun = time.monotonic()
+        with (
+            acting(lambda: time.monotonic() - begun > 0.3, executor.interrupt),
+            pytest.raises(ExecutorError, match=r"send_variables was interrupted by interrupt\(\)"),
+        ):
+            bounded(lambda: executor.send_variables({"a": bytes(5_000_000)}))
+
+
+@pytest.mark.parametrize("act", [foreign_output, own_output, unread_replies, trickle, silence])
+def test_what_follows_a_final_answer_is_not_waited_for(act):
+    def answer_first(gateway: Gateway, request: Any) -> bool:
+        gateway.sock.sendall(gateway.question(request, call(1, "final_answer", 7)))
+        return act(gateway, request)
+
+    with executor_on(answer_first, timeout_seconds=60) as executor:
+        executor.send_tools({"final_answer": lambda answer: answer})
+        result = bounded(lambda: executor("attack"))
+        assert (result.output, result.is_final_answer) == (7, True)
+
+
+@pytest.mark.parametrize("act", [foreign_output, invalid_messages, pings, trickle])
+def test_frames_between_runs_hold_nothing_up(act):
+    def done_first(gateway: Gateway, request: Any) -> bool:
+        gateway.done(request)
+        return act(gateway, request)
+
+    with executor_on(done_first) as executor:
+        executor("attack")
+        assert bounded(executor.is_alive) in (True, False)
+        with pytest.raises(ExecutorError):
+            bounded(lambda: executor.send_variables({"a": 1}))
+        executor("attack")
+        with pytest.raises(ForkError):
+            bounded(lambda: executor("1"))
+    bounded(executor.cleanup)
+
+
+@pytest.mark.parametrize("act", [foreign_output, trickle, silence, pings, huge_frame])
+def test_start_ends_at_its_limit(act):
+    engine = HostileEngine(lambda gateway, request, _code: act(gateway, request))
+    with pytest.raises(ForkError, match="did not start in startup_timeout_seconds=2"):
+        bounded(lambda: DockerExecutor(engine=engine, image="x", startup_timeout_seconds=2))
+
+
+#: Bytes that end a connection, or are ignored.
+FRAMES = {
+    "an unknown opcode": frame(b"", 0x83),
+    "an unknown control opcode": frame(b"", 0x8B),
+    "reserved bits": frame(b"", 0xC2),
+    "a fragmented ping": frame(b"", 0x09),
+    "a fragmented close": frame(b"", 0x08),
+    "a long ping": frame(bytes(200), 0x89),
+    "half a close": frame(b"\x03", 0x88),
+    "an empty close": frame(b"", 0x88),
+    "a close of an invalid status": frame(b"\xff\xff", 0x88),
+    "a close of invalid text": frame(b"\x03\xe8\xff\xfe", 0x88),
+    "a close between fragments": frame(b"x", 0x02) + frame(b"\x03\xe8", 0x88),
+    "a mask": b"\x82\x81\0\0\0\0x",
+    "a fragment without a beginning": frame(b"x", 0x80),
+    "a beginning within a message": frame(b"x", 0x02) + frame(b"x", 0x82),
+    "text": frame(b"\xff\xfe", 0x81),
+    "a length of eight bytes": b"\x82\x7f" + b"\xff" * 8,
+    "the end": b"",
+    "a head cut off": b"\x82",
+    "no frames": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", FRAMES.values(), ids=FRAMES)
+def test_bad_frames_are_errors_of_ours(data):
+    def act(gateway: Gateway, request: Any) -> bool:
+        gateway.sock.sendall(data)
+        gateway.sock.shutdown(socket.SHUT_WR)
+        return True
+
+    with executor_on(act) as executor:
+        with pytest.raises(SandboxDiedError):
+            bounded(lambda: executor("attack"))
+        assert bounded(lambda: executor("1")).output is None
+
+
+def test_threads_of_a_gateway_that_reads_nothing_are_released():
+    before = threading.active_count()
+    with executor_on(unread_reply) as executor:
+        for _ in range(3):
+            with pytest.raises(SandboxTimeoutError):
+                bounded(lambda: executor("attack"))
+    host = [one for one in threading.enumerate() if one.name.startswith("smolagents-fork")]
+    assert len(host) <= before
