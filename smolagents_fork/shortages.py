@@ -44,19 +44,22 @@ def is_shortage(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _LIMITS
 
 
-def shortage_text(error: OSError) -> str:
-    """Return what is short and what to do about it.
+def shortage_text(error: BaseException) -> str:
+    """Return what is short and what to do about it; the error's own text if nothing is.
 
     Args:
-        error: one that :func:`is_shortage` accepts.
+        error: of a system call.
 
     Example:
         >>> shortage_text(OSError(errno.ENOMEM, "Cannot allocate memory"))
         'Cannot allocate memory; close executors and try again, or raise the limit on memory'
     """
-    text = error.strerror or os.strerror(error.errno or 0)
-    limit = _LIMITS.get(error.errno or 0, "what is short")
-    return f"{text}; close executors and try again, or raise the limit on {limit}"
+    if not isinstance(error, OSError) or error.errno not in _LIMITS:
+        return f"{type(error).__name__}: {error}"
+    return (
+        f"{os.strerror(error.errno)}; close executors and try again, or raise the limit on "
+        f"{_LIMITS[error.errno]}"
+    )
 
 
 @contextlib.contextmanager

@@ -18,14 +18,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..shortages import is_shortage, shortage_text
+from ..shortages import is_shortage
 from . import landlock, seccomp
 from .call_supervisor import give_listener
 from .capabilities import drop_capabilities
 from .confinement_report import Bounds, Kernel, Report
 from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
-from .user_counts import lower_shared_limits
+from .user_counts import lower_limit, lower_shared_limits
 
 __all__ = ["Confinement", "die_with_parent"]
 
@@ -115,8 +115,8 @@ class Confinement:
             self._report.in_force[measure] = action()
             self._report.missing.pop(measure, None)
         except (OSError, ValueError, AttributeError) as error:
-            if isinstance(error, OSError) and is_shortage(error):
-                raise OSError(error.errno, f"{measure}: {shortage_text(error)}") from error
+            if is_shortage(error):
+                raise
             self._report.missing[measure] = str(error)
 
     def _file_rules(self, bounds: Bounds) -> str:
@@ -169,18 +169,18 @@ def _memory_limit(limit: int | None) -> str:
     with open("/proc/self/statm", "rb") as status:
         now = int(status.read().split()[0]) * resource.getpagesize()
     # Libraries are mapped already: the limit is for additional memory.
-    resource.setrlimit(resource.RLIMIT_AS, (now + limit, now + limit))
+    limit = lower_limit(resource.RLIMIT_AS, now + limit) - now
     return f"{limit} bytes beyond the interpreter's own, RLIMIT_AS"
 
 
 def _file_limits(size: int | None, count: int) -> str:
     # Below the host's: children can have as many in flight, and one message more.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    count = min(count, max(_FEWEST_FILES, min(hard // 2, hard - _FILES_OF_A_MESSAGE)))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+    most = max(_FEWEST_FILES, min(hard // 2, hard - _FILES_OF_A_MESSAGE))
+    count = lower_limit(resource.RLIMIT_NOFILE, min(count, most))
     if size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # raises OSError instead of killing
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        size = lower_limit(resource.RLIMIT_FSIZE, size)
     return f"{count} descriptors, {'any' if size is None else size} bytes a file"
 
 

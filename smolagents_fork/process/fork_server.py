@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..folders.removal import remove_tree
+from ..shortages import shortage_text
 from . import confinement, file_attributes, seccomp, worker
 from .call_supervisor import CallSupervisor, take_listener
 from .confinement_report import Bounds
@@ -93,6 +94,8 @@ def main(control_number: int) -> None:
         ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:
         pass
+    except Exception as error:
+        _write_failure("the fork server failed", error)
     finally:
         os._exit(0)
 
@@ -360,10 +363,15 @@ def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | N
     except SystemExit:
         code = 71
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.write(2, f"child failed: {type(error).__name__}: {error}\n".encode())
+        _write_failure("child failed", error)
     finally:
         os._exit(code)
+
+
+def _write_failure(what: str, error: BaseException) -> None:
+    """Write to standard error, which the host reads, why a process ends."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{what}: {shortage_text(error)}\n".encode())
 
 
 def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
@@ -395,6 +403,8 @@ def _arrange(descriptors: list[int] | None, parent: int, kept: tuple[int, ...] =
         parent: of the connection to the fork server.
         kept: numbers above those, which stay open.
     """
+    if descriptors is not None:
+        os.dup2(descriptors[2], 2)  # first, so that the host learns of a failure
     null = os.open(os.devnull, os.O_RDONLY)
     data, _, output, log = descriptors or [null] * _DESCRIPTORS
     moves = ((null, 0), (output, 1), (output, 2), (data, _DATA), (log, _LOG), (parent, _PARENT))

@@ -77,7 +77,7 @@ class _ForkServer:
             text = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
             self.close()
             raise ExecutorStartError(
-                f"the fork server did not start within {_START_SECONDS} s: {text}"
+                f"the fork server did not start within {_START_SECONDS} s: {text or 'it ended'}"
             )
         stderr.close()
 
@@ -106,9 +106,9 @@ class _ForkServer:
         (number,) = _ANSWER.unpack(answer)
         if number < 0:
             refusal = OSError(-number, os.strerror(-number))
-            text = shortage_text(refusal) if is_shortage(refusal) else refusal.strerror
             raise ExecutorStartError(
-                f"the fork server (process {self.process.pid}) could not start a child: {text}"
+                f"the fork server (process {self.process.pid}) could not start a child: "
+                f"{shortage_text(refusal)}"
             )
         return int(number)
 

@@ -22,7 +22,7 @@ from collections import Counter
 from .capabilities import without_capabilities
 from .sandbox_paths import control_group_folders
 
-__all__ = ["UserCounts", "lower_shared_limits"]
+__all__ = ["UserCounts", "lower_limit", "lower_shared_limits"]
 
 _SIGNALS = 128
 # Part of fs.epoll.max_user_watches that the children of one fork server may have.
@@ -41,14 +41,24 @@ def lower_shared_limits() -> None:
     Before it enters a user namespace, which has the limits of its maker.
     """
     processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    lower = [(resource.RLIMIT_SIGPENDING, _SIGNALS), (resource.RLIMIT_MSGQUEUE, 0)]
-    lower.append((resource.RLIMIT_MEMLOCK, 0))
     if processes != resource.RLIM_INFINITY:
-        lower.append((resource.RLIMIT_NPROC, _children_share(processes)))
-    for kind, most in lower:
-        hard = resource.getrlimit(kind)[1]
-        if hard == resource.RLIM_INFINITY or hard > most:
-            resource.setrlimit(kind, (most, most))
+        lower_limit(resource.RLIMIT_NPROC, _children_share(processes))
+    lower_limit(resource.RLIMIT_SIGPENDING, _SIGNALS)
+    lower_limit(resource.RLIMIT_MSGQUEUE, 0)
+    lower_limit(resource.RLIMIT_MEMLOCK, 0)
+
+
+def lower_limit(kind: int, most: int) -> int:
+    """Lower a limit of this process, irrevocably; return what it is now.
+
+    Args:
+        kind: as in ``resource.RLIMIT_AS``.
+        most: the new limit, unless the present one is lower.
+    """
+    hard = resource.getrlimit(kind)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+    return most
 
 
 class UserCounts:

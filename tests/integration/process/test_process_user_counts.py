@@ -23,6 +23,7 @@ USERS = {
     "pipes": 60_104,
     "threads": 60_105,
     "signals": 60_106,
+    "own_limits": 60_107,
 }
 
 
@@ -54,13 +55,29 @@ def test_shortage_is_named_and_waives_nothing(tmp_path: Path) -> None:
         "Too many references: cannot splice; close executors and try again, or raise the limit on "
         "descriptors in flight of the user (ulimit -Hn)"
     )
-    assert f"OSError: [Errno 109] syscalls: {advice}" in found["of the child"]
+    assert f"child failed: {advice}" in found["of the child"]
     assert found["of the host"] == f"ExecutorStartError: the child cannot be started: {advice}"
     assert "allow_missing" not in str(found)
     assert found["others"] == [42, 42], "no fork server was ended"
     assert found["open files"] == (
         "ExecutorStartError: the child cannot be started: Too many open files; close executors and "
         "try again, or raise the limit on open files (ulimit -n)"
+    )
+
+
+def test_lower_limits_of_the_host_are_in_force_or_named(tmp_path: Path) -> None:
+    found = attacked("own_limits", tmp_path)
+    # Lower than what the executor asks for, so there is nothing to waive.
+    assert found["400"] == "147 descriptors, 100000000 bytes a file"
+    advice = (
+        "Too many open files; close executors and try again, or raise the limit on open files "
+        "(ulimit -n)"
+    )
+    assert found["30"].startswith("ExecutorStartError: the child did not start: process ")
+    assert found["30"].endswith(f" ended with exit code 70: child failed: {advice}")
+    assert found["16"] == (
+        "ExecutorStartError: the fork server did not start within 60.0 s: the fork server failed: "
+        f"{advice}"
     )
 
 

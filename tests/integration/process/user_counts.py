@@ -24,6 +24,7 @@ from confined_attacks import raw_executor
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ForkError
 from smolagents_fork.proc_table import process_table
+from smolagents_fork.process.spawn import stop_fork_servers
 
 #: Sends descriptors over sockets of its own from many threads, until the kernel refuses.
 IN_FLIGHT = """
@@ -253,6 +254,25 @@ def tasks() -> dict[str, Any]:
         started_threads = at_once([lambda: [one.start() for one in own] and len(own)])
         gate.set()
         return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
+
+
+def own_limits() -> dict[str, Any]:
+    """Start executors under limits of the host's own, each lower than the one before."""
+    for kind, most in ((resource.RLIMIT_AS, 3 << 30), (resource.RLIMIT_FSIZE, 100_000_000)):
+        resource.setrlimit(kind, (most, most))
+    found: dict[str, Any] = {}
+    for files in (400, 30, 16):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        stop_fork_servers()
+        found[str(files)] = at_once([in_force])[0]
+    return found
+
+
+def in_force() -> Any:
+    """Return the measures in force in a new child, but for those about the machine."""
+    with ProcessExecutor([], None, memory="8g") as executor:
+        assert not executor.confinement["missing"]
+        return executor.confinement["in_force"]["files"]
 
 
 def signals() -> dict[str, Any]:
