@@ -6,17 +6,16 @@ the code gets another folder, and only files put there.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import ConfigurationError, ExecutorError
-from ..folders.removal import remove_tree
+from ..folders.removal import discard_tree
+from ..folders.user_folder import temporary_folder
 from ..folders.work_folder import SUPPORTED, WorkFolder
 from ..forks import Owner
 from .file_transfers import GivenFiles, checked_path
@@ -51,7 +50,7 @@ class LocalFiles:
                         "the local executor has no files on this system, which cannot keep paths "
                         "within a folder: use executor_type='docker'"
                     )
-                path = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-local-"))
+                path = temporary_folder("local-")
                 self._remove = weakref.finalize(self, _removed, path, Owner())
                 folder = WorkFolder(path)
                 try:
@@ -108,5 +107,4 @@ class LocalFiles:
 def _removed(path: str, owner: Owner) -> None:
     # At the exit of a fork of the owner, the folder is still in use.
     if not owner.inherited:
-        with contextlib.suppress(OSError):
-            remove_tree(path)
+        discard_tree(path)

@@ -1,32 +1,69 @@
 """Removal of a folder in which untrusted code has worked, or still works.
 
 ``shutil.rmtree`` is recursive: a thousand nested folders cause a RecursionError. It also leaves
-folders without permissions behind. This module uses open directory descriptors, never paths. Code
-that is about to be killed may replace a folder by a link after it was checked.
+folders without permissions behind. This module goes down and up again with one open directory
+descriptor, never with paths. Code that is about to be killed may replace a folder by a link, or
+move it, after it was checked; so the way up is compared with the way down.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import errno
 import os
+import queue
+import secrets
+import threading
 import time
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-__all__ = ["remove_tree"]
+from ..forks import reset_in_child
 
+__all__ = ["REMOVING", "discard_tree", "remove_behind", "remove_tree"]
+
+#: Begins the name of a folder that is being removed.
+REMOVING = ".removing-"
 _PERMISSIONS = 0o700
-_MOVED = ".removing-"
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# Folders of one folder that are remembered at a time: there may be millions.
+_REMEMBERED = 64
+# What ordinary programs leave is removed within the first; the second limits a removal behind.
+_AT_ONCE_SECONDS, _BEHIND_SECONDS = 0.05, 600.0
+_EXIT_SECONDS = 2.0
+
+
+def discard_tree(folder: str) -> None:
+    """Rename ``folder`` at once, and remove it and its contents behind the caller; never raises.
+
+    What a large folder needs longer for than this process lives is removed by the next one, where
+    the folder is in :func:`~smolagents_fork.folders.user_folder.user_folder`.
+
+    Args:
+        folder: the folder.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> discard_tree(folder)
+        >>> os.path.exists(folder)
+        False
+    """
+    aside = os.path.join(os.path.dirname(folder), f"{REMOVING}{secrets.token_hex(8)}")
+    try:
+        os.rename(folder, aside)
+    except OSError:
+        aside = folder
+    if not remove_tree(aside, _AT_ONCE_SECONDS):
+        remove_behind(aside)
 
 
 def remove_tree(folder: str, seconds: float = 2.0) -> bool:
     """Remove ``folder`` and its contents, without following links; never raises.
 
-    Nested folders are moved up to ``folder`` level by level, so that paths stay short.
-
     Args:
         folder: the folder.
-        seconds: time limit in seconds, for the case that a process being killed still writes to it.
+        seconds: time limit in seconds, also for a process being killed that still writes to it.
 
     Returns:
         Whether the folder is removed.
@@ -34,8 +71,7 @@ def remove_tree(folder: str, seconds: float = 2.0) -> bool:
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError):
-            _empty(folder)
-            os.rmdir(folder)
+            _remove(folder, end)
         if not os.path.lexists(folder):
             return True
         if time.monotonic() > end:
@@ -43,62 +79,148 @@ def remove_tree(folder: str, seconds: float = 2.0) -> bool:
         time.sleep(0.01)
 
 
-def _empty(folder: str) -> None:
-    with _opened(folder) as root:
-        number = _emptied(root, root, 0)
-        while waiting := [name for name in os.listdir(root) if name.startswith(_MOVED)]:
-            for name in waiting:
-                with _opened(name, root) as current:
-                    number = _emptied(current, root, number)
-                os.rmdir(name, dir_fd=root)
+@dataclass
+class _Level:
+    """A folder on the way down.
+
+    Attributes:
+        name: in the folder above it.
+        identity: device and number of the folder.
+        folders: in it, which have been seen and not been removed.
+    """
+
+    name: str
+    identity: tuple[int, int]
+    folders: list[str] = field(default_factory=list)
 
 
-def _emptied(current: int, root: int, number: int) -> int:
-    """Remove a folder's files and move its folders to ``root``; return the next free number."""
-    with os.scandir(current) as found:  # closed even if the folder is removed meanwhile
-        entries = list(found)
-    for entry in entries:
-        name = entry.name
-        if current == root and name.startswith(_MOVED) and entry.is_dir(follow_symlinks=False):
-            continue
-        if not entry.is_dir(follow_symlinks=False):
-            os.unlink(name, dir_fd=current)
-            continue
-        _opened_for_all(name, current)
-        while _there(f"{_MOVED}{number}", root):
-            number += 1
-        os.rename(name, f"{_MOVED}{number}", src_dir_fd=current, dst_dir_fd=root)
-        number += 1
-    return number
-
-
-@contextlib.contextmanager
-def _opened(name: str, parent: int | None = None) -> Iterator[int]:
-    """Open a folder, but not a link to one, for listing."""
-    _opened_for_all(name, parent)
-    descriptor = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
+def _remove(folder: str, end: float) -> None:
+    above, name = os.path.split(os.path.abspath(folder))
+    current = os.open(above, os.O_RDONLY | _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
     try:
-        yield descriptor
+        levels = [_Level("", _identity(current), [name])]
+        while True:
+            _check_time(end)
+            level = levels[-1]
+            if level.folders:
+                name = level.folders.pop()
+                current = _replaced(current, _opened(name, current))
+                levels.append(_Level(name, _identity(current)))
+                continue
+            if len(levels) == 1:
+                return
+            level.folders = _remove_files(current, end)
+            if not level.folders:
+                levels.pop()
+                current = _replaced(current, os.open("..", os.O_RDONLY | _FOLDER, dir_fd=current))
+                if _identity(current) != levels[-1].identity:
+                    raise OSError(errno.ESTALE, "the folder was moved while it was removed")
+                os.rmdir(level.name, dir_fd=current)
     finally:
-        os.close(descriptor)
+        os.close(current)
 
 
-def _opened_for_all(name: str, parent: int | None) -> None:
+def _remove_files(current: int, end: float) -> list[str]:
+    """Remove a folder's files until some folders were seen; return their names."""
+    folders: list[str] = []
+    with os.scandir(current) as entries:
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=current)
+                _check_time(end)
+                continue
+            folders.append(entry.name)
+            if len(folders) == _REMEMBERED:
+                break
+    return folders
+
+
+def _check_time(end: float) -> None:
+    if time.monotonic() > end:
+        raise TimeoutError
+
+
+def _replaced(old: int, new: int) -> int:
+    os.close(old)
+    return new
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def _opened(name: str, parent: int) -> int:
+    """Open a folder, but not a link to one, to remove what it has."""
+    with contextlib.suppress(PermissionError):
+        descriptor = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
+        try:
+            if os.fstat(descriptor).st_mode & _PERMISSIONS != _PERMISSIONS:
+                os.fchmod(descriptor, _PERMISSIONS)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+    _permit(name, parent)
+    return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
+
+
+def _permit(name: str, parent: int) -> None:
     """Give the owner access to a folder, but not to another one that has replaced it."""
     if not hasattr(os, "O_PATH"):
         os.chmod(name, _PERMISSIONS, dir_fd=parent, follow_symlinks=False)
         return
     descriptor = os.open(name, os.O_PATH | _FOLDER, dir_fd=parent)
     try:
-        if os.fstat(descriptor).st_mode & _PERMISSIONS != _PERMISSIONS:
-            os.chmod(f"/proc/self/fd/{descriptor}", _PERMISSIONS)
+        os.chmod(f"/proc/self/fd/{descriptor}", _PERMISSIONS)
     finally:
         os.close(descriptor)
 
 
-def _there(name: str, parent: int) -> bool:
-    try:
-        os.lstat(name, dir_fd=parent)
-    except FileNotFoundError:
-        return False
-    return True
+_lock = threading.Lock()
+_waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+_worker: threading.Thread | None = None
+
+
+def remove_behind(folder: str) -> None:
+    """Remove a folder in the background, or at once where this process ends; never raises.
+
+    Args:
+        folder: which no process uses any more.
+    """
+    global _worker
+    if not threading.main_thread().is_alive():
+        # A thread that is started at exit never runs.
+        remove_tree(folder, _EXIT_SECONDS)
+        return
+    with _lock:
+        _waiting.put(folder)
+        if _worker is None:
+            _worker = threading.Thread(
+                target=_work, name="smolagents-fork-folders", args=(_waiting,), daemon=True
+            )
+            _worker.start()
+
+
+def _work(waiting: queue.SimpleQueue[str]) -> None:
+    global _worker
+    while True:
+        with _lock:
+            if waiting.empty():
+                _worker = None
+                return
+        remove_tree(waiting.get(), _BEHIND_SECONDS)
+
+
+@atexit.register
+def _at_exit() -> None:
+    worker = _worker
+    if worker is not None:
+        worker.join(_EXIT_SECONDS)
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which has no other threads."""
+    global _lock, _waiting, _worker
+    _lock, _waiting, _worker = threading.Lock(), queue.SimpleQueue(), None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from ..folders.removal import remove_tree
+from ..folders.removal import discard_tree
+from ..folders.user_folder import temporary_folder
 from ..folders.work_folder import WorkFolder
 from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
@@ -130,7 +129,7 @@ class LocalChildren:
         """Fork a child."""
         if self._whole is None:
             with naming_shortages("the child's folder cannot be made"):
-                folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
+                folder = temporary_folder("process-")
             self._whole = replace(self._bounds, folder=folder)
         return spawn(self._layout, self._whole, kinds)
 
@@ -145,5 +144,5 @@ class LocalChildren:
     def remove(self) -> None:
         """Remove the folder."""
         if self._whole is not None:
-            remove_tree(self._whole.folder)
+            discard_tree(self._whole.folder)
             self._whole = None

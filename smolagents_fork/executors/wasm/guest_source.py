@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ...deadline import Deadline
 from ...distributions.import_names import import_names
 from ...distributions.requirements import parse_entry, requirements_for
 from ...errors import ConfigurationError, ExecutorStartError
+from ...folders.user_folder import temporary_file
 from ...guest.frames import Kind, from_guest
 from ...wasm.deno_binary import confined_command, find_deno
 from ...wasm.deno_process import DenoProcess, body_of
@@ -161,7 +161,7 @@ class GuestSource:
             ProtocolError: the guest was not loaded in time.
         """
         base, wheels = self._prepared()
-        number, stop_file = tempfile.mkstemp(prefix="smolagents-wasm-")
+        number, stop_file = temporary_file("wasm-")
         os.close(number)
         readable = [str(base.pyodide), str(base.snapshot), stop_file]
         arguments = ["serve", str(base.pyodide), str(base.snapshot), stop_file]

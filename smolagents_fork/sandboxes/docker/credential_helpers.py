@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ...folders.user_folder import temporary_file
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
@@ -84,7 +85,10 @@ def leave_out(api: APIClient, missing: MissingHelpers) -> None:
         api: docker-py's low-level client.
         missing: what it does without.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "config.json")
-        Path(path).write_text(json.dumps(missing.config), "utf-8")
+    number, path = temporary_file("docker-")
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            json.dump(missing.config, file)
         api.reload_config(path)
+    finally:
+        os.unlink(path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-import tempfile
 
 import pytest
 
+from smolagents_fork.folders.user_folder import temporary_folder
 from smolagents_fork.sandboxes.docker import container, create_arguments, gateway_access
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import SOCKET_PATH, GatewaySocket
 
@@ -42,7 +42,7 @@ def processes(executor) -> str:
 
 
 def own_folders() -> list[str]:
-    return glob.glob(os.path.join(tempfile.gettempdir(), f"smolagents-docker-{os.getpid()}-*"))
+    return glob.glob(os.path.join(os.path.dirname(temporary_folder("x")), "s*"))
 
 
 def test_no_process_stands_between_host_and_gateway(make, opened):

@@ -74,14 +74,18 @@ def test_confinement_holds_for_open():
 
 def test_no_folder_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def folders():
+        return list(tmp_path.glob("smolagents-fork-*/process-*/*"))
+
     with executor(files={"a": b"1"}):
-        assert len(list(tmp_path.iterdir())) == 1
+        assert len(folders()) == 1
     with (
         pytest.raises(ExecutorStartError),
         executor(files={"a": b"1"}, startup_timeout_seconds=1e-6),
     ):
         pass
-    assert list(tmp_path.iterdir()) == []
+    assert folders() == []
 
 
 def test_temporary_files_are_not_among_the_results():

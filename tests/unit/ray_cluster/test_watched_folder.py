@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-import pytest
 from background import eventually
 
-from smolagents_fork.ray_cluster.node import watched_folder
 from smolagents_fork.ray_cluster.node.watched_folder import WatchedFolder
 
 PROGRAM = (
@@ -32,18 +28,11 @@ def test_folder_of_a_killed_process_is_removed():
     assert eventually(lambda: not os.path.exists(path), 60)
 
 
-def test_stale_folder_is_removed_and_a_used_one_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(watched_folder, "_NEW", 0.0)
-    stale = tmp_path / f"{watched_folder.PREFIX}stale"
-    (stale / "inside").mkdir(parents=True)
-    used = WatchedFolder()
-    assert not stale.exists()
-    other = WatchedFolder()
-    assert os.path.isdir(used.path)
-    used.close()
+def test_folder_of_a_supervisor_that_ends_is_removed():
+    one, other = WatchedFolder(), WatchedFolder()
+    one.close()
+    assert not os.path.exists(one.path)
+    assert os.path.isdir(other.path)
     other.close()
-    used.close()
-    assert list(tmp_path.iterdir()) == []
+    one.close()
+    assert not os.path.exists(other.path)

@@ -6,23 +6,19 @@ whose file is mounted into the container, and the gateway connects to it before 
 mount is read-only, so the container can make nothing on this machine. The first connection closes
 the socket, so code finds a file that nobody listens on.
 
-The file is in a folder of its own that only this user may enter. Its name has the owner, so that
-the folder of a process that was killed during a start is removed by a later one.
+The file is in a folder of its own, in the one of this process that only this user may enter.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import glob
 import os
 import shutil
 import socket
 import sys
-import tempfile
 
+from ....folders.user_folder import temporary_folder
 from ....forks import Owner, disconnect_in_child
-from ...process_owner import owner_text, process_is_gone, this_machine
 
 __all__ = ["LABEL", "SOCKET_PATH", "UNREACHABLE", "GatewaySocket", "runs_here"]
 
@@ -33,7 +29,6 @@ SOCKET_PATH = "/run/smolagents-fork.sock"
 #: Words in the log of a gateway that could not connect.
 UNREACHABLE = "the client's socket cannot be reached"
 
-_PREFIX = "smolagents-docker-"
 # A long array fills a larger buffer in fewer turns; the system caps it.
 _BUFFER_BYTES = 1 << 20
 
@@ -65,12 +60,7 @@ class GatewaySocket:
         """Listen on a new socket; ``None`` where this machine cannot have one."""
         if sys.platform != "linux":
             return None
-        _remove_abandoned()
-        pid, started = owner_text().rsplit(":", 2)[1:]
-        try:
-            folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{pid}-{started}-")
-        except OSError:
-            return None
+        folder = temporary_folder("s")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = os.path.join(folder, "s")
         try:
@@ -127,15 +117,3 @@ def runs_here(pid: int, container: str) -> bool:
             return container in groups.read()
     except OSError:
         return False
-
-
-@functools.cache
-def _remove_abandoned() -> None:
-    """Remove the folders of processes that were killed; once for each process."""
-    for folder in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_PREFIX}*")):
-        pid, _, rest = os.path.basename(folder).removeprefix(_PREFIX).partition("-")
-        started = rest.partition("-")[0]
-        if process_is_gone(f"{this_machine()}:{pid}:{started}"):
-            with contextlib.suppress(OSError):
-                if os.stat(folder).st_uid == os.getuid():
-                    shutil.rmtree(folder, ignore_errors=True)
