@@ -174,7 +174,7 @@ def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> 
     if type(data) is not list or not 0 < len(data) <= 1000:
         raise Fault("a structured array has 1 to 1000 fields")
     columns: dict[str, Any] = {}
-    decoder.charge(3_000 * len(data), 500 * len(data))
+    decoder.charge(20_000 + 3_000 * len(data), 500 * len(data))
     for pair in data:
         name, tree = _sized(pair, 2)
         column = decoder.value(tree)

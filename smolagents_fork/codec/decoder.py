@@ -64,13 +64,12 @@ def decode(
         if len(raw) > max_bytes:
             raise Fault(f"{len(raw)} bytes are over max_bytes={max_bytes}")
         text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
-        check_items(text, max_items)
-        budget = Budget(len(raw))
-        budget.charge_text(text)
-        tree = _JSON.decode(text.decode("ascii"))
-        if type(tree) not in _CONTAINERS:
-            return tree
-        return Decoder(max_depth, max_items, classes, attached, budget).value(tree)
+        counts = check_items(text, max_items)
+        if not (counts[0] or counts[1]):
+            return _JSON.decode(text.decode("ascii"))  # neither a list nor a dict
+        decoder = Decoder(len(raw), max_depth, max_items, classes, attached)
+        decoder.charge_text(text, counts)
+        return decoder.value(_JSON.decode(text.decode("ascii")))
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__
     except RecursionError:
@@ -79,19 +78,18 @@ def decode(
         raise DecodeError(f"{path}: not an encoding: {_brief(error)}") from error
 
 
-class Decoder:
+class Decoder(Budget):
     """State of one decoding: current depth, remaining limits, and registered classes."""
 
     def __init__(
         self,
+        size: int,
         max_depth: int,
         max_items: int,
         classes: Iterable[type],
         attached: list[memoryview],
-        budget: Budget,
     ) -> None:
-        #: Takes the work, in nanoseconds, and the memory, in bytes, of a part before it is made.
-        self.charge = budget.charge
+        super().__init__(size)
         self._zones: dict[str, dt.tzinfo | None] = {}
         self._attached: list[memoryview | None] = [*attached]
         self._max_items = self._items_left = max_items
@@ -117,7 +115,11 @@ class Decoder:
             if type(tag) is not str or tag not in TAGS:
                 raise Fault(f"unknown tag {str(tag)[:40]!r}")
             keys, handler, work, memory = TAGS[tag]
-            self.charge(work, memory)
+            # As charge() does, which every value would have to call.
+            self.work_left -= work
+            self.memory_left -= memory
+            if self.work_left < 0 or self.memory_left < 0:
+                self.charge(0)
             if tree.keys() != keys:
                 raise Fault(f"a {tag} has the keys {', '.join(sorted(keys))}")
             return handler(self, tree)

@@ -261,7 +261,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
             return _categorical(decoder, codes, categories, tree["o"] is True)
         case "string", "nv":
             texts = decoder.items(values) if type(values) is list else [0]
-            if not all(text is None or isinstance(text, str) for text in texts):
+            if not set(map(type, texts)) <= {str, type(None)}:
                 raise Fault("not every item of a string column is a string")
             return _strings(pandas, texts, tree["n"])
         case "period", "fv":
