@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import ProtocolError
 from .websocket import ConnectionLost, TimedSocket
 
-__all__ = ["channels_path", "create_kernel"]
+__all__ = ["channels_path", "create_kernel", "kernel_id_of"]
 
 _MAX_BODY = 1 << 20
 # It becomes part of an address.
@@ -53,19 +53,29 @@ def create_kernel(
         text = response.read(_MAX_BODY)
     except TimeoutError:
         raise ConnectionLost(f"the kernel gateway did not answer in {timeout:.1f} s") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        # ValueError: of a chunk with a negative length.
         raise ConnectionLost(f"the stream ended while requesting a kernel: {error!r}") from None
     if response.status != 201:
         raise ProtocolError(
             f"the kernel gateway answered {response.status} {response.reason} to the request for a "
             f"kernel: {text[:500].decode('utf-8', 'replace')}"
         )
+    return kernel_id_of(text)
+
+
+def kernel_id_of(answer: bytes) -> str:
+    """Return the id in a gateway's answer about a kernel.
+
+    Raises:
+        ProtocolError: it has none that can be a part of an address.
+    """
     try:
-        kernel_id: Any = json.loads(text)["id"]
+        kernel_id: Any = json.loads(answer)["id"]
     except (ValueError, KeyError, TypeError, RecursionError):
         kernel_id = None
     if not isinstance(kernel_id, str) or not _KERNEL_ID.fullmatch(kernel_id):
-        raise ProtocolError(f"the kernel gateway did not return a kernel id: {text[:200]!r}")
+        raise ProtocolError(f"the kernel gateway did not return a kernel id: {answer[:200]!r}")
     return kernel_id
 
 

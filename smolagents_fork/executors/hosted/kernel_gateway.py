@@ -18,6 +18,7 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
+from ...jupyter.gateway_api import kernel_id_of
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.wire import decode, encode
 from .cells import Cell, CellError
@@ -76,9 +77,9 @@ class KernelGateway:
             if answer.status_code == 200:
                 answer = self._request("POST", "/api/kernels", deadline)
                 if answer.status_code == 201:
-                    self._kernel = str(answer.json()["id"])
+                    self._kernel = kernel_id_of(answer.content)
                     return ""
-        except (requests.RequestException, ValueError, KeyError) as error:
+        except (requests.RequestException, ProtocolError) as error:
             return f"the last answer was {type(error).__name__}: {error}"
         said = f"the last answer was {answer.status_code} {answer.text[:500]}"
         if answer.status_code in _NOT_ALLOWED:
@@ -136,7 +137,8 @@ class KernelGateway:
                 f"code ran past timeout_seconds={deadline.seconds}; {self._service} did not "
                 "accept it"
             ) from None
-        except (websocket.WebSocketException, OSError) as error:
+        except Exception as error:
+            # Not every version of the package has an error of its own for an invalid answer.
             # Without what follows the status, which is the answer's headers.
             said = str(error).partition(" -+-+-")[0]
             raise ExecutorError(f"{self._service} did not run the code: {said}") from None

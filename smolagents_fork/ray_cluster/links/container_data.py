@@ -109,7 +109,10 @@ def stats_of(data: Any) -> ExecutorStats:
     Raises:
         ProtocolError: it is not that.
     """
-    return ExecutorStats(**fields_of(data, _STATS, "resource use"))
+    found = fields_of(data, _STATS, "resource use")
+    if any(value is not None and value < 0 for value in found.values()):
+        raise ProtocolError("a node sent negative resource use")
+    return ExecutorStats(**found)
 
 
 def file_infos_of(data: Any) -> list[FileInfo]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import re
 import signal
@@ -545,7 +546,7 @@ def test_calls_after_the_end_of_a_run(contract):
 
 
 @behaviour("Tools", "Each call is a line of the agent's log at level DEBUG, with its duration.")
-def test_calls_are_logged(contract, monkeypatch):
+def test_calls_are_logged(contract, monkeypatch, caplog):
     class Log:
         lines: ClassVar[list[tuple[str, Any]]] = []
 
@@ -557,11 +558,16 @@ def test_calls_are_logged(contract, monkeypatch):
 
     executor = contract.shared
     executor.send_tools({"slow": lambda: time.sleep(0.05), "flawed": flawed})
+    monkeypatch.setattr(executor, "logger", None, raising=False)
+    with caplog.at_level(logging.DEBUG, "smolagents_fork"):
+        executor("slow()")
+    without_logger = [one.getMessage() for one in caplog.records if "slow()" in one.getMessage()]
     monkeypatch.setattr(executor, "logger", Log(), raising=False)
     executor("slow()\ntry:\n    flawed()\nexcept KeyError:\n    pass")
     if contract.differs:
-        assert Log.lines == []
+        assert Log.lines == without_logger == []
         return
+    assert len(without_logger) == 1  # to Python's own logger
     (first, level), (second, _) = Log.lines
     if executor.place:  # on a cluster, every line begins with it
         first, second = (line.removeprefix(f"{executor.place}: ") for line in (first, second))

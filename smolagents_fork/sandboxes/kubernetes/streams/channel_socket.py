@@ -9,6 +9,7 @@ because that of the official client waits without a limit within a frame.
 from __future__ import annotations
 
 import contextlib
+import re
 import selectors
 import socket
 import ssl
@@ -34,6 +35,8 @@ _PIECE = 32_768
 _READ = 262_144
 # Servers send pieces of 32 KiB; more in a frame is not one of theirs.
 _MOST_PAYLOAD = 16 << 20
+# RFC 6455, section 5.5.
+_LONGEST_CONTROL = 125
 _LENGTHS = {126: struct.Struct(">H"), 127: struct.Struct(">Q")}
 # Without the descriptor that epoll needs; Windows has select only.
 _Selector: type[selectors.BaseSelector]
@@ -62,8 +65,8 @@ class ExecStatus:
         causes = details.get("causes") if isinstance(details, dict) else None
         if status.get("reason") == "NonZeroExitCode" and isinstance(causes, list) and causes:
             code = causes[0].get("message") if isinstance(causes[0], dict) else None
-            with contextlib.suppress(ValueError):
-                self.exit_code = int(code) if type(code) is str else None
+            is_code = type(code) is str and re.fullmatch("[0-9]{1,3}", code)
+            self.exit_code = int(code) if is_code else None
 
 
 class ChannelSocket:
@@ -165,8 +168,9 @@ class ChannelSocket:
         while (frame := self._take_frame()) is not None:
             final, opcode, payload = frame
             if opcode == ABNF.OPCODE_PING:
-                self._frame(ABNF.OPCODE_PONG, payload)
-                self.flush()
+                if not self._output:  # or pings that come faster than it reads would fill memory
+                    self._frame(ABNF.OPCODE_PONG, payload)
+                    self.flush()
             elif opcode == ABNF.OPCODE_CLOSE:
                 reason = payload[2:].decode("utf-8", "replace")
                 self._end(f"the cluster closed the stream{': ' if reason else ''}{reason}")
@@ -186,6 +190,8 @@ class ChannelSocket:
             return None
         if data[0] & 0x70 or data[1] & 0x80:
             raise self._broken("a frame with reserved bits or a mask")
+        if data[0] & 0x08 and not (data[0] & 0x80 and data[1] <= _LONGEST_CONTROL):
+            raise self._broken("a control frame that is long or fragmented")
         length, start = data[1] & 0x7F, 2
         if length in _LENGTHS:
             size = _LENGTHS[length]

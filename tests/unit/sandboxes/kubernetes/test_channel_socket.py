@@ -171,3 +171,33 @@ def test_long_programs_are_sent_short():
     assert len(argv[3]) < 300
     assert argv[4:] == ["argument"]
     assert short_command(["cat", "-c", code]) == ["cat", "-c", code]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [frame(b"x" * 126, 0x89), frame(b"x", 0x09), frame(b"x" * 200, 0x88), frame(b"", 0x08)],
+    ids=["a long ping", "a fragmented ping", "a long close", "a fragmented close"],
+)
+def test_control_frames_that_are_long_or_fragmented_end_the_stream(ends, data):
+    sock, theirs = ends
+    theirs.sendall(data)
+    with pytest.raises(ExecutorError, match="a control frame that is long or fragmented"):
+        sock.receive()
+
+
+def test_pings_whose_answers_are_not_read_fill_no_memory(ends):
+    sock, theirs = ends
+    theirs.settimeout(0.01)
+    for _ in range(20_000):
+        try:
+            theirs.sendall(frame(b"x" * 125, 0x89))
+        except TimeoutError:
+            break
+        sock.receive()
+    assert sock.unsent <= 200
+
+
+@pytest.mark.parametrize("code", ["-1", "1_0", " 1", "1000", "9" * 4000, "\u0661"])
+def test_exit_codes_that_are_none(code):
+    text = {"reason": "NonZeroExitCode", "details": {"causes": [{"message": code}]}}
+    assert ExecStatus(json.dumps(text).encode()).exit_code is None

@@ -1,0 +1,116 @@
+"""Answers of a hostile gateway to HTTP requests: an id, or an error of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+
+import pytest
+from background import running
+
+from smolagents_fork.deadline import Deadline
+from smolagents_fork.errors import ExecutorStartError, ProtocolError
+from smolagents_fork.executors.hosted.kernel_gateway import KernelGateway
+from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_id_of
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
+
+HEADS = {
+    "created": b"HTTP/1.1 201 Created",
+    "switching": b"HTTP/1.1 101 Switching Protocols",
+    "no content": b"HTTP/1.1 204 No Content",
+    "a status that is no number": b"HTTP/1.1 abc",
+    "a long status": b"HTTP/1.1 201 " + b"x" * 70_000,
+    "another protocol": b"\xff\xfe",
+    "nothing": b"",
+}
+FIELDS = {
+    "none": b"",
+    "a negative length": b"Content-Length: -1\r\n",
+    "a huge length": b"Content-Length: 99999999999999999999999\r\n",
+    "a length that is no number": b"Content-Length: \xc2\xb2\r\n",
+    "chunks": b"Transfer-Encoding: chunked\r\n",
+    "a long field": b"X: " + b"y" * 70_000 + b"\r\n",
+    "many fields": b"X: y\r\n" * 200,
+    "an upgrade": b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \xff\r\n",
+}
+BODIES = {
+    "empty": b"",
+    "no object": b"[1]",
+    "nested": b"[" * 100_000,
+    "digits": b'{"id": ' + b"9" * 6000 + b"}",
+    "a negative chunk": b"-5\r\nhello",
+    "a huge chunk": b"f" * 30 + b"\r\nhello",
+    "no chunk": b"zz\r\n",
+}
+
+
+def answered(data, use):
+    near, far = socket.socketpair()
+
+    def serve():
+        with contextlib.suppress(OSError):  # the client reads no more
+            far.recv(65_536)
+            far.sendall(data)
+            far.shutdown(socket.SHUT_WR)
+
+    with far, running(serve), near:
+        return use(TimedSocket(near))
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_answers_that_are_invalid_are_errors_of_ours(head):
+    def open_channels(sock):
+        return Connection(sock, "/", token="t", timeout=60, limit_for=lambda _start: 1 << 20)
+
+    for fields, body in itertools.product(FIELDS.values(), BODIES.values()):
+        data = head + b"\r\n" + fields + b"\r\n" + body
+        with pytest.raises((ConnectionLost, ProtocolError)):
+            answered(data, lambda sock: create_kernel(sock, token="t", timeout=60))
+        with pytest.raises((ConnectionLost, ProtocolError)):
+            answered(data, open_channels)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'"id"',
+        b'{"id": 5}',
+        b'{"id": ""}',
+        b'{"id": "../../x"}',
+        '{"id": "é"}'.encode(),
+        b'{"id": "a\\r\\nX: y"}',
+        b'{"id": "a b"}',
+        b'{"id": "a?b"}',
+        b'{"id": "\\ud800"}',
+        b'{"id": "' + b"a" * 65 + b'"}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+def test_ids_that_are_no_part_of_an_address_are_refused(answer):
+    with pytest.raises(ProtocolError, match="did not return a kernel id"):
+        kernel_id_of(answer)
+
+
+def test_id_is_returned():
+    assert kernel_id_of(b'{"id": "0f-3A"}') == "0f-3A"
+
+
+def test_hosted_gateway_with_another_answer_is_not_started(monkeypatch):
+    class Answer:
+        status_code, content, text = 201, b"[1]", "[1]"
+
+    class Specs(Answer):
+        status_code = 200
+
+    gateway = KernelGateway("http://127.0.0.1:9", {}, "Service")
+    monkeypatch.setattr(
+        gateway, "_request", lambda method, *_rest: Specs if method == "GET" else Answer
+    )
+    with pytest.raises(ExecutorStartError, match=r"ProtocolError: .*did not return a kernel id"):
+        gateway.start(Deadline(0.2))
