@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections import OrderedDict
 from typing import Any
@@ -101,6 +102,7 @@ def test_value_that_is_displayed_already_is_one_figure():
         encode({"image/png": 5}),
         encode({"a": {"b": "c"}}),
         encode({1: "a"}),
+        encode({"image/png": [Image.new("L", (1, 1))]}),
     ],
 )
 def test_forged_display_frame_violates_the_protocol(body):
@@ -111,3 +113,15 @@ def test_forged_display_frame_violates_the_protocol(body):
 def test_display_frame_is_a_bundle():
     bundle = {"image/png": b"bytes", "text/plain": "text"}
     assert display_bundle(encode(bundle), 10**6) == bundle
+    picture = display_bundle(encode({"image/jpeg": Image.new("L", (2, 1))}), 10**6)["image/jpeg"]
+    assert (picture.size, picture.mode) == ((2, 1), "L")
+
+
+def test_jpeg_of_a_display_frame_is_not_decoded():
+    target = io.BytesIO()
+    Image.new("RGB", (3, 2)).save(target, "JPEG")
+    log = DisplayLog(10**6)
+    log.add(display_bundle(encode({"image/jpeg": target.getvalue()}), 10**6))
+    (display,) = log.displays
+    assert (display.value, display.is_figure) == (target.getvalue(), False)
+    assert log.shown() == "<display of image/jpeg>"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import io
 import time
 
+import PIL.Image
 import pytest
 from docker_measuring import peak_memory
 from smolagents.utils import AgentError
@@ -244,6 +247,26 @@ def test_forged_value_is_a_note_and_no_value(bounded, data):
     # What is no forgery arrives in the same way: the road that is refused above exists.
     result = bounded(code.format("codec.encode([1, 'two'])"))
     assert (result.output, result.logs) == ([1, "two"], "")
+
+
+def test_jpeg_of_a_forged_message_is_not_decoded(bounded):
+    target = io.BytesIO()
+    PIL.Image.new("RGB", (30, 20)).save(target, "JPEG", progressive=True)
+    form = base64.b64encode(target.getvalue()).decode()
+    # Around the kernel's side, which would have opened it.
+    code = (
+        "from IPython import get_ipython\n"
+        "hook = get_ipython().displayhook\n"
+        f"forms = {{'image/jpeg': {form!r}}}\n"
+        "for data in (forms, {**forms, 'image/png': forms['image/jpeg'], 'text/plain': 'words'}):\n"
+        "    hook.session.send(\n"
+        "        hook.pub_socket, 'display_data', {'data': data}, parent=hook.parent_header)\n"
+    )
+    bounded(code)
+    assert [(one.mime_type, one.value, one.is_figure) for one in bounded.displays] == [
+        ("image/jpeg", form, False),
+        ("text/plain", "words", False),
+    ]
 
 
 def test_forged_messages_are_ignored(bounded):

@@ -110,7 +110,7 @@ def test_figures_in_the_text_are_those_of_the_code():
         ),
         ("and has three seconds to answer", engine.PING_SECONDS == 3.0),
         ("keeps the last 4 KB of each", log_tail.KEPT_BYTES == 4096),
-        ("in four formats up\nto 50 megapixels", displays._MAX_PIXELS == 50_000_000),
+        ("or as PNG up to 50 megapixels", displays._MAX_PIXELS == 50_000_000),
     ):
         assert text in PAGE, text
         assert figure, text
