@@ -63,7 +63,7 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
         if kind not in forms:
             continue
         value = forms[kind]
-        if kind.startswith("image/") and kind != "image/svg+xml" and not is_picture(value):
+        if _is_bitmap(kind) and not is_picture(value):
             value = image_from(value) if kind == "image/png" else None
             if value is None:
                 continue
@@ -89,7 +89,7 @@ def text_of(display: Display) -> Any:
         if isinstance(display.forms.get(kind), str):
             return display.forms[kind]
     form = str(display.value)
-    is_known = display.mime_type in PREFERRED_MIME_TYPES
+    is_known = display.mime_type in PREFERRED_MIME_TYPES and not _is_bitmap(display.mime_type)
     if is_known and len(form) <= _SHORT and not _OF_A_PAGE.search(form):
         return display.value
     return plain if isinstance(plain, str) else f"<display of {', '.join(sorted(display.forms))}>"
@@ -163,6 +163,10 @@ def memory_size(display: Display) -> int:
     return total
 
 
+def _is_bitmap(mime_type: str) -> bool:
+    return mime_type.startswith("image/") and mime_type != "image/svg+xml"
+
+
 def is_picture(value: Any) -> bool:
     """Tell whether a value is a Pillow image, without importing Pillow."""
     return callable(getattr(type(value), "getbands", None))
@@ -234,7 +238,9 @@ class DisplayLog:
 
     def last_image(self) -> Any:
         """Return the last image, or an SVG's text; ``None`` without any."""
-        images = [one.value for one in self.displays if one.mime_type.startswith("image/")]
+        images = [
+            one.value for one in self.displays if one.is_figure or one.mime_type == "image/svg+xml"
+        ]
         return images[-1] if images else None
 
     def shown(self) -> Any:
