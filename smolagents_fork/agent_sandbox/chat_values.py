@@ -34,6 +34,8 @@ __all__ = [
 
 # Elements of a message's content that travel, and the entry that has what they show.
 _ELEMENTS = {"text": "text", "image": "image", "image_url": "image_url"}
+# Numbers are smaller.
+_MOST = 1 << 63
 _TOOL_ENTRIES = ("name", "description", "inputs", "output_type")
 
 
@@ -139,7 +141,11 @@ def json_value(value: Any, name: str) -> Any:
     Raises:
         DecodeError: it has something that JSON does not have, such as a set or an array.
     """
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, str):
+        return value
+    if type(value) in (int, float):
+        if not -_MOST < value < _MOST:
+            raise DecodeError(f"{name} is a number that JSON does not have, or has over 64 bits")
         return value
     if type(value) in (list, tuple):
         return [json_value(item, f"{name}[{number}]") for number, item in enumerate(value)]
@@ -218,8 +224,8 @@ def _usage(value: Any) -> TokenUsage | None:
     if value is None:
         return None
     counts = _list(value)
-    if len(counts) != 2 or not all(type(count) is int for count in counts):
-        raise DecodeError(f"token_usage={value!r}: two numbers are needed")
+    if len(counts) != 2 or not all(type(count) is int and 0 <= count < _MOST for count in counts):
+        raise DecodeError("token_usage: two numbers of tokens are needed")
     return TokenUsage(input_tokens=counts[0], output_tokens=counts[1])
 
 

@@ -122,6 +122,11 @@ def test_content_loses_entries_that_do_not_show_anything() -> None:
         {"role": "user", "tool_calls": {"a": 1}},
         {"role": "user", "token_usage": [1]},
         {"role": "user", "token_usage": [1, "2"]},
+        {"role": "user", "token_usage": [1, -2]},
+        {"role": "user", "token_usage": [1, 10**5000]},
+        {"role": "user", "tool_calls": [{"function": {"arguments": float("nan")}}]},
+        {"role": "user", "tool_calls": [{"function": {"arguments": [float("inf")]}}]},
+        {"role": "user", "tool_calls": [{"function": {"arguments": {"a": 10**400}}}]},
     ],
 )
 def test_value_that_is_not_a_message_is_refused(value: Any) -> None:

@@ -65,8 +65,8 @@ class ExecStatus:
         causes = details.get("causes") if isinstance(details, dict) else None
         if status.get("reason") == "NonZeroExitCode" and isinstance(causes, list) and causes:
             code = causes[0].get("message") if isinstance(causes[0], dict) else None
-            is_code = type(code) is str and re.fullmatch("[0-9]{1,3}", code)
-            self.exit_code = int(code) if is_code else None
+            digits = re.fullmatch("[0-9]{1,3}", code) if type(code) is str else None
+            self.exit_code = int(digits[0]) if digits else None
 
 
 class ChannelSocket:
