@@ -38,7 +38,7 @@ __all__ = [
     "user_folder",
 ]
 
-_PROCESS = "process-"
+_PROCESS, _LOCK = "process-", ".lock"
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _FLAGS
 _FILE = os.O_RDWR | os.O_CREAT | _FLAGS
@@ -292,6 +292,9 @@ def _remove_abandoned(above: str) -> None:
         path = os.path.join(above, name)
         if name.startswith(REMOVING):
             remove_behind(path)
+        elif name.endswith(_LOCK):
+            for file in abandoned_files(name):
+                file.unlink()
         elif name.startswith(_PROCESS):
             with contextlib.suppress(OSError):
                 number = os.open(path, _FOLDER)

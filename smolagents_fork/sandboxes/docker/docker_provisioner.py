@@ -30,6 +30,7 @@ from .engine import (
 )
 from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
+from .images.build_record import remove_unfinished
 from .images.image_builder import ImageBuilder
 from .images.image_plans import ImagePlan
 from .images.preparation import prepare_image
@@ -124,7 +125,7 @@ class DockerProvisioner:
             disconnect(self._client)
             raise
         self._carries_output = carries_output(self._client)
-        reaper.reap_once(self._address)
+        reaper.reap_once(self._address, remove_unfinished)
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
         """Pull or build an image unless the engine has it, and return its name.

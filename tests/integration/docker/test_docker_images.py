@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pty
 import random
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -29,7 +31,9 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.docker.engine import image_id
+from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images import image_plans
+from smolagents_fork.sandboxes.docker.images.build_record import remove_unfinished
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 
@@ -405,6 +409,62 @@ def test_name_that_is_a_digest_is_refused_before_the_build(make):
     with pytest.raises(ConfigurationError) as caught:
         make(image_name=name)
     assert str(caught.value).startswith(f"image_name='{name}': give a name and a tag; ")
+
+
+STEPS = "FROM {}\nENV MARK={}\nLABEL mark=two\nRUN echo {}; {}\n"
+
+
+def marked(engine, mark):
+    """Images whose environment has the mark."""
+    images = (engine.api.inspect_image(one["Id"]) for one in engine.api.images(all=True))
+    return [one["Id"] for one in images if f"MARK={mark}" in (one["Config"]["Env"] or ())]
+
+
+def test_build_that_fails_leaves_no_image(image, engine):
+    mark = secrets.token_hex(8)
+    # What a step prints is not the id of an image that this build has made.
+    bystander = engine.images.build(
+        fileobj=io.BytesIO(f"FROM scratch\nENV MARK={mark}-other\n".encode()), rm=True
+    )[0].id
+    time.sleep(1.1)  # it is older than the build, by the engine's seconds
+    try:
+        printed = f"---> {bystander.removeprefix('sha256:')[:12]}"
+        content = STEPS.format(image, mark, f"' {printed}'", "exit 3")
+        lines: list[str] = []
+        with pytest.raises(ImageBuildError, match="exit code 3"):
+            DockerExecutor.setup(dockerfile_content=content, progress=lines.append)
+        assert f" {printed}" in lines
+        assert marked(engine, mark) == []
+        assert marked(engine, f"{mark}-other") == [bystander]
+    finally:
+        engine.api.remove_image(bystander)
+
+
+def test_build_whose_process_is_killed_leaves_no_image(image, engine):
+    mark = secrets.token_hex(8)
+    content = STEPS.format(image, mark, "begun", "sleep 300")
+    builder = set_up({"dockerfile_content": content})
+    try:
+        while b"RUN echo begun" not in (line := builder.stderr.readline()):
+            assert line
+        assert eventually(lambda: len(marked(engine, mark)) == 2)
+    finally:
+        builder.kill()
+        builder.communicate()
+
+    # The engine ends the step, and then the next process that starts an executor looks.
+    def removed():
+        remove_unfinished(engine, EngineAddress.of())
+        return marked(engine, mark) == []
+
+    assert eventually(removed)
+
+
+def test_steps_that_a_named_image_needs_stay(image, engine, throw_away):
+    mark = secrets.token_hex(8)
+    content = STEPS.format(image, mark, "begun", "true")
+    throw_away(DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None))
+    assert len(marked(engine, mark)) == 3
 
 
 def test_image_removed_before_a_start_is_built_again(throw_away, make, image, engine):

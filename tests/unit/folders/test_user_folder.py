@@ -176,7 +176,10 @@ def started(temporary: Path, first: str, then: str) -> tuple[subprocess.Popen[st
 
 def test_what_a_killed_process_leaves_is_removed_by_the_next(temporary: Path) -> None:
     first = "os.makedirs(folder + '/a/b'); os.chmod(folder + '/a', 0)"
-    lock = "lock = locked_file('a.lock', Deadline(1.0)); lock.__enter__()"
+    lock = (
+        "locks = [locked_file(name, Deadline(1.0)) for name in ('a.record', 'a.lock')]; "
+        "[lock.__enter__() for lock in locks]"
+    )
     killed, left = started(temporary, f"{first}; {lock}", "time.sleep(300)")
     living, kept = started(temporary, first, "time.sleep(300)")
     try:
@@ -188,7 +191,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(temporary: Path) ->
         assert kept.exists()
         assert eventually(lambda: not [p for p in os.listdir(user_folder()) if p[0] == "."])
         (path,) = abandoned_files("a.")
-        assert path.name == "a.lock"
+        assert path.name == "a.record"  # what has a use stays; a lock does not
     finally:
         killed.kill()
         living.kill()

@@ -18,7 +18,9 @@ from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
+from ..engine_address import EngineAddress
 from .build_errors import KEPT_LINES, builder_output, failure_message
+from .build_record import recorded_build
 from .image_reference import parse_reference
 
 if TYPE_CHECKING:
@@ -28,12 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["build", "pull", "remove_unnamed"]
 
 _STEP_BEGINS = re.compile(r"(?:STEP|Step) \d+(?:/\d+)? ?: ")
-_STEP_FROM = re.compile(r"Step \d+/\d+ : FROM ")
-_STEP_MADE = re.compile(r" ---> ([0-9a-f]{12,64})\Z")
 
 
 def build(
     client: DockerClient,
+    address: EngineAddress,
     tag: str,
     files: Mapping[str, bytes],
     report: Report,
@@ -42,12 +43,11 @@ def build(
     ca_bundle: str | os.PathLike[str] | None = None,
     no_cache: bool = False,
 ) -> None:
-    """Build an image from a Dockerfile, and remove the stages that it does not need.
-
-    The finished steps of a build that fails stay in the engine's cache, for the next attempt.
+    """Build an image from a Dockerfile, and remove what the build leaves beside it.
 
     Args:
         client: docker-py client.
+        address: of its engine.
         tag: for the result.
         files: of the context, by name; ``Dockerfile`` among them.
         report: gets one line at a time.
@@ -60,7 +60,6 @@ def build(
         ImageBuildError: a step failed, or the deadline passed.
     """
     lines: list[str] = []
-    stages = _Stages(report)
     context = _context({**files, "ca.pem": ca_bytes(ca_bundle)})
 
     def start(api: APIClient) -> Any:
@@ -77,8 +76,16 @@ def build(
         )
 
     try:
-        with mapped_errors("building the image", image=tag):
-            failure = _followed(client, start, lines, stages.take, deadline)
+        with (
+            mapped_errors("building the image", image=tag),
+            recorded_build(client, address) as record,
+        ):
+
+            def take(line: str) -> None:
+                record.take(line)
+                report(f"{STEP}{line}" if _STEP_BEGINS.match(line) else line)
+
+            failure = _followed(client, start, lines, take, deadline)
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
             raise  # EngineUnavailableError: not a failure of the build
@@ -90,38 +97,6 @@ def build(
         )
     if failure is not None:
         raise ImageBuildError(failure_message(tag, failure, lines))
-    stages.remove_from(client)
-
-
-class _Stages:
-    """Stages of a build, found in the lines of the engine's builder.
-
-    Args:
-        report: takes each line, with a mark where a step begins.
-    """
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._last = ""
-        self._cached = False
-        self._finished: list[str] = []
-
-    def take(self, line: str) -> None:
-        """Take one line of the builder and pass it on."""
-        made = _STEP_MADE.match(line)
-        if made is not None:
-            self._last, self._cached = "" if self._cached else made[1], False
-        elif line.strip() == "---> Using cache":
-            self._cached = True
-        elif _STEP_FROM.match(line) and self._last:
-            self._finished.append(self._last)
-            self._last = ""
-        self._report(f"{STEP}{line}" if _STEP_BEGINS.match(line) else line)
-
-    def remove_from(self, client: DockerClient) -> None:
-        """Remove the images of finished stages that this build made, if nothing needs them."""
-        # A stage without steps of its own is the image that it begins with.
-        remove_unnamed(client, self._finished)
 
 
 def remove_unnamed(client: DockerClient, images: Sequence[str]) -> None:

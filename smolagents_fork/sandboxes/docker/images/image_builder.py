@@ -89,6 +89,7 @@ class ImageBuilder:
         if DOCKERFILE in wanted.files:
             build(
                 self._client,
+                self._address,
                 wanted.tag,
                 wanted.files,
                 self._report,

@@ -12,7 +12,7 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
@@ -216,11 +216,14 @@ def _work() -> None:
             disconnect(client)
 
 
-def reap_once(address: EngineAddress) -> None:
+def reap_once(
+    address: EngineAddress, remove_more: Callable[[DockerClient, EngineAddress], None]
+) -> None:
     """Reap in the background, once an engine and process.
 
     Args:
         address: of the engine.
+        remove_more: removes what else ended processes have left there.
     """
     with _lock:
         if address in _reaped:
@@ -232,6 +235,7 @@ def reap_once(address: EngineAddress) -> None:
             own = connect(address, timeout=30)
             try:
                 reap(own)
+                remove_more(own, address)
             finally:
                 disconnect(own)
 
