@@ -16,7 +16,14 @@ from ..awaitables import complete
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..codec.attachments import Attachments
 from ..deadline import check_seconds
-from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
+from ..errors import (
+    CodecError,
+    ConfigurationError,
+    DecodeError,
+    EncodeError,
+    LimitExceededError,
+    ProtocolError,
+)
 from .exceptions import described_exception, raised_by_signal, thread_hint
 from .signatures import StubSpec, describe, make_callable, offer
 from .thread import CallThread, GivenUp, ToolThread
@@ -26,6 +33,10 @@ __all__ = ["CallRecord", "Dispatcher"]
 # Number of refused calls before the sandbox is stopped. It is high enough for a program that
 # catches each error in a loop to receive it, and too low to keep the host busy.
 _PATIENCE = 100
+
+
+#: Tools of one executor that may run on after they were abandoned, over all its runs.
+MOST_ABANDONED = 8
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,9 @@ class Dispatcher:
 
     A tool in the calling thread cannot be abandoned: interruption waits for it. Other tools run in
     one thread that is reused for each call. A tool that is interrupted or times out is abandoned in
-    it, since Python cannot stop it, and its result is discarded. A :class:`.thread.CallThread` runs
-    no tools.
+    it, since Python cannot stop it, and its result is discarded. At most :data:`MOST_ABANDONED`
+    run on so: then the next call ends its run, and :attr:`limit` says why. A
+    :class:`.thread.CallThread` runs no tools.
 
     After a run has given its final answer, reached its limit or been interrupted, :meth:`handle`
     refuses all its calls until :meth:`begin_run`.
@@ -140,6 +152,8 @@ class Dispatcher:
         self._bad = 0
         self._final: tuple[Any] | None = None
         self._over = ""
+        #: The reason for which the host itself ended the run.
+        self.limit: LimitExceededError | None = None
         if self._interrupted.is_set():
             self._interrupted.clear()
 
@@ -147,7 +161,8 @@ class Dispatcher:
         """Refuse all further calls of this run. May be called from any thread.
 
         Args:
-            reason: ``"timeout"``, ``"interrupt"`` or ``"end"``; the first call decides.
+            reason: ``"timeout"``, ``"interrupt"``, ``"tools"`` or ``"end"``; the first call
+                decides.
         """
         self._over = self._over or reason
 
@@ -203,6 +218,10 @@ class Dispatcher:
             BaseException: of a signal's handler in the calling thread, such as KeyboardInterrupt
                 after Ctrl-C.
         """
+        if self._final is not None or self._over:
+            # Neither decoded nor counted: what is sent after the end costs the host nothing.
+            end = {"over": self._over} if self._final is None else {"final": True}
+            return encode({"call": None, **end})
         try:
             number, name, args, kwargs = self._read(request)
         except CodecError as error:
@@ -211,14 +230,19 @@ class Dispatcher:
             message = f"call {number} out of order; the host expects {self._last_call + 1}"
             return self._refusal(None, ValueError(message))
         self._last_call = number
-        if self._final is not None:
-            return encode({"call": number, "final": True})
-        if self._over:
-            return encode({"call": number, "over": self._over})
         self._calls += 1
         if self._calls > self.max_calls:
             message = f"more than max_calls={self.max_calls} calls of tools in one run"
             return self._refusal(number, RuntimeError(message))
+        if self._thread.abandoned >= MOST_ABANDONED:
+            self.limit = LimitExceededError(
+                f"{MOST_ABANDONED} tools that were interrupted or ran past tool_timeout_seconds "
+                f"still run on the host, the most that one executor may leave there; {name[:100]}"
+                "() was not called. Give them a time limit of their own, or an interrupt() "
+                "method"
+            )
+            self.end_run("tools")
+            return encode({"call": number, "over": self._over})
         if name not in self._targets:
             return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
         misfit = self._targets[name][0].misfit(args, kwargs)

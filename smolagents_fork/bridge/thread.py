@@ -49,6 +49,14 @@ class ToolThread:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Any] | None = None
         self._outcome: SimpleQueue[Any] | None = None
+        self._thread: threading.Thread | None = None
+        self._abandoned: list[threading.Thread] = []
+
+    @property
+    def abandoned(self) -> int:
+        """Number of abandoned functions that still run."""
+        self._abandoned = [thread for thread in self._abandoned if thread.is_alive()]
+        return len(self._abandoned)
 
     def run(
         self, function: Callable[[], Any], seconds: float | None, stopped: Callable[[], bool]
@@ -78,6 +86,8 @@ class ToolThread:
         except BaseException:
             # GivenUp, or Ctrl-C in the waiting thread: the next function gets a new thread.
             self.close()
+            if self._thread is not None:
+                self._abandoned.append(self._thread)
             raise
         finally:
             self._outcome = None
@@ -99,7 +109,8 @@ class ToolThread:
         self._jobs = jobs
         collected = weakref.ref(self, jobs.put)
         arguments = (jobs, collected)
-        threading.Thread(target=_serve, args=arguments, name="tools", daemon=True).start()
+        self._thread = threading.Thread(target=_serve, args=arguments, name="tools", daemon=True)
+        self._thread.start()
         return jobs
 
     def _wait(self, outcome: SimpleQueue[Any], seconds: float | None) -> tuple[bool, Any]:

@@ -9,7 +9,8 @@ frames::
     reply     {"call": 7, "value": ...}
               {"call": 7, "error": ["KeyError", ["x"], "'x'"]}     type, arguments, message
               {"call": 7, "final": true}                           the final answer was accepted
-              {"call": 7, "over": "timeout"}                       the run reached a limit
+              {"call": 7, "over": "tools"}                         the run reached a limit
+              {"call": null, "over": "timeout"}                    the run has ended (or "final")
               {"call": null, "error": [...], "expected": 7}        the host refused the call
 
 This module is sent into sandboxes with the rest of the codec.
@@ -146,6 +147,8 @@ class HostCalls:
             self._last += 1
             number = self._last
             reply = self._exchanged(number, name, rest, attachments)
+            if type(reply) is dict and reply.get("call") is None and "error" not in reply:
+                self._last = number - 1  # the run has ended, and the host has not read this call
             expected = reply.get("expected") if type(reply) is dict else None
             if type(expected) is int and expected != number:
                 # An earlier call was abandoned midway. The host did not execute this one.

@@ -26,28 +26,34 @@ _CAUSES = {
 
 
 class GuestProcess(Protocol):
-    """Frames in and out under deadlines, and the end of the process.
+    """Frames in and out, turn by turn, and the end of the process.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
     """
 
     pid: int
 
-    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
-        """Send a frame.
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame, whose body must not change meanwhile."""
 
-        Raises:
-            SandboxDiedError: the process has ended.
-            ProtocolError: it did not read the frame by the deadline.
-        """
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the process has not read yet."""
 
-    def receive(self, seconds: float) -> Frame | None:
-        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the process reads, and return a frame that is complete.
+
+        Args:
+            seconds: to wait at most when there is nothing to send or read.
 
         Raises:
             SandboxDiedError: the process has ended.
             ProtocolError: the process sent an invalid or unexpected frame.
         """
+
+    @property
+    def idle(self) -> bool:
+        """True if the last turn neither sent nor read anything."""
 
     @property
     def ended(self) -> bool:
@@ -90,10 +96,10 @@ def remaining_text(
     end = time.monotonic() + seconds
     with contextlib.suppress(SandboxDiedError, ProtocolError):
         while not limit.expired():
-            frame = process.receive(max(0.0, end - time.monotonic()))
-            if frame is None:
+            frame = process.turn(max(0.0, end - time.monotonic()))
+            if frame is None and process.idle and time.monotonic() >= end:
                 break
-            if frame.kind is Kind.OUTPUT:
+            if frame is not None and frame.kind is Kind.OUTPUT:
                 parts.append(process.text_of(frame))
     parts.append(process.text_in_log())
     parts.append(decoder.decode(b"", True))

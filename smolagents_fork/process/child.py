@@ -12,15 +12,13 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
-from ..deadline import Deadline
-from ..errors import ProtocolError, SandboxDiedError
+from ..errors import SandboxDiedError
 from ..forks import forget, keep_open
-from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, frame_parts
+from ..guest.frame_stream import FrameStream
+from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import exit_text, remaining_text
-from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 from .processor_clock import ProcessorClock
 
@@ -29,15 +27,6 @@ __all__ = ["Child"]
 _EXIT = struct.Struct("!i")
 _SENT = struct.Struct("=I")  # number of times the log was sent: the first half of its header
 _KEPT_STDERR = 8 * 1024
-_NOT_BLOCKING = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows
-# Longest wait of a send for space, in microseconds as struct timeval. A message has at most
-# _SENT_AT_ONCE bytes, which the kernel splits into eight; so deadlines are checked often.
-_SEND_WAIT = struct.pack("@ll", 0, 50_000)
-_SENT_AT_ONCE = 256 * 1024
-# A wait begins with one system call that only waits for the child's data, for so many seconds; then
-# its end and its standard error are watched too, which takes several.
-_FIRST_WAIT = 0.004
-_RECEIVE_WAIT = struct.pack("@ll", 0, round(1e6 * _FIRST_WAIT))
 
 
 class Child:
@@ -72,8 +61,9 @@ class Child:
         # Read, not mapped: the child may truncate the file, and reading a mapping past its end
         # kills the process.
         self._log = log
-        self._reader = FrameReader(kinds)
-        self._spin = SpinWait()
+        self._stream = FrameStream(data, kinds, self._notice)
+        self._stream.watch(status.fileno())
+        self._stream.watch(output)
         # Other threads may query, stop and close the child. The lock serialises them, because the
         # descriptor of a closed socket may be reused.
         self._status_lock = threading.RLock()
@@ -83,136 +73,61 @@ class Child:
         self._output_frames = 0
         self._seen = 0
         self._closed = False
-        # The kernel waits with a sender for a slow reader: four times as fast as polling.
-        data.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WAIT)
-        data.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _RECEIVE_WAIT)
         status.setblocking(False)
         self._status_poll = select.poll()
         self._status_poll.register(status, select.POLLIN)
         keep_open((data, status))
         os.set_blocking(output, False)
 
-    def send(
-        self,
-        kind: Kind,
-        run: int,
-        body: Body,
-        deadline: Deadline,
-        meanwhile: Callable[[], object] | None = None,
-    ) -> None:
-        """Send a frame.
-
-        Args:
-            kind: of the frame.
-            run: its number.
-            body: of the frame.
-            deadline: for the child to read it.
-            meanwhile: called several times a second while the child has not read it all.
-
-        Raises:
-            SandboxDiedError: the child has ended.
-            ProtocolError: it did not read the frame by the deadline.
-        """
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame; see :class:`GuestProcess`."""
         if kind is Kind.RUN:
             self._processor.begin(self.pid)
-        for part in frame_parts(kind, run, body):
-            rest: bytes | bytearray | memoryview = part
-            if len(part) > _SENT_AT_ONCE:
-                rest = memoryview(part)
-            while rest:
-                try:
-                    rest = rest[self._data.send(rest[:_SENT_AT_ONCE]) :]
-                except BlockingIOError:
-                    pass
-                except OSError:
-                    raise self.death() from None
-                if rest and meanwhile is not None:
-                    meanwhile()
-                if rest and deadline.expired():
-                    size = body_size(body)
-                    raise ProtocolError(
-                        f"the child read only {max(0, size - len(rest))} of {size} "
-                        f"bytes in {deadline.seconds} s"
-                    )
+        self._stream.put(kind, run, body)
 
-    def receive(self, seconds: float) -> Frame | None:
-        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the child has not read yet."""
+        return self._stream.unsent
+
+    @property
+    def idle(self) -> bool:
+        """True if the last turn neither sent nor read anything."""
+        return self._stream.idle
+
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the child reads, and return a frame that is complete.
 
         Raises:
             SandboxDiedError: the child has ended, or was killed at its limit of processor time.
             ProtocolError: the child sent an invalid or unexpected frame.
         """
-        now = time.monotonic()
-        if self._processor.is_over(now):
+        if self._processor.is_over(time.monotonic()):
             self.kill()
             raise SandboxDiedError(
                 f"process {self.pid} used more processor time than {self._processor} and was "
                 "killed; raise that parameter, or do less in one call",
                 cause="exit",
             )
-        end = now + seconds
-        frame = self._reader.next()
-        while frame is None:
-            size = self._received_now()
-            if size is None and seconds > 0:
-                size = self._spin.wait(self._received_now)
-            if size is None and seconds >= _FIRST_WAIT:
-                size = self._received_now(0)
-            if size is None:
-                left = end - time.monotonic()
-                if left <= 0 or not self._wait(left):
-                    return None
-                continue
-            frame = self._reader.filled(size)
-        return frame
-
-    def wait(self, other: socket.socket, seconds: float) -> None:
-        """Wait until the child or another socket has something to read.
-
-        Args:
-            other: the socket.
-            seconds: to wait at most.
-        """
-        watched: list[Any] = [self._data, self._status, other]
-        if self._output is not None:
-            watched.append(self._output)
-        if self._output in _ready(watched, select.POLLIN, seconds):
-            self._read_output()
-
-    def _received_now(self, flags: int = _NOT_BLOCKING) -> int | None:
-        """Read what has arrived into the reader; ``None`` if nothing has.
-
-        Args:
-            flags: of the system call; 0 waits for a moment, :data:`_FIRST_WAIT`.
-        """
         try:
-            with self._reader.space as space:
-                size = self._data.recv_into(space, 0, flags)
-        except BlockingIOError:
-            return None
+            frame = self._stream.turn(seconds)
+            if frame is None and self._stream.idle and self.ended:
+                # The last frames may have arrived between the two checks, hence the second turn.
+                # Now nobody can write any more, unless the program passed its connection on.
+                frame = self._stream.turn(0)
+                if frame is None and self._stream.idle:
+                    raise self.death()
         except OSError:
             raise self.death() from None
-        if not size:
-            raise self.death()
-        return size
+        return frame
 
-    def _wait(self, seconds: float) -> bool:
-        watched: list[Any] = [self._data, self._status]
-        if self._output is not None:
-            watched.append(self._output)
-        ready = _ready(watched, select.POLLIN, seconds)
-        if self._output in ready:
+    def watch(self, other: socket.socket) -> None:
+        """End the wait of a turn when another socket has something to read, too."""
+        self._stream.watch(other.fileno())
+
+    def _notice(self, number: int) -> None:
+        if number == self._output:
             self._read_output()
-        # The last frames may have arrived between the two checks, hence the second poll. Now nobody
-        # can write any more, unless the program passed its connection on.
-        if (
-            self._status in ready
-            and self.ended
-            and self._data not in ready
-            and not _ready([self._data], select.POLLIN, 0)
-        ):
-            raise self.death()
-        return bool(ready)
 
     def _read_output(self) -> None:
         if self._output is None:
@@ -221,6 +136,7 @@ class Child:
             data = os.read(self._output, 1 << 16)
             self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
             if not data:
+                self._stream.unwatch(self._output)
                 os.close(self._output)
                 self._output = None
 

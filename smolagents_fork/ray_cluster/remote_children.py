@@ -5,9 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
-import select
 import socket
-import threading
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +20,8 @@ from ..errors import (
     SandboxDiedError,
 )
 from ..forks import forget, keep_open
-from ..guest.frames import Body, Frame, FrameReader, Kind, of_relay, packed
+from ..guest.frame_stream import FrameStream
+from ..guest.frames import Body, Frame, Kind, of_relay
 from ..guest.guest_process import remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
@@ -222,14 +221,12 @@ class RemoteChild:
     ) -> None:
         self.pid = 0
         self._sandbox = sandbox
-        self._stream = stream
-        self._reader = FrameReader({**kinds, **of_relay()})
+        self._connection = stream
+        self._stream = FrameStream(stream, {**kinds, **of_relay()})
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._lock = threading.RLock()
         self._closed = False
         self._killed = False
         self._death: SandboxDiedError | None = None
-        stream.setblocking(False)
         keep_open((stream,))
 
     def begin(self, deadline: Deadline) -> None:
@@ -242,7 +239,7 @@ class RemoteChild:
             SandboxDiedError: it did not start, or its node was lost.
             ExecutorStartError: no answer in time.
         """
-        while (frame := self.receive(deadline.at_most(1.0))) is None:
+        while (frame := self.turn(deadline.at_most(1.0))) is None:
             if deadline.expired():
                 raise ExecutorStartError(
                     f"{self._sandbox}: its child did not start within {deadline.seconds:.0f} s"
@@ -254,58 +251,29 @@ class RemoteChild:
             raise ProtocolError(f"{self._sandbox}: a STARTED frame has a process number")
         self.pid = pid
 
-    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
-        """Send a frame."""
-        data = packed(kind, run, body)
-        with self._lock:
-            self._send(data, deadline)
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame; see :class:`GuestProcess`."""
+        self._stream.put(kind, run, body)
 
-    def _send(self, data: bytes, deadline: Deadline) -> None:
-        rest = memoryview(data)
-        while rest:
-            try:
-                rest = rest[self._stream.send(rest) :]
-            except BlockingIOError:
-                left = deadline.remaining()
-                ready = self._ready(select.POLLOUT, 1.0 if left is None else left)
-                if not ready and deadline.expired():
-                    raise ProtocolError(
-                        f"{self._sandbox} read only {len(data) - len(rest)} of {len(data)} bytes "
-                        f"in {deadline.seconds} s"
-                    ) from None
-            except OSError as error:
-                raise self.death() from error
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the relay has not read yet."""
+        return self._stream.unsent
 
-    def receive(self, seconds: float) -> Frame | None:
-        """Return the next frame; ``None`` if no complete one arrives within ``seconds``."""
-        end = time.monotonic() + seconds
-        while True:
-            wanted = self._reader.wanted
-            try:
-                data = self._stream.recv(min(wanted, _PIECE)) if wanted else b""
-            except BlockingIOError:
-                left = end - time.monotonic()
-                if left <= 0 or not self._ready(select.POLLIN, left):
-                    return None
-                continue
-            except OSError as error:
-                raise self.death() from error
-            if wanted and not data:
-                raise self.death()
-            frame = self._reader.feed(data)
-            if frame is None:
-                continue
-            if frame.kind is Kind.ENDED:
-                raise self._ended(frame.body)
-            return frame
+    @property
+    def idle(self) -> bool:
+        """True if the last turn neither sent nor read anything."""
+        return self._stream.idle
 
-    def _ready(self, event: int, seconds: float) -> bool:
-        poll = select.poll()
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the relay reads, and return a frame that is complete."""
         try:
-            poll.register(self._stream, event)
-        except ValueError:  # closed by another thread: using it raises the error
-            return True
-        return bool(poll.poll(max(1, round(seconds * 1000))))
+            frame = self._stream.turn(seconds)
+        except OSError as error:
+            raise self.death() from error
+        if frame is not None and frame.kind is Kind.ENDED:
+            raise self._ended(frame.body)
+        return frame
 
     def _ended(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
         found = _decoded(body)
@@ -325,16 +293,18 @@ class RemoteChild:
         if self._death is None and not self._closed:
             # An idle child sends nothing; what is there is its end, or late output before it.
             try:
-                data = self._stream.recv(1, socket.MSG_PEEK)
+                data = self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return bool(self._sandbox.lost)
             except OSError:
                 data = b""
             if not data:
                 return True
-            if data[0] == Kind.ENDED and not self._reader.partial:
+            if data[0] == Kind.ENDED and not self._stream.partial:
+                end = Deadline(1.0)
                 with contextlib.suppress(SandboxDiedError, ProtocolError):
-                    self.receive(1.0)
+                    while not end.expired():
+                        self.turn(end.at_most(1.0))
         return self._death is not None or self._closed
 
     def death(self) -> SandboxDiedError:
@@ -342,9 +312,11 @@ class RemoteChild:
         if self._death is None and not self._closed:
             # Its relay says why, unless its node is lost.
             end = Deadline(2.0)
-            with contextlib.suppress(OSError, ProtocolError, SandboxDiedError):
-                while not end.expired() and (data := self._stream.recv(_PIECE)):
-                    del data
+            with contextlib.suppress(OSError, ProtocolError):
+                while self._death is None and not end.expired():
+                    frame = self._stream.turn(end.at_most(0.1))
+                    if frame is not None and frame.kind is Kind.ENDED:
+                        self._ended(frame.body)
         if self._death is None:
             reason = "" if self._killed else self._sandbox.why_lost()
             if not reason:
@@ -381,15 +353,8 @@ class RemoteChild:
         self._post(Kind.KILL, 0)
 
     def _post(self, kind: Kind, run: int) -> None:
-        # Between frames only. Another thread that sends just now has time to finish: the relay
-        # reads, or the node is lost.
-        if not self._lock.acquire(timeout=1.0):
-            return
-        try:
-            with contextlib.suppress(OSError):
-                self._stream.send(packed(kind, run))
-        finally:
-            self._lock.release()
+        with contextlib.suppress(OSError):
+            self._stream.post(kind, run)
 
     def close(self) -> None:
         """Kill the child and release all resources. Idempotent."""
@@ -398,9 +363,9 @@ class RemoteChild:
         self._closed = True
         self.kill()
         with contextlib.suppress(OSError):
-            self._stream.shutdown(socket.SHUT_RDWR)
-        self._stream.close()
-        forget((self._stream,))
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+        forget((self._connection,))
 
 
 def _decoded(body: bytes | bytearray) -> Any:

@@ -6,22 +6,21 @@ import codecs
 import contextlib
 import math
 import os
-import select
 import socket
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..forks import forget, keep_open
-from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, packed
+from ..guest.frame_stream import FrameStream
+from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import exit_text, remaining_text
 from .deno_binary import BARE_ENVIRONMENT
 
-__all__ = ["DenoProcess", "body_of"]
+__all__ = ["DenoProcess", "answer_of"]
 
 _KEPT_STDERR = 4000
 # Memory of the engine itself, beside that of a program: compiled code, stacks, its own heap.
@@ -55,7 +54,6 @@ class DenoProcess:
     ) -> None:
         self._closed = False
         self._lock = threading.RLock()
-        self._reader = FrameReader(kinds)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
         self._stop_requests = 0
@@ -83,76 +81,46 @@ class DenoProcess:
             os.close(their_errors)
         self.pid = self._process.pid
         keep_open((self._data, self._process))
-        self._data.setblocking(False)
         os.set_blocking(self._errors, False)
+        self._stream = FrameStream(self._data, kinds, self._read_errors)
+        self._stream.watch(self._errors)
 
     # -- frames --
 
-    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
-        """Send a frame.
-
-        Raises:
-            SandboxDiedError: the process has ended.
-            ProtocolError: it did not read the frame by the deadline.
-        """
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame; see :class:`GuestProcess`."""
         if kind is Kind.RUN and self._cpu_seconds is not None:
             self._limit_cpu(self._cpu_seconds)
-        rest = memoryview(packed(kind, run, body))
-        while rest:
-            try:
-                rest = rest[self._data.send(rest) :]
-            except BlockingIOError:
-                if not self._wait(select.POLLOUT, deadline.at_most(1.0)) and deadline.expired():
-                    size = body_size(body)
-                    raise ProtocolError(
-                        f"Deno read only {size - len(rest)} of {size} bytes in {deadline.seconds} s"
-                    ) from None
-            except OSError:
-                raise self.death() from None
+        self._stream.put(kind, run, body)
 
-    def receive(self, seconds: float) -> Frame | None:
-        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the process has not read yet."""
+        return self._stream.unsent
+
+    @property
+    def idle(self) -> bool:
+        """True if the last turn neither sent nor read anything."""
+        return self._stream.idle
+
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the process reads, and return a frame that is complete.
 
         Raises:
             SandboxDiedError: the process has ended.
             ProtocolError: the process sent an invalid or unexpected frame.
         """
-        end = time.monotonic() + seconds
-        while True:
-            wanted = self._reader.wanted
-            try:
-                data = self._data.recv(min(wanted, 1 << 20)) if wanted else b""
-            except BlockingIOError:
-                left = end - time.monotonic()
-                if left <= 0 or not self._wait(select.POLLIN, left):
-                    return None
-                continue
-            except OSError:
-                raise self.death() from None
-            if wanted and not data:
-                raise self.death()
-            frame = self._reader.feed(data)
-            if frame is not None:
-                return frame
+        try:
+            return self._stream.turn(seconds)
+        except OSError:
+            raise self.death() from None
 
-    def _wait(self, event: int, seconds: float) -> bool:
-        """Wait for the connection, and read standard error meanwhile."""
-        if self._closed:
-            return True  # by another thread: using the connection raises the error
-        poll = select.poll()
-        poll.register(self._data, event)
-        if self._errors >= 0:
-            poll.register(self._errors, select.POLLIN)
-        ready = poll.poll(max(0.0, seconds) * 1000)
-        if any(number == self._errors for number, _ in ready):
-            self._read_errors()
-        return bool(ready)
-
-    def _read_errors(self) -> None:
+    def _read_errors(self, _number: int = -1) -> None:
         with contextlib.suppress(OSError):
             data = os.read(self._errors, 1 << 16)
             self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
             if not data:
+                self._stream.unwatch(self._errors)
                 os.close(self._errors)
                 self._errors = -1
 
@@ -276,19 +244,27 @@ class DenoProcess:
                 os.unlink(self._stop_file)
 
 
-def body_of(process: DenoProcess, kind: Kind, deadline: Deadline) -> bytes:
-    """Return the body of the next frame of a kind.
+def answer_of(
+    process: DenoProcess, kind: Kind, body: Body, expected: Kind, deadline: Deadline
+) -> bytes:
+    """Send a frame to a process that starts, and return the body of its answer.
 
     Args:
-        process: that sends it.
+        process: has no program yet.
         kind: of the frame.
-        deadline: for the process to send it.
+        body: of the frame.
+        expected: kind of the answer.
+        deadline: for the process to answer.
 
     Raises:
-        ProtocolError: it did not by the deadline.
+        SandboxDiedError: the process has ended.
+        ProtocolError: it did not answer by the deadline, or otherwise.
     """
+    process.put(kind, 0, body)
     while not deadline.expired():
-        frame = process.receive(deadline.at_most(1.0))
-        if frame is not None and frame.kind is kind:
+        frame = process.turn(deadline.at_most(1.0))
+        if frame is not None and frame.kind is expected:
             return bytes(frame.body)
-    raise ProtocolError(f"no {kind.name} frame within {deadline.seconds} s")
+        if frame is not None and frame.kind is not Kind.OUTPUT:
+            raise ProtocolError(f"a {frame.kind.name} frame instead of {expected.name}")
+    raise ProtocolError(f"no {expected.name} frame within {deadline.seconds} s")

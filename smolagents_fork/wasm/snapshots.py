@@ -14,7 +14,7 @@ from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..guest.frames import Kind
 from .deno_binary import confined_command
-from .deno_process import DenoProcess, body_of
+from .deno_process import DenoProcess, answer_of
 from .pyodide_files import VERSION
 
 __all__ = ["START_BYTES", "snapshot_file"]
@@ -75,9 +75,7 @@ def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
     command = confined_command(deno, [str(pyodide)], [], ["snapshot", str(pyodide), "", ""])
     process = DenoProcess(command, {Kind.SNAPSHOT: _MOST_BYTES}, "")
     try:
-        deadline = Deadline(seconds)
-        process.send(Kind.SOURCES, 0, sources, deadline)
-        return body_of(process, Kind.SNAPSHOT, deadline)
+        return answer_of(process, Kind.SOURCES, sources, Kind.SNAPSHOT, Deadline(seconds))
     finally:
         process.close()
 

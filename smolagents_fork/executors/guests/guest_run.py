@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,17 +15,16 @@ from ...guest.body_memory import BODIES
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
 from ...hints import advice
+from .conversation import LATE, SLICE, converse
 from .guest_answers import display_bundle, failure, program_error
 from .guest_options import GuestOptions
 
-__all__ = ["LATE", "LOST", "SLICE", "GuestRun", "Outcome"]
+__all__ = ["LOST", "GuestRun", "Outcome"]
 
-#: Longest interval between checks of deadlines and interrupts, in seconds.
-SLICE = 0.05
+# Bytes of answers that a program may leave unread when it calls again.
+_MOST_UNREAD = 1 << 20
 # Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER = 0.1
-#: Frames that a thread of the program may send after its run.
-LATE = (Kind.OUTPUT, Kind.DISPLAY)
 _CANCELLED = "the call was cancelled on the host"
 #: End of messages about a child that has ended.
 LOST = "; its state is lost, the next call starts in a new process"
@@ -45,21 +43,22 @@ class _Stop:
     """Reason to stop a run, and the deadline for its end."""
 
     def __init__(self, reason: str, grace: float) -> None:
-        self.reason = reason  # "timeout", "interrupt" or "answer"
+        self.reason = reason  # "timeout", "interrupt", "tools" or "answer"
         self.deadline = Deadline(grace)
 
 
 class GuestRun:
-    """One run of code in ``child``.
+    """One run of code in ``child``; a :class:`.conversation.Question`.
 
     Args:
         child: ready for it.
         number: of the run, which its frames carry.
         options: of the executor.
         dispatcher: answers the program's calls.
-        sink: takes the output.
         show: takes the MIME bundle of each display, unchecked.
         interrupted: set from another thread to end the run.
+        left: numbers of requests without an answer; one that is answered is taken out.
+        deadline: of the run; it stops while a tool works.
     """
 
     def __init__(
@@ -68,84 +67,106 @@ class GuestRun:
         number: int,
         options: GuestOptions,
         dispatcher: Dispatcher,
-        sink: Callable[[str], None],
         show: Callable[[Any], None],
         interrupted: threading.Event,
+        left: set[int],
+        deadline: Deadline,
     ) -> None:
         self._child = child
         self._number = number
         self._options = options
         self._dispatcher = dispatcher
-        self._sink = sink
         self._show = show
         self._interrupted = interrupted
+        self._left = left
+        self._deadline = deadline
+        self._stop: _Stop | None = None
         #: Whether the child was killed because it did not stop.
         self.killed = False
 
-    def watched(self, code: str, deadline: Deadline) -> Outcome:
+    def watched(self, code: str, sink: Callable[[str], None]) -> Outcome:
         """Run ``code`` until it ends or the deadline passes.
+
+        Args:
+            code: to run.
+            sink: takes the output.
 
         Raises:
             InterpreterError: the program was refused, failed, or met a limit of the interpreter.
-            SandboxTimeoutError: it ran past ``deadline``; ``killed`` says whether the child ended.
+            SandboxTimeoutError: it ran past the deadline; ``killed`` says whether the child ended.
             SandboxDiedError: the child ended; says how.
             ProtocolError: the child violated the protocol.
         """
-        text = code.encode("utf-8", "surrogatepass")
-        self._child.send(Kind.RUN, self._number, text, Deadline(30.0 + len(text) / 1e6))
-        stop: _Stop | None = None
-        while True:
-            if stop is None:
-                stop = self._reason_to_stop(deadline)
-            elif stop.deadline.expired():
-                if stop.reason == "answer":
-                    stop = _Stop("answered", self._options.interrupt_grace_seconds)
-                    self._child.interrupt(self._number)
-                    continue
-                raise self._kill(stop)
-            wait = deadline.at_most(SLICE) if stop is None else stop.deadline.at_most(SLICE)
-            frame = self._child.receive(wait)
-            if frame is None:
-                self._sink(self._child.text_in_log())
-                if stop is not None and stop.reason != "answer":
-                    # Again: Python drops an exception of a signal's handler in a finaliser.
-                    self._child.interrupt(self._number)
-                continue
-            if frame.run != self._number and frame.kind not in LATE:
-                raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
-            if frame.kind is Kind.OUTPUT:
-                self._sink(self._child.text_of(frame))
-            elif frame.kind is Kind.DISPLAY:
-                if frame.run == self._number:
-                    self._show(display_bundle(frame.body, self._options.max_value_bytes))
-            elif frame.kind is Kind.CALL:
-                with (
-                    deadline.paused(),
-                    stop.deadline.paused() if stop else contextlib.nullcontext(),
-                ):
-                    reply = self._reply(frame)
-                self._child.send(Kind.REPLY, self._number, reply, Deadline(30.0 + len(reply) / 1e6))
-                if self._dispatcher.has_final_answer and stop is None:
-                    stop = _Stop("answer", _AFTER_ANSWER)
-            else:
-                return self._outcome(frame, stop, deadline)
-
-    def _reply(self, frame: Frame) -> bytes:
+        self._child.put(Kind.RUN, self._number, code.encode("utf-8", "surrogatepass"))
         try:
-            return self._dispatcher.handle(frame.body)
+            return converse(self._child, self, sink)
+        except SandboxTimeoutError:
+            if self.killed:
+                sink(self._child.remaining_text())
+            raise
+
+    def patience(self) -> float:
+        """Return the seconds that the next turn may wait; see :class:`.conversation.Question`."""
+        stop = self._stop
+        if stop is None:
+            stop = self._stop = self._reason_to_stop()
+        elif stop.deadline.expired():
+            if stop.reason != "answer":
+                raise self._kill(stop)
+            stop = self._stop = _Stop("answered", self._options.interrupt_grace_seconds)
+            self._child.interrupt(self._number)
+        return (self._deadline if stop is None else stop.deadline).at_most(SLICE)
+
+    def expects(self, frame: Frame) -> bool:
+        """Tell whether a frame belongs to this run, and comes before its end is asked for."""
+        if frame.kind is Kind.OUTPUT:
+            return True
+        return frame.run == self._number and (self._stop is None or frame.kind is not Kind.CALL)
+
+    def take(self, frame: Frame | None) -> Outcome | None:
+        """Use a frame; return the outcome when the run has ended."""
+        if frame is None:
+            if self._stop is not None and self._stop.reason != "answer" and self._child.idle:
+                # Again: Python drops an exception of a signal's handler in a finaliser.
+                self._child.interrupt(self._number)
+            return None
+        if frame.kind in LATE:
+            if frame.kind is Kind.DISPLAY and frame.run == self._number:
+                self._show(display_bundle(frame.body, self._options.max_value_bytes))
+        elif frame.run in self._left:
+            self._left.remove(frame.run)
+        elif frame.run != self._number:
+            raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
+        elif frame.kind is Kind.CALL:
+            self._answer(frame)
+        else:
+            return self._outcome(frame)
+        return None
+
+    def _answer(self, call: Frame) -> None:
+        if self._child.unsent > _MOST_UNREAD:
+            raise ProtocolError(f"a call with {self._child.unsent} bytes of answers unread")
+        try:
+            reply = self._dispatcher.handle(call.body, pause=self._deadline.paused)
         except ProtocolError:
             raise
         except BaseException:
             # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
-            with contextlib.suppress(ExecutorError):
-                body = encode({"call": None, "error": ["RuntimeError", [_CANCELLED], _CANCELLED]})
-                self._child.interrupt(self._number)
-                self._child.send(Kind.REPLY, self._number, body, Deadline(1.0))
+            body = encode({"call": None, "error": ["RuntimeError", [_CANCELLED], _CANCELLED]})
+            self._child.put(Kind.REPLY, self._number, body)
             raise
+        self._child.put(Kind.REPLY, self._number, reply)
+        if self._stop is not None:
+            return
+        if self._dispatcher.has_final_answer:
+            self._stop = _Stop("answer", _AFTER_ANSWER)
+        elif self._dispatcher.limit is not None:
+            self._child.interrupt(self._number)
+            self._stop = _Stop("tools", self._options.interrupt_grace_seconds)
 
-    def _reason_to_stop(self, deadline: Deadline) -> _Stop | None:
+    def _reason_to_stop(self) -> _Stop | None:
         interrupted = self._interrupted.is_set()
-        if not interrupted and not deadline.expired():
+        if not interrupted and not self._deadline.expired():
             return None
         reason = "interrupt" if interrupted else "timeout"
         self._dispatcher.end_run(reason)
@@ -157,26 +178,30 @@ class GuestRun:
         death = self._child.death()
         if stop.reason == "answered":
             return death
-        self._sink(self._child.remaining_text())
         self.killed = True
         grace = (
             f"did not stop within interrupt_grace_seconds={self._options.interrupt_grace_seconds}"
         )
         if stop.reason == "interrupt":
             return SandboxTimeoutError(f"code was interrupted, {grace} and was killed{LOST}")
+        if stop.reason == "tools":
+            return SandboxTimeoutError(f"{self._dispatcher.limit}; the code {grace} and was killed")
         return SandboxTimeoutError(
             f"code ran past timeout_seconds={self._options.timeout_seconds}, {grace} and was "
             f"killed{LOST}"
         )
 
-    def _outcome(self, frame: Frame, stop: _Stop | None, deadline: Deadline) -> Outcome:
+    def _outcome(self, frame: Frame) -> Outcome:
+        stop, seconds = self._stop, self._deadline.elapsed()
         if self._dispatcher.has_final_answer:
             # The final answer counts, whatever the program did afterwards.
-            return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
+            return Outcome(self._dispatcher.final_answer, True, seconds)
+        if self._dispatcher.limit is not None:
+            raise self._dispatcher.limit
         if frame.kind is Kind.DONE:
             value = decode(frame.body, path="output", max_bytes=self._options.max_value_bytes)
             BODIES.give(frame.body)
-            return Outcome(value, False, deadline.elapsed())
+            return Outcome(value, False, seconds)
         if frame.kind is not Kind.FAILED:
             raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
         kind, message = failure(frame.body)
@@ -197,14 +222,35 @@ class GuestRun:
         """Interrupt the program without using its result; return whether it ended in time."""
         self._dispatcher.end_run("end")
         self._child.interrupt(self._number)
-        end = Deadline(self._options.interrupt_grace_seconds)
-        with contextlib.suppress(ExecutorError):
-            while not end.expired():
-                frame = self._child.receive(end.at_most(SLICE))
-                if frame is None:
-                    continue
-                if frame.kind is Kind.OUTPUT:
-                    self._child.text_of(frame)  # dropped, but the limit of output counts it
-                elif frame.run == self._number and frame.kind not in (Kind.CALL, Kind.DISPLAY):
-                    return True
+        end = _End(self._child, self._number, Deadline(self._options.interrupt_grace_seconds))
+        try:
+            return converse(self._child, end, _drop)
+        except ExecutorError:
+            return False
+
+
+def _drop(_text: str) -> None:
+    """Take output that nobody reads."""
+
+
+class _End:
+    """The end of a run whose result nobody uses; a :class:`.conversation.Question`."""
+
+    def __init__(self, child: GuestProcess, number: int, deadline: Deadline) -> None:
+        self._child = child
+        self._number = number
+        self._deadline = deadline
+
+    def patience(self) -> float:
+        return self._deadline.at_most(SLICE)
+
+    def expects(self, _frame: Frame) -> bool:
         return False
+
+    def take(self, frame: Frame | None) -> bool | None:
+        if frame is None:
+            if self._child.idle:
+                self._child.interrupt(self._number)
+        elif frame.run == self._number and frame.kind not in (*LATE, Kind.CALL):
+            return True
+        return False if self._deadline.expired() else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...bridge import Dispatcher
@@ -11,10 +12,8 @@ from ...codec import Variables, decode, decode_variables, encode
 from ...codec.attachments import join_messages
 from ...deadline import Deadline
 from ...errors import (
-    ConfigurationError,
     DecodeError,
     ExecutorClosedError,
-    ExecutorError,
     ExecutorStartError,
     InterpreterError,
     ProgramInterruptedError,
@@ -23,17 +22,20 @@ from ...errors import (
     SandboxTimeoutError,
 )
 from ...guest.body_memory import BODIES
-from ...guest.frames import Body, Frame, Kind, Part, body_size
+from ...guest.frames import Body, Kind, Part, body_size
 from ...guest.guest_process import GuestProcess
 from ..call_times import recorded
-from .guest_answers import copied, failure
+from .conversation import Answer, converse
+from .guest_answers import copied
 from .guest_options import GuestOptions
-from .guest_run import LOST, SLICE, GuestRun, Outcome
+from .guest_run import LOST, GuestRun, Outcome
 
 __all__ = ["GuestSession", "Launcher"]
 
 # Nodes that may be lost one after the other while a child starts.
 _MOST_STARTS = 3
+# Beginning of the numbers of requests; runs have the numbers below.
+_REQUESTS = 1 << 31
 #: About a child that did not end by itself. Before a node is lost, its processes may be killed.
 _UNKNOWN = "; the code may have run, in part or to its end"
 _UNKNOWN_CAUSES = frozenset({"node", "signal"})
@@ -91,6 +93,9 @@ class GuestSession:
         self._tools: list[dict[str, Any]] = []
         self._variables: dict[str, Sequence[Part]] = {}
         self._run = 0
+        # Number of the last request outside of runs, and those left without an answer.
+        self._asked = _REQUESTS
+        self._left: set[int] = set()
         self._interrupted = threading.Event()
         # Guards the state of the run that interrupt() reads from other threads. Reentrant: the
         # handler of a signal may interrupt while its own thread has the lock.
@@ -142,15 +147,15 @@ class GuestSession:
     def _open(self) -> None:
         self._child = child = self._launcher.start()
         deadline = Deadline(self.options.startup_timeout_seconds)
-        child.send(Kind.SETUP, 0, encode(self._launcher.setup()), deadline)
-        frame = self._answer(Kind.READY, 0, deadline, "start")
-        self._launcher.accept(decode(frame.body, path="report"))
+        setup = encode(self._launcher.setup())
+        report = self._ask(child, Kind.SETUP, setup, Kind.READY, "start", deadline)
+        self._launcher.accept(decode(report, path="report"))
         self._dispatcher.connected()
         if self._tools:
-            self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
+            self._ask(child, Kind.TOOLS, encode(self._tools), Kind.ACCEPTED, "send_tools")
         if self._variables:
             body = join_messages(self._variables.values())
-            self._exchange(child, Kind.VARIABLES, body, "send_variables")
+            self._ask(child, Kind.VARIABLES, body, Kind.ACCEPTED, "send_variables")
         self._prepare(lambda body: self._ask_file(child, body))
 
     def close(self, *, from_inside: bool = False) -> None:
@@ -187,6 +192,7 @@ class GuestSession:
 
     def _drop(self) -> None:
         child, self._child = self._child, None
+        self._left.clear()
         if child is not None:
             child.close()
 
@@ -205,7 +211,7 @@ class GuestSession:
     def send_tools(self, specs: list[dict[str, Any]]) -> None:
         """Make stubs for ``specs``; they replace those sent before."""
         self._tools = specs
-        self._put(Kind.TOOLS, encode(specs), "send_tools")
+        self._request(Kind.TOOLS, encode(specs), Kind.ACCEPTED, "send_tools")
 
     def send_variables(self, encoded: Mapping[str, Sequence[Part]]) -> None:
         """Set variables by one request, all or none; copies are kept for the next child."""
@@ -217,7 +223,7 @@ class GuestSession:
         try:
             # Copied while the child reads.
             body = join_messages(encoded.values())
-            self._put(Kind.VARIABLES, body, "send_variables", meanwhile=keep)
+            self._request(Kind.VARIABLES, body, Kind.ACCEPTED, "send_variables", meanwhile=keep)
         except SandboxDiedError:
             keep()
             self._remember(kept)
@@ -240,17 +246,10 @@ class GuestSession:
         Raises:
             ExecutorError: the guest refused, or ended.
         """
-        child = self._ready_child()
-        try:
-            return self._ask_file(child, body)
-        except (SandboxDiedError, ProtocolError) as error:
-            self._drop()
-            raise error.reworded(f"{error}{LOST}") from None
+        return bytes(self._request(Kind.FILE, body, Kind.CONTENT, "files"))
 
     def _ask_file(self, child: GuestProcess, body: bytes) -> bytes:
-        deadline = Deadline(30.0 + len(body) / 1e6)
-        child.send(Kind.FILE, self._run, body, deadline)
-        return bytes(self._answer(Kind.CONTENT, self._run, deadline, "files").body)
+        return bytes(self._ask(child, Kind.FILE, body, Kind.CONTENT, "files"))
 
     def variables(self) -> Variables:
         """Return the variables of the program, as far as they can be encoded.
@@ -260,44 +259,86 @@ class GuestSession:
             ProtocolError: the child violated the protocol.
         """
         limit = self.options.max_value_bytes
-        body = self._put(Kind.READ_STATE, b"", "variables", limit)
+        body = self._request(Kind.READ_STATE, b"", Kind.STATE, "variables", answer_bytes=limit)
         return decode_variables(body, limit)
 
-    def _put(
+    def _request(
         self,
         kind: Kind,
         body: Body,
+        expected: Kind,
         action: str,
-        answer_bytes: int = 0,
         *,
+        answer_bytes: int = 0,
         meanwhile: Callable[[], None] | None = None,
     ) -> bytes | bytearray:
-        child = self._ready_child()
-        try:
-            return self._exchange(child, kind, body, action, answer_bytes, meanwhile)
-        except (SandboxDiedError, ProtocolError) as error:
-            self._drop()
-            raise error.reworded(f"{action}: {error}{LOST}") from None
+        """Ask the child, started if necessary, between two runs; see :meth:`_ask`."""
+        with self._busy():
+            child = self._ready_child()
+            # One second per megabyte is enough even on a busy machine.
+            deadline = Deadline(30.0 + (body_size(body) + answer_bytes) / 1e6)
+            try:
+                return self._ask(child, kind, body, expected, action, deadline, meanwhile)
+            except (SandboxDiedError, ProtocolError) as error:
+                self._drop()
+                if self._closing:
+                    raise ExecutorClosedError(f"{action} was ended by cleanup()") from None
+                raise error.reworded(f"{action}: {error}{LOST}") from None
 
-    def _exchange(
+    def _ask(
         self,
         child: GuestProcess,
         kind: Kind,
         body: Body,
+        expected: Kind,
         action: str,
-        answer_bytes: int = 0,
+        deadline: Deadline | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> bytes | bytearray:
-        # One second per megabyte is enough even on a busy machine.
-        deadline = Deadline(30.0 + (body_size(body) + answer_bytes) / 1e6)
-        child.send(kind, self._run, body, deadline)
-        expected = Kind.STATE if kind is Kind.READ_STATE else Kind.ACCEPTED
+        """Send a request and return the body of its answer.
+
+        Raises:
+            SandboxDiedError: the child ended; says how.
+            ProtocolError: it did not read or answer in time, or answered what it may not.
+            ExecutorError: it refused.
+        """
+        size = body_size(body)
+        number = 0
+        if kind is not Kind.SETUP:
+            # The answer to a request that was left must not count as that to the next.
+            self._asked = number = _REQUESTS | (self._asked + 1)
+        child.put(kind, number, body)
+        self._left.add(number)
+        answer = Answer(
+            child,
+            expected,
+            number,
+            self._left,
+            deadline or Deadline(30.0 + size / 1e6),
+            action,
+            size,
+            self._interrupted,
+            self.options.interrupt_grace_seconds,
+            meanwhile,
+        )
+        return converse(child, answer, self._sink).body
+
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Let :meth:`interrupt` and :meth:`close` end what the block does."""
+        with self._state:
+            self._running = True
+            self._idle.clear()
         try:
-            if meanwhile is not None:
-                meanwhile()
-        finally:  # the next request must not find this answer
-            answer = self._answer(expected, self._run, deadline, action)
-        return answer.body
+            yield
+        finally:
+            with self._state:
+                self._running = False
+                self._interrupted.clear()
+            self._idle.set()
+            if self._closing:
+                self._drop()
+                self._launcher.remove()
 
     def _ready_child(self) -> GuestProcess:
         """Return the child; start one if there is none.
@@ -315,28 +356,6 @@ class GuestSession:
         assert self._child is not None
         return self._child
 
-    def _answer(self, kind: Kind, run: int, deadline: Deadline, action: str) -> Frame:
-        """Receive the frame that answers a request outside of runs."""
-        assert self._child is not None
-        while True:
-            frame = self._child.receive(deadline.at_most(SLICE))
-            if frame is None:
-                if deadline.expired():
-                    raise ProtocolError(f"{action}: no answer within {deadline.seconds} s")
-            elif frame.kind is Kind.OUTPUT:
-                self._sink(self._child.text_of(frame))
-            elif frame.kind is Kind.DISPLAY:
-                continue  # a thread of the last run was late
-            elif frame.run == run and frame.kind is kind:
-                return frame
-            elif frame.run == run and frame.kind is Kind.FAILED:
-                message = failure(frame.body)[1]
-                if kind is Kind.CONTENT:
-                    raise ExecutorError(message)
-                raise ConfigurationError(f"{action}: {message}")
-            else:
-                raise ProtocolError(f"{action}: a {frame.kind.name} frame instead of an answer")
-
     # -- runs --
 
     def run(self, code: str) -> Outcome:
@@ -349,21 +368,11 @@ class GuestSession:
             ProtocolError: the child violated the protocol.
         """
         self._dispatcher.begin_run()
-        with self._state:
-            if self._interrupted.is_set():
-                self._interrupted.clear()
-            self._running = True
-            self._idle.clear()
-        try:
-            return self._watched(self._ready_child(), code)
-        finally:
-            self._dispatcher.end_run("end")
-            with self._state:
-                self._running = False
-            self._idle.set()
-            if self._closing:
-                self._drop()
-                self._launcher.remove()
+        with self._busy():
+            try:
+                return self._watched(self._ready_child(), code)
+            finally:
+                self._dispatcher.end_run("end")
 
     def _watched(self, child: GuestProcess, code: str) -> Outcome:
         if self._interrupted.is_set():
@@ -375,13 +384,14 @@ class GuestSession:
             self._run,
             self.options,
             self._dispatcher,
-            self._sink,
             self._show,
             self._interrupted,
+            self._left,
+            deadline,
         )
         try:
             with recorded(child):
-                return current.watched(code, deadline)
+                return current.watched(code, self._sink)
         except (SandboxDiedError, ProtocolError) as error:
             child.kill()
             child.death()

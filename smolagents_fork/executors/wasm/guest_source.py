@@ -17,7 +17,7 @@ from ...errors import ConfigurationError, ExecutorStartError
 from ...folders.user_folder import temporary_file
 from ...guest.frames import Kind, from_guest
 from ...wasm.deno_binary import confined_command, find_deno
-from ...wasm.deno_process import DenoProcess, body_of
+from ...wasm.deno_process import DenoProcess, answer_of
 from ...wasm.pyodide_files import cache_folder, check_files, pyodide_files
 from ...wasm.snapshots import START_BYTES, snapshot_file
 from ...wasm.wheels import wheels_for
@@ -170,11 +170,9 @@ class GuestSource:
         process = DenoProcess(command, from_guest(longest, longest), stop_file)
         try:
             deadline = Deadline(seconds)
-            process.send(Kind.SOURCES, 0, base.sources, deadline)
-            body_of(process, Kind.ACCEPTED, deadline)
+            answer_of(process, Kind.SOURCES, base.sources, Kind.ACCEPTED, deadline)
             for wheel in wheels:
-                process.send(Kind.PACKAGE, 0, wheel.read_bytes(), deadline)
-                body_of(process, Kind.ACCEPTED, deadline)
+                answer_of(process, Kind.PACKAGE, wheel.read_bytes(), Kind.ACCEPTED, deadline)
         except BaseException:
             process.close()
             raise

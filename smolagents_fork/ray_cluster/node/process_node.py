@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import socket
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +14,8 @@ from ...deadline import Deadline
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ...folders.removal import remove_tree
-from ...guest.frames import Frame, FrameReader, Kind, from_guest, packed, to_relay
+from ...guest.frame_stream import FrameStream
+from ...guest.frames import Kind, from_guest, packed, to_relay
 from ...process.child import Child
 from ...process.child_figures import child_figures
 from ...process.confinement_report import Bounds
@@ -30,7 +29,6 @@ from .watched_folder import WatchedFolder
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
 _SLICE = 0.05
-_PIECE = 1 << 20
 # Time the host may take to read what is sent to it, in seconds; more at a breakpoint.
 _SEND_SECONDS = 3600.0
 _START_SEND_SECONDS = 60.0
@@ -151,112 +149,76 @@ class GuestRelay:
 
     def __init__(self, child: Child, stream: socket.socket) -> None:
         self._child = child
-        self._stream = stream
-        self._reader = FrameReader(to_relay())
-        # Frames of the host that the child has not been sent.
-        self._waiting: deque[Frame] = deque()
+        self._host = FrameStream(stream, to_relay())
+        child.watch(stream)
+        # Frames that were put since the child had read all.
+        self._put = 0
 
     def run(self) -> None:
         """Relay until one of the two ends."""
-        self._stream.setblocking(False)
+        self._host.put(Kind.STARTED, 0, encode(self._child.pid))
+        reading = Deadline(_SEND_SECONDS)
         try:
             with contextlib.suppress(OSError):
-                self._send(Kind.STARTED, 0, encode(self._child.pid))
-                while True:
+                while not reading.expired():
                     self._from_host()
+                    if self._host.unsent:
+                        continue  # the child waits, and not its text in this process
+                    reading = Deadline(_SEND_SECONDS)
                     self._from_child()
-                    self._child.wait(self._stream, _SLICE)
         except (SandboxDiedError, ProtocolError) as error:
             self._end(error)
 
     def _from_host(self) -> None:
-        """Pass on what the host has sent.
+        """Pass on what the host has sent; interrupts are obeyed at once.
 
         Raises:
             OSError: the host is gone.
         """
-        self._read_host()
-        while self._waiting:
-            frame = self._waiting.popleft()
-            limit = Deadline(30.0 + len(frame.body) / 1e6)
-            self._child.send(frame.kind, frame.run, frame.body, limit, self._read_host)
-
-    @property
-    def _has_room(self) -> bool:
-        return len(self._waiting) < _MOST_WAITING
-
-    def _read_host(self) -> None:
-        """Read what the host has sent; interrupts are obeyed, other frames wait for their turn.
-
-        Raises:
-            OSError: the host is gone.
-        """
-        while self._has_room:
-            wanted = self._reader.wanted
-            try:
-                data = self._stream.recv(min(wanted, _PIECE)) if wanted else b""
-            except BlockingIOError:
-                return
-            if wanted and not data:
-                raise ConnectionError("the host has closed the stream")
-            frame = self._reader.feed(data)
+        if not self._child.unsent:
+            self._put = 0
+        while self._put < _MOST_WAITING:
+            frame = self._host.turn(0)
             if frame is None:
-                continue
-            if frame.kind is Kind.INTERRUPT:
+                if self._host.idle or self._host.unsent:
+                    return
+            elif frame.kind is Kind.INTERRUPT:
                 self._child.interrupt(frame.run)
             elif frame.kind is Kind.KILL:
                 self._child.kill()
             else:
-                self._waiting.append(frame)
+                self._child.put(frame.kind, frame.run, frame.body)
+                self._put += 1
 
     def _from_child(self) -> None:
-        """Pass on what the child has sent and printed; not without end, for the host's sake.
-
-        Raises:
-            OSError: the host is gone, or does not read.
-        """
+        """Pass on what the child has sent and printed; not without end, for the host's sake."""
+        seconds = _SLICE
         for _ in range(_FRAMES_AT_ONCE):
-            # With time to wait, the end of a child is noticed whose connection lives on.
-            frame = self._child.receive(0.01 if self._child.ended else 0)
+            frame = self._child.turn(seconds)
+            seconds = 0
             if frame is None:
-                text = self._child.text_in_log()
-                if text:
-                    self._send_text(text)
-                return
-            if frame.kind is Kind.OUTPUT:
-                self._send_text(self._child.text_of(frame), frame.run)
+                if self._child.idle:
+                    self._put_text(self._child.text_in_log())
+                    return
+            elif frame.kind is Kind.OUTPUT:
+                self._put_text(self._child.text_of(frame), frame.run)
             else:
-                self._send(frame.kind, frame.run, frame.body)
+                self._host.put(frame.kind, frame.run, frame.body)
 
     def _end(self, error: ForkError) -> None:
-        with contextlib.suppress(OSError, ForkError):
-            self._child.kill()
-            self._child.death()
-            self._send_text(self._child.remaining_text())
-            self._send(Kind.ENDED, 0, _last_word(error))
+        self._child.kill()
+        self._child.death()
+        self._put_text(self._child.remaining_text())
+        self._host.put(Kind.ENDED, 0, _last_word(error))
+        reading = Deadline(_SEND_SECONDS)
+        with contextlib.suppress(OSError, ProtocolError):
+            while self._host.unsent and not reading.expired():
+                self._host.turn(_SLICE)
 
-    def _send_text(self, text: str, run: int = 0) -> None:
+    def _put_text(self, text: str, run: int = 0) -> None:
         body = text.encode("utf-8", "surrogatepass")
         for start in range(0, len(body), 1 << 15):
-            self._send(Kind.OUTPUT, run, body[start : start + (1 << 15)])
-
-    def _send(self, kind: Kind, run: int, body: bytes | bytearray) -> None:
-        rest = memoryview(packed(kind, run, body))
-        deadline = Deadline(_SEND_SECONDS)
-        while rest:
-            try:
-                rest = rest[self._stream.send(rest) :]
-            except BlockingIOError:
-                self._wait_for_host()
-                if deadline.expired():
-                    raise OSError("the host does not read") from None
-
-    def _wait_for_host(self) -> None:
-        """Wait until the host reads; what it sends meanwhile is read."""
-        poll = select.poll()
-        poll.register(self._stream, select.POLLOUT | (select.POLLIN if self._has_room else 0))
-        if any(event & select.POLLIN for _, event in poll.poll(1000)):
-            self._read_host()
+            self._host.put(Kind.OUTPUT, run, body[start : start + (1 << 15)])
 
 
 def _last_word(error: ForkError) -> bytes:

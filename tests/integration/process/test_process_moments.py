@@ -84,18 +84,18 @@ def test_signal_that_comes_after_its_run_stops_no_other(end):
 
 
 def test_signal_that_comes_before_the_program_stops_it_once_it_begins(monkeypatch):
-    send = Child.send
+    put = Child.put
 
-    def interrupted(child, kind, run, body, deadline):
+    def interrupted(child, kind, run, body=b""):
         if kind is Kind.RUN:
             monkeypatch.undo()
             child.interrupt(run)
             os.kill(child.pid, signal.SIGINT)
-        send(child, kind, run, body, deadline)
+        put(child, kind, run, body)
 
     with ProcessExecutor() as executor:
         child = executor.pid
-        monkeypatch.setattr(Child, "send", interrupted)
+        monkeypatch.setattr(Child, "put", interrupted)
         with pytest.raises(TimeLimitExceededError, match="stopped from outside"):
             executor("begun = 1")
         with pytest.raises(InterpreterError, match="begun"):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from background import acting, at_once, running
+from background import acting, at_once, eventually, running
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -814,11 +814,47 @@ def test_ended_run_calls_no_tool(reason, calling_thread):
     assert decode(dispatcher.handle(request % (1, 1))) == {"call": 1, "value": None}
     dispatcher.end_run(reason)
     dispatcher.end_run("end")
-    assert decode(dispatcher.handle(request % (2, 2))) == {"call": 2, "over": reason}
+    # Not decoded, and not counted.
+    for late in (request % (2, 2), b"rubbish", b"[" * 1_000_000):
+        assert decode(dispatcher.handle(late)) == {"call": None, "over": reason}
     assert calls == [1]
     dispatcher.begin_run()
-    assert decode(dispatcher.handle(request % (3, 3))) == {"call": 3, "value": None}
-    assert calls == [1, 3]
+    assert decode(dispatcher.handle(request % (2, 2))) == {"call": 2, "value": None}
+    assert calls == [1, 2]
+
+
+def test_at_most_eight_tools_are_left_running():
+    dispatcher = Dispatcher(tool_timeout_seconds=0.01)
+    released, begun = threading.Event(), []
+
+    def slow() -> None:
+        begun.append(1)
+        released.wait(60)
+
+    dispatcher.register({"slow": slow})
+    stub = connected(dispatcher)["slow"]
+    try:
+        for number in range(8):
+            if number == 4:
+                dispatcher.begin_run()  # of all runs together
+            with pytest.raises(TimeoutError):
+                stub()
+        for _ in range(3):
+            assert dispatcher.limit is None
+            with pytest.raises(RuntimeError, match=RUN_ENDED):
+                stub()
+            assert str(dispatcher.limit) == (
+                "8 tools that were interrupted or ran past tool_timeout_seconds still run on the "
+                "host, the most that one executor may leave there; slow() was not called. Give "
+                "them a time limit of their own, or an interrupt() method"
+            )
+            dispatcher.begin_run()
+        assert len(begun) == 8
+    finally:
+        released.set()
+    eventually(lambda: dispatcher._thread.abandoned == 0)
+    dispatcher.register({"quick": lambda: 1})
+    assert connected(dispatcher)["quick"]() == 1
 
 
 def test_an_interrupted_run_calls_no_tool_in_the_calling_thread():

@@ -10,10 +10,9 @@ import struct
 
 import pytest
 
-from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ProtocolError, SandboxDiedError
+from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.guest.frame_stream import FrameStream
 from smolagents_fork.guest.frames import Kind, from_guest, packed
-from smolagents_fork.process import child as children
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
@@ -55,24 +54,23 @@ def end(ends):
 
 
 def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
-    look = children._ready
+    look = FrameStream._wait
 
-    def end_seen_first(watched, event, seconds):
-        if ends.child._status in watched and len(watched) > 1:
-            # The connection was empty when it was polled; then all this arrived.
-            ends.data.sendall(packed(Kind.DONE, 1, b"last"))
-            ends.data.close()
-            end(ends)
-            return [ends.child._status]
-        return look(watched, event, seconds)
+    def end_seen_first(stream, seconds):
+        # The connection was empty when it was polled; then all this arrived.
+        monkeypatch.undo()
+        readable = look(stream, 0.0)
+        ends.data.sendall(packed(Kind.DONE, 1, b"last"))
+        ends.data.close()
+        end(ends)
+        return readable
 
-    monkeypatch.setattr(children, "_ready", end_seen_first)
-    frame = ends.child.receive(60)
+    monkeypatch.setattr(FrameStream, "_wait", end_seen_first)
+    frame = ends.child.turn(60)
     assert frame is not None
     assert (frame.kind, frame.body) == (Kind.DONE, b"last")
-    monkeypatch.undo()
     with pytest.raises(SandboxDiedError, match="exit code 3"):
-        ends.child.receive(60)
+        ends.child.turn(60)
 
 
 def test_exit_status_sent_byte_by_byte_is_read(ends):
@@ -86,7 +84,7 @@ def test_exit_status_sent_byte_by_byte_is_read(ends):
 def told(ends):
     """Return all text the host gets: from the pending frames, then from the log."""
     text = ""
-    while (frame := ends.child.receive(0)) is not None:
+    while (frame := ends.child.turn(0)) is not None:
         text += ends.child.text_of(frame)
     return text + ends.child.text_in_log()
 
@@ -136,9 +134,10 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
     ends.child.close()
     assert ends.child.ended
     with pytest.raises(SandboxDiedError):
-        ends.child.receive(60)
+        ends.child.turn(60)
+    ends.child.put(Kind.RUN, 1)
     with pytest.raises(SandboxDiedError):
-        ends.child.send(Kind.RUN, 1, b"", Deadline(60))
+        ends.child.turn(60)
     assert ends.child.remaining_text() == ""
     ends.child.interrupt(1)
     ends.child.kill()
@@ -180,13 +179,15 @@ def test_host_with_more_descriptors_than_select_takes():
             taken.append(os.dup(null))
         ends = Ends()
         try:
-            assert ends.child.receive(0.01) is None
-            ends.data.setblocking(False)
-            with pytest.raises(ProtocolError, match="the child read only"):
-                ends.child.send(Kind.RUN, 1, bytes(10_000_000), Deadline(0.05))
+            assert ends.child.turn(0.01) is None
+            ends.child.put(Kind.RUN, 1, bytes(10_000_000))
+            assert ends.child.turn(0.01) is None
+            while not ends.child.idle:
+                assert ends.child.turn(0.01) is None
+            assert 0 < ends.child.unsent < 10_000_000
             end(ends)
             with pytest.raises(SandboxDiedError, match="exit code 3"):
-                ends.child.receive(60)
+                ends.child.turn(60)
         finally:
             ends.close()
     finally:

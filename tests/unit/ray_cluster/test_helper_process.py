@@ -78,20 +78,6 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
     released(other, user)
 
 
-def test_forked_child_has_free_locks():
-    with helper_process._helpers_lock:
-        pid = os.fork()
-        if not pid:
-            free = []
-            thread = threading.Thread(
-                target=lambda: free.append(helper_process._helpers_lock.acquire(timeout=60))
-            )
-            thread.start()
-            thread.join()
-            os._exit(0 if free == [True] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
 def test_request_after_the_end_closes_its_descriptor():
     helper = SilentHelper("silent.test:1", 1.0)
     try:

@@ -1,0 +1,154 @@
+"""The host's end of a stream of frames: one turn sends what the other side takes, and reads once.
+
+Whoever waits calls :meth:`FrameStream.turn` again and again, and looks at its deadline, at
+interruptions and at the other process between two turns. So no peer holds its host: not one that
+does not read, sends a byte at a time, or sends without end.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from .frames import Body, Frame, FrameReader, Kind, frame_parts, packed
+from .spin_wait import SpinWait
+
+__all__ = ["FrameStream"]
+
+# Longest wait of a send for space, in microseconds as struct timeval: the kernel waits with a
+# sender for a slow reader, four times as fast as polling. A turn sends that many bytes at most.
+_SEND_WAIT = struct.pack("@ll", 0, 50_000)
+_SENT_AT_ONCE = 256 * 1024
+_NOT_BLOCKING = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows
+
+
+class FrameStream:
+    """Frames over a connected socket.
+
+    Only one thread at a time may call :meth:`turn` and :meth:`put`.
+
+    Args:
+        connection: closed by the caller.
+        kinds: frames that are accepted -> most bytes of a body.
+        noticed: called in a turn with each other descriptor that is ready; see :meth:`watch`.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        kinds: dict[Kind, int],
+        noticed: Callable[[int], None] | None = None,
+    ) -> None:
+        connection.setblocking(True)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WAIT)
+        self._connection = connection
+        self._number = connection.fileno()
+        self._reader = FrameReader(kinds)
+        self._noticed = noticed
+        self._spin = SpinWait()
+        self._poll = select.poll()
+        self._poll.register(connection, select.POLLIN)
+        # Serialises post() with a turn.
+        self._lock = threading.RLock()
+        self._outgoing: deque[memoryview] = deque()
+        #: Whether the last turn neither sent nor read anything.
+        self.idle = False
+
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the other side has not taken yet."""
+        return sum(map(len, self._outgoing))
+
+    @property
+    def partial(self) -> bool:
+        """True while an incoming frame is incomplete."""
+        return self._reader.partial
+
+    def watch(self, number: int) -> None:
+        """End the wait of a turn when another descriptor is ready, too."""
+        self._poll.register(number, select.POLLIN)
+
+    def unwatch(self, number: int) -> None:
+        """Stop watching a descriptor, before it is closed."""
+        self._poll.unregister(number)
+
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame, behind those that wait.
+
+        Args:
+            kind: of the frame.
+            run: its number.
+            body: must not change until it is sent.
+        """
+        with self._lock:
+            parts = frame_parts(kind, run, body)
+            self._outgoing.extend(memoryview(part).cast("B") for part in parts)
+
+    def post(self, kind: Kind, run: int) -> None:
+        """Send a frame without a body now, or behind those that wait; any thread may call this."""
+        with self._lock:
+            waits = bool(self._outgoing)
+            self._outgoing.append(memoryview(packed(kind, run)))
+            if not waits:
+                self._send()
+
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the other side takes, and return a frame that is complete.
+
+        Args:
+            seconds: to wait at most when there is nothing to send or read.
+
+        Raises:
+            OSError: the other side has closed the connection, or this one has.
+            ProtocolError: it sent an invalid or unexpected frame.
+        """
+        sent = self._send() if self._outgoing else 0
+        frame = self._reader.next()
+        if frame is not None:
+            return frame
+        size = self._receive()
+        if size is None and not self._outgoing and seconds > 0:
+            size = self._spin.wait(self._receive)
+            if size is None and self._wait(seconds):
+                size = self._receive()
+        self.idle = size is None and not sent
+        return None if size is None else self._reader.filled(size)
+
+    def _send(self) -> int:
+        with self._lock:
+            part = self._outgoing[0]
+            try:
+                sent = self._connection.send(part[:_SENT_AT_ONCE])
+            except BlockingIOError:
+                return 0
+            if sent < len(part):
+                self._outgoing[0] = part[sent:]
+            else:
+                self._outgoing.popleft()
+            return sent
+
+    def _receive(self) -> int | None:
+        """Read what has arrived into the reader; ``None`` if nothing has."""
+        try:
+            with self._reader.space as space:
+                size = self._connection.recv_into(space, 0, _NOT_BLOCKING)
+        except BlockingIOError:
+            return None
+        if not size:
+            raise ConnectionError("the other side has closed the connection")
+        return size
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait until something is ready; return whether there is something to read."""
+        readable = False
+        for number, _ in self._poll.poll(math.ceil(seconds * 1000)):
+            if number == self._number:
+                readable = True
+            elif self._noticed is not None:
+                self._noticed(number)
+        return readable

@@ -1,0 +1,202 @@
+"""A child that speaks the protocol against its host: no read, no end, no order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from background import eventually, running
+from process_harness import executor as process_executor
+
+from smolagents_fork.bridge import dispatcher as dispatchers
+from smolagents_fork.errors import LimitExceededError, ProtocolError, SandboxTimeoutError
+from smolagents_fork.guest.frames import Kind, packed
+
+SHARP = ["os", "time", "threading", "signal"]
+#: What a run may take that has one second. Each of these took half a minute and more.
+SECONDS = 15
+
+
+def executor(**options: Any) -> AbstractContextManager[Any]:
+    options = {"timeout_seconds": 1, "interrupt_grace_seconds": 1, "memory": None, **options}
+    return process_executor(SHARP, **options)
+
+
+@pytest.fixture
+def in_time():
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < SECONDS
+
+
+def call(number: int, name: str, body: bytes = b"") -> bytes:
+    return b'{"call":%d,"name":"%s","args":[%s],"kwargs":{}}' % (number, name.encode(), body)
+
+
+def send(frame: bytes) -> str:
+    """Write a program that sends a frame past its worker."""
+    return f"import os\nframe = {frame!r}\nwhile frame:\n    frame = frame[os.write(3, frame):]\n"
+
+
+WAIT = "import time\ntime.sleep(600)\n"
+DEAF = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+
+
+@pytest.mark.parametrize("end", ["timeout", "interrupt"])
+@pytest.mark.parametrize("program", ["", DEAF])
+def test_reply_that_is_not_read_holds_no_run(in_time, end, program):
+    with executor(timeout_seconds=1 if end == "timeout" else 600) as ex:
+        ex.send_tools({"large": lambda: bytes(20_000_000)})
+        code = program + send(packed(Kind.CALL, 1, call(1, "large"))) + WAIT
+        if end == "interrupt":
+            begun = threading.Event()
+            ex.send_tools({"large": lambda: begun.set() or bytes(20_000_000)})
+
+            def stop() -> None:
+                assert begun.wait(60)
+                ex.interrupt()
+
+            with running(stop), pytest.raises(Exception, match="interrupt"):
+                ex(code)
+        else:
+            with pytest.raises(SandboxTimeoutError):
+                ex(code)
+        assert ex("1 + 1").output == 2
+
+
+@pytest.mark.parametrize("kind", [Kind.OUTPUT, Kind.DISPLAY])
+@pytest.mark.parametrize("ask", ["send_variables", "send_tools", "variables"])
+def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask):
+    with executor() as ex:
+        flood = packed(kind, 1, b"x") * 100
+        ex(
+            "import os, signal\n"
+            f"def flood(*_):\n    while True:\n        os.write(3, {flood!r})\n"
+            "signal.signal(signal.SIGALRM, flood)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
+        )
+        time.sleep(0.4)
+        arguments = {"send_variables": ({"x": 1},), "send_tools": ({},)}.get(ask, ())
+        with pytest.raises(ProtocolError, match=f"{ask}: more than 4096 frames that nobody"):
+            getattr(ex, ask)(*arguments)
+        assert ex("1 + 1").output == 2
+
+
+@pytest.mark.parametrize("kind", [Kind.OUTPUT, Kind.DISPLAY, Kind.CALL])
+def test_frames_without_end_end_with_the_run(in_time, kind):
+    with executor(max_tool_calls=10**9) as ex:
+        ex.send_tools({"nothing": lambda: None})
+        body = call(1, "nothing") if kind is Kind.CALL else b"x"
+        with pytest.raises((SandboxTimeoutError, ProtocolError)):
+            ex(DEAF + f"import os\nwhile True:\n    os.write(3, {packed(kind, 1, body) * 50!r})")
+        assert ex("1 + 1").output == 2
+
+
+@pytest.mark.parametrize("kind", [Kind.DONE, Kind.CALL, Kind.OUTPUT])
+def test_frame_that_comes_byte_by_byte_holds_no_run(in_time, kind):
+    with executor() as ex:
+        head = packed(kind, 1, bytes(60_000 if kind is Kind.OUTPUT else 10_000_000))[:20]
+        trickle = f"import os\nos.write(3, {head!r})\nwhile True:\n    os.write(3, b' ')\n"
+        with pytest.raises((SandboxTimeoutError, ProtocolError)):
+            ex(DEAF + trickle)
+        assert ex("1 + 1").output == 2
+
+
+def test_calls_after_the_final_answer_are_not_decoded(in_time, monkeypatch):
+    read = dispatchers.Dispatcher._read
+    decoded = []
+
+    def noted(dispatcher: Any, request: Any) -> Any:
+        decoded.append(bytes(request[:50]))
+        return read(dispatcher, request)
+
+    monkeypatch.setattr(dispatchers.Dispatcher, "_read", noted)
+    with executor(timeout_seconds=600) as ex:
+        ex.send_tools({"final_answer": lambda value: value, "late": lambda value: value})
+        answer = packed(Kind.CALL, 1, call(1, "final_answer", b"42"))
+        late = packed(Kind.CALL, 1, call(2, "late", b"[" * 500_000))
+        result = ex(DEAF + send(answer) + f"while True:\n    os.write(3, {late!r})")
+        assert (result.output, result.is_final_answer) == (42, True)
+        assert len(decoded) == 1
+        assert ex("1 + 1").output == 2
+
+
+def test_decoding_is_time_of_the_program(in_time, monkeypatch):
+    read = dispatchers.Dispatcher._read
+
+    def slow(dispatcher: Any, request: Any) -> Any:
+        time.sleep(0.3)
+        return read(dispatcher, request)
+
+    monkeypatch.setattr(dispatchers.Dispatcher, "_read", slow)
+    with executor(timeout_seconds=1) as ex:
+        ex.send_tools({"nothing": lambda: None})
+        with pytest.raises(SandboxTimeoutError):
+            ex("while True:\n    nothing()")
+
+
+def test_tool_that_works_stops_the_clock(in_time):
+    with executor(timeout_seconds=1) as ex:
+        ex.send_tools({"slow": lambda: time.sleep(1.5)})
+        assert ex("slow()\n7").output == 7
+
+
+def test_abandoned_tools_end_the_run(in_time):
+    released = threading.Event()
+    with executor(timeout_seconds=600, tool_timeout_seconds=0.05) as ex:
+        ex.send_tools({"slow": lambda: released.wait(60)})
+        before = threading.active_count()
+        try:
+            with pytest.raises(LimitExceededError, match="8 tools that were interrupted or ran"):
+                ex("while True:\n    try:\n        slow()\n    except TimeoutError:\n        pass")
+            assert threading.active_count() <= before + 9
+            assert ex("1 + 1").output == 2
+        finally:
+            released.set()
+        ex.send_tools({"quick": lambda: 5})
+        eventually(lambda: ex._dispatcher._thread.abandoned == 0)
+        assert ex("quick()").output == 5
+
+
+@pytest.mark.parametrize("ask", ["send_variables", "variables"])
+def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
+    with executor(interrupt_grace_seconds=0.3) as ex:
+        ex("kept = 1")
+        os.kill(ex.pid, signal.SIGSTOP)
+        errors = []
+
+        def request() -> None:
+            try:
+                getattr(ex, ask)(*([{"x": bytes(50_000_000)}] if ask == "send_variables" else []))
+            except ProtocolError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=request)
+        thread.start()
+        eventually(lambda: ex._session._running)
+        ex.interrupt()
+        thread.join(60)
+        assert "interrupted: " in errors[0]
+        assert ex("1 + 1").output == 2
+
+
+def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):
+    with executor(timeout_seconds=60) as ex:
+        ex("a = 1")
+        turn = type(ex._session._child).turn
+
+        def broken(child: Any, seconds: float) -> Any:
+            monkeypatch.undo()
+            turn(child, 0.0)  # the request is sent
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(type(ex._session._child), "turn", broken)
+        with pytest.raises(KeyboardInterrupt):
+            ex.variables()
+        ex.send_variables({"b": 2})
+        assert ex.variables() == {"a": 1, "b": 2}
+        assert ex("a + b").output == 3
