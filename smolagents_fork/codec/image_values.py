@@ -82,6 +82,8 @@ def _matplotlib_png(figure: Any) -> bytes:
 
 def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
     """Encode a Pillow image: its current frame, without its metadata."""
+    if not value.mode and callable(getattr(type(value), "to_raw", None)):
+        value = value.to_raw()  # upstream's AgentImage, which is an empty image around another
     value.load()  # of some files this changes the mode and the size
     mode, (width, height) = value.mode, value.size
     if mode not in _MODES:

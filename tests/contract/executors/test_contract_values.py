@@ -15,6 +15,7 @@ import PIL.Image
 import pytest
 from contract_declarations import behaviour
 from smolagents import FinalAnswerTool
+from smolagents.agent_types import AgentImage
 
 PLAIN_VALUES: dict[str, Any] = {
     "none, truth, text": [None, True, False, "", "ä\x00\n🙂", "'"],
@@ -147,6 +148,7 @@ base = PIL.Image.frombytes('RGB', (4, 3), bytes(range(0, 180, 5)))
 
 
 def content_of(image):
+    image = image.to_raw() if isinstance(image, AgentImage) else image
     return image.mode, image.size, image.tobytes(), image.convert("RGBA").tobytes()
 
 
@@ -159,9 +161,10 @@ def test_images_of_every_mode(contract, which):
     names: dict = {}
     exec(DRAW + f"picture = {PICTURES[which]}", names)
     executor.send_variables({"sent": names["picture"]})
+    executor.send_variables({"wrapped": [AgentImage(names["picture"])]})
     executor.send_tools({"again": lambda image: image})
     wanted = content_of(names["picture"])
-    for code in ("sent", "again(sent)", f"{DRAW}{PICTURES[which]}"):
+    for code in ("sent", "again(sent)", "again(wrapped)[0]", f"{DRAW}{PICTURES[which]}"):
         assert content_of(executor(code).output) == wanted
 
 
