@@ -45,7 +45,7 @@ _FILE = os.O_RDWR | os.O_CREAT | _FLAGS
 # Only other processes of this user can have the lock, for the moments of a look around.
 _LOOK_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
-_OTHERS = 0o077
+_OTHERS, _WRITES = 0o077, 0o022
 
 
 def user_folder() -> str:
@@ -62,30 +62,33 @@ def user_folder() -> str:
     return path
 
 
-def check_private(path: str) -> None:
-    """Refuse a folder that another user has made, may enter, or has replaced by something else.
+def check_private(path: str, *, readable: bool = False, option: str = "TMPDIR") -> None:
+    """Refuse a folder that another user has made, may change, or has replaced by something else.
 
     Args:
         path: of the folder.
+        readable: whether others may read it, and it may be root's.
+        option: what names another folder, for the error.
 
     Raises:
         ExecutorStartError: it is not a folder of this user that only this user may enter.
     """
     if not hasattr(os, "getuid"):
         return
-    with _explained(path):
+    with _explained(path, option):
         status = os.lstat(path)
+    mode, user = stat.S_IMODE(status.st_mode), os.geteuid()
     if not stat.S_ISDIR(status.st_mode):
         wrong = f"is not a folder (a {_kind(status.st_mode)} of user {status.st_uid})"
-    elif status.st_uid != os.geteuid():
-        wrong = f"belongs to user {status.st_uid}, and this process is user {os.geteuid()}"
-    elif status.st_mode & _OTHERS:
-        wrong = f"may be entered by other users (mode {stat.S_IMODE(status.st_mode):o}, not 700)"
+    elif status.st_uid != user and not (readable and status.st_uid == 0):
+        wrong = f"belongs to user {status.st_uid}, and this process is user {user}"
+    elif mode & (_WRITES if readable else _OTHERS):
+        wrong = f"may be {'changed' if readable else 'entered'} by other users (mode {mode:o})"
     else:
         return
     raise ExecutorStartError(
-        f"{path} {wrong}: temporary files and locks have to be where only this user may change "
-        "them; remove it, or set TMPDIR to a folder of your own"
+        f"{path} {wrong}: what the package keeps there has to be where only this user may change "
+        f"it; remove it, or set {option} to a folder of your own"
     )
 
 
@@ -220,15 +223,15 @@ def _kind(mode: int) -> str:
 
 
 @contextlib.contextmanager
-def _explained(path: str) -> Iterator[None]:
+def _explained(path: str, option: str = "TMPDIR") -> Iterator[None]:
     try:
         yield
     except FileExistsError:
         raise
     except OSError as error:
         raise ExecutorStartError(
-            f"no temporary file can be made in {path}: {os.strerror(error.errno or 0)}; "
-            "set TMPDIR to a folder of your own"
+            f"{path} cannot be used: {os.strerror(error.errno or 0)}; set {option} to a folder of "
+            "your own"
         ) from None
 
 

@@ -58,13 +58,15 @@ def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
     """Return the process that the text names.
 
     Args:
-        owner: as :func:`owner_text` returned it.
+        owner: as :func:`owner_text` returned it; empty if nobody has the sandbox.
         host: name of its machine; empty if unknown.
         cluster: that the sandbox belongs to; empty for none.
 
     Raises:
         ValueError: the text does not name an owner.
     """
+    if not owner:
+        return Owner(host, None, ELSEWHERE, cluster=cluster)
     machine, pid, _ = check_owner(owner).split(":")
     number = int(pid)
     if machine != this_machine():

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import ExecutorStartError
+from ..folders.user_folder import check_private
 from .deno_binary import own_client
 
 __all__ = ["FILES", "VERSION", "cache_folder", "check_files", "pyodide_files"]
@@ -37,7 +38,7 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
         path: another than the user's own cache folder.
 
     Raises:
-        ExecutorStartError: it cannot be made.
+        ExecutorStartError: it cannot be made, or other users may change it.
     """
     if path is not None:
         folder = Path(path).absolute()
@@ -47,11 +48,12 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
         base = os.environ.get("XDG_CACHE_HOME", "")
         parent = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
         folder = parent / "smolagents-fork" / "wasm"
+    # Who may write here decides what runs in later guests.
     try:
-        # Who may write here decides what runs in later guests.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ExecutorStartError(f"the cache folder {folder} cannot be made: {error}") from None
+    check_private(os.path.realpath(folder), readable=True, option="cache_dir=")
     return folder
 
 

@@ -131,7 +131,8 @@ def _is_mode(network: str) -> bool:
 def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``arguments`` with the user's ``container_run_kwargs`` merged into them.
 
-    Environments, labels, ports and tmpfs are merged; every other argument is replaced.
+    Environments, labels, ports and tmpfs are merged; every other argument is replaced. Labels of
+    the fork stay: they say whose the container is.
     """
     result = dict(arguments)
     for key, value in extra.items():
@@ -139,7 +140,10 @@ def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
             continue  # of docker-py's run(), not of the container; checked with the other options
         if key == "environment" and isinstance(value, (list, tuple)):
             value = dict(item.partition("=")[::2] for item in value)
-        if key in ("environment", "labels", "ports", "tmpfs") and isinstance(value, Mapping):
+        if key == "labels":
+            given = value if isinstance(value, Mapping) else dict.fromkeys(value or (), "")
+            result[key] = {**given, **(result.get(key) or {})}
+        elif key in ("environment", "ports", "tmpfs") and isinstance(value, Mapping):
             result[key] = {**(result.get(key) or {}), **value}
         else:
             result[key] = value

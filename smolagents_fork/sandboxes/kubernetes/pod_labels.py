@@ -7,6 +7,7 @@ pods of a warm pool. What differs between sandboxes is in annotations, which a c
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +35,7 @@ _MANAGED_LABEL = "app.kubernetes.io/managed-by"
 NETWORK_LABEL = f"{_PREFIX}/network"
 _SANDBOX, _OWNER = f"{_PREFIX}/sandbox", f"{_PREFIX}/owner"
 _HOST, _CREATED = f"{_PREFIX}/host", f"{_PREFIX}/created"
+_IS_SANDBOX, _IS_TIME = re.compile(r"[A-Za-z0-9-]{1,63}"), re.compile(r"[1-9][0-9]{0,11}")
 #: Values of :data:`NETWORK_LABEL`.
 NONE, ALLOWED = "none", "allowed"
 #: Selector of all pods of the fork.
@@ -83,7 +85,8 @@ def sandbox_of(pod: Mapping[str, Any]) -> str:
     Args:
         pod: as the API describes it.
     """
-    return _annotation(pod, _SANDBOX) or str(pod["metadata"]["name"])
+    sandbox = _annotation(pod, _SANDBOX)
+    return sandbox if _IS_SANDBOX.fullmatch(sandbox) else str(pod["metadata"]["name"])
 
 
 def owner_is_gone(pod: Mapping[str, Any]) -> bool:
@@ -112,8 +115,9 @@ def created_at(pod: Mapping[str, Any]) -> float:
     Args:
         pod: as the API describes it.
     """
-    text = _annotation(pod, _CREATED)
-    return float(text) if text.isdigit() else time.time()
+    text, now = _annotation(pod, _CREATED), time.time()
+    # Anyone may have written it.
+    return min(float(text), now) if _IS_TIME.fullmatch(text) else now
 
 
 def _annotation(pod: Mapping[str, Any], name: str) -> str:

@@ -22,6 +22,7 @@ from smolagents_fork.folders.user_folder import (
     temporary_folder,
     user_folder,
 )
+from smolagents_fork.wasm.pyodide_files import cache_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs users")
 ROOT = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs root")
@@ -83,7 +84,7 @@ def file(place: Path) -> str:
 def open_folder(place: Path) -> str:
     place.mkdir()
     place.chmod(0o1777)
-    return "may be entered by other users (mode 1777, not 700)"
+    return "may be entered by other users (mode 1777)"
 
 
 @pytest.mark.parametrize(
@@ -232,3 +233,16 @@ def test_lock_on_the_whole_folder_is_not_waited_for_for_ever(
             temporary_folder("x")
     finally:
         os.close(number)
+
+
+def test_cache_that_others_may_change_is_refused(tmp_path: Path) -> None:
+    cache = cache_folder(tmp_path / "cache")
+    cache.chmod(0o755)
+    assert cache_folder(cache) == cache
+    cache.chmod(0o775)
+    with pytest.raises(ExecutorStartError) as caught:
+        cache_folder(cache)
+    assert str(caught.value) == (
+        f"{cache} may be changed by other users (mode 775): what the package keeps there has to be "
+        "where only this user may change it; remove it, or set cache_dir= to a folder of your own"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..pod_status import pod_state
 __all__ = ["PodInventory"]
 
 _KILL_SECONDS = 30.0
+_IS_SIZE = re.compile(r"[0-9]{1,18}")
 
 
 class PodInventory(LogInventory):
@@ -70,9 +72,19 @@ def _pods(client: ClusterClient) -> list[dict[str, Any]]:
 
 
 def _pod_of(client: ClusterClient, sandbox: str) -> str:
-    """Return the name of a sandbox's pod; empty if it is gone."""
+    """Return the name of a sandbox's pod; empty if it is gone.
+
+    Raises:
+        ExecutorError: annotations of several pods name the sandbox.
+    """
     entries = read_entries("pod", _pods(client), _entry)
-    return next((entry.name for entry in entries if entry.id == sandbox), "")
+    names = [entry.name for entry in entries if entry.id == sandbox]
+    if len(names) > 1:
+        raise ExecutorError(
+            f"pods {', '.join(names)} all say that they are sandbox {sandbox}: look at their "
+            "annotations with kubectl"
+        )
+    return names[0] if names else ""
 
 
 def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
@@ -86,7 +98,7 @@ def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
         owner=owner_of(pod),
         started_at=created_at(pod),
         state=state.status(()).state,
-        memory_limit_bytes=int(limit) if limit.isdigit() else None,
+        memory_limit_bytes=int(limit) if _IS_SIZE.fullmatch(limit) else None,
         name=str(named["name"]),
         image=str(container.get("image") or ""),
     )

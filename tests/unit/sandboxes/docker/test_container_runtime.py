@@ -71,6 +71,13 @@ def test_users_arguments_are_merged_or_replace():
     }
 
 
+def test_labels_of_users_do_not_replace_those_that_name_the_owner():
+    own = labels("name")
+    for given in ({LABEL: "another:1:1", "mine": ""}, [LABEL, "mine"]):
+        assert merged({"labels": own}, {"labels": given})["labels"] == {**own, "mine": ""}
+    assert merged({"labels": own}, {"labels": None})["labels"] == own
+
+
 def test_owner():
     assert not owner_is_gone(labels("name"))
     assert not owner_is_gone({})
