@@ -227,6 +227,10 @@ class KernelConnection:
                 # The gateway has given up a kernel that ended repeatedly, and does not know its id.
                 self.drop_sandbox()
                 self.open(timeout)
+            except ExecutorStartError:
+                # No stream to it can be opened: a later call works in another.
+                self.drop_sandbox()
+                raise
         link = self._link
         if link is None:
             raise ConnectionLost("the sandbox was removed while its kernel was prepared")
