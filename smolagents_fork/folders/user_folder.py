@@ -55,7 +55,11 @@ def user_folder() -> str:
         ExecutorStartError: it cannot be made, or is not the user's own.
     """
     user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
-    path = os.path.join(os.path.realpath(tempfile.gettempdir()), f"smolagents-fork{user}")
+    try:
+        above = os.path.realpath(tempfile.gettempdir())
+    except OSError as error:
+        raise ExecutorStartError(f"{error.strerror}: set TMPDIR to a folder of your own") from None
+    path = os.path.join(above, f"smolagents-fork{user}")
     with contextlib.suppress(FileExistsError), _explained(path):
         os.mkdir(path, 0o700)
     check_private(path)
@@ -107,8 +111,9 @@ def temporary_folder(prefix: str) -> str:
         []
         >>> os.rmdir(folder)
     """
-    with _explained(tempfile.gettempdir()):
-        return tempfile.mkdtemp(prefix=prefix, dir=_process.folder())
+    folder = _process.folder()
+    with _explained(folder):
+        return tempfile.mkdtemp(prefix=prefix, dir=folder)
 
 
 def temporary_file(prefix: str) -> tuple[int, str]:
@@ -120,8 +125,9 @@ def temporary_file(prefix: str) -> tuple[int, str]:
     Raises:
         ExecutorStartError: it cannot be made.
     """
-    with _explained(tempfile.gettempdir()):
-        return tempfile.mkstemp(prefix=prefix, dir=_process.folder())
+    folder = _process.folder()
+    with _explained(folder):
+        return tempfile.mkstemp(prefix=prefix, dir=folder)
 
 
 @contextlib.contextmanager
@@ -269,7 +275,8 @@ class _ProcessFolder:
 def _make_locked(above: str) -> tuple[str, int]:
     if sys.platform == "win32":  # pragma: no cover
         return tempfile.mkdtemp(prefix=_PROCESS, dir=above), -1
-    whole = os.open(above, _FOLDER)
+    with _explained(above):
+        whole = os.open(above, _FOLDER)
     try:
         # A folder that was made just now has no lock yet.
         _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)

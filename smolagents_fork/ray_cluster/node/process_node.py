@@ -13,7 +13,7 @@ from ...codec import encode
 from ...deadline import Deadline
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
-from ...folders.removal import remove_tree
+from ...folders.removal import discard_tree
 from ...guest.frame_stream import FrameStream
 from ...guest.frames import Kind, from_guest, packed, to_relay
 from ...process.child import Child
@@ -134,7 +134,7 @@ class ProcessSandbox:
         if child is not None:
             child.kill()
         self._files.close()
-        remove_tree(self._bounds.folder)
+        discard_tree(self._bounds.folder)
 
 
 class GuestRelay:

@@ -16,6 +16,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 
 from ....folders.user_folder import temporary_folder
 from ....forks import Owner, disconnect_in_child
@@ -57,9 +58,17 @@ class GatewaySocket:
 
     @classmethod
     def open(cls) -> GatewaySocket | None:
-        """Listen on a new socket; ``None`` where this machine cannot have one."""
+        """Listen on a new socket; ``None`` where this machine cannot have one.
+
+        Raises:
+            ExecutorStartError: the folder for it is not this user's own.
+        """
         if sys.platform != "linux":
             return None
+        try:
+            tempfile.gettempdir()
+        except OSError:
+            return None  # no folder may be written to
         folder = temporary_folder("s")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = os.path.join(folder, "s")
