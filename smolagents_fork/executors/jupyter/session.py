@@ -253,10 +253,10 @@ class KernelSession:
                 self._in_run, self._interrupted = True, False
         try:
             self._request(code, buffers, action, seconds, sink or Sink())
-        except Interrupted:
+        except Interrupted as interrupted:
             if not outermost:
                 raise
-            raise ExecutorError(f"{action} was interrupted by interrupt()") from None
+            raise ExecutorError(f"{action} was interrupted by interrupt(){interrupted}") from None
         finally:
             with self._state:
                 self._in_run = not outermost
@@ -282,8 +282,9 @@ class KernelSession:
                 if not stop():
                     raise
             if request is None or not request.done:
-                self._stopped(channel, request, interrupt=True)
-                raise Interrupted
+                stopped = self._stopped(channel, request, interrupt=True)
+                end = "; its sandbox was removed and its state is lost" + self._next_step()
+                raise Interrupted("" if stopped else end)
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
             raise self._died(f"during {action}", lost) from None

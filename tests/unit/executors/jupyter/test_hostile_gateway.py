@@ -149,7 +149,9 @@ def test_request_of_our_own_ends_by_an_interrupt(act):
         begun = time.monotonic()
         with (
             acting(lambda: time.monotonic() - begun > 0.3, executor.interrupt),
-            pytest.raises(ExecutorError, match="send_variables"),
+            pytest.raises(
+                ExecutorError, match=r"send_variables.* its state is lost, the next call"
+            ),
         ):
             bounded(lambda: executor.send_variables({"a": 1}))
 
