@@ -75,7 +75,7 @@ class ImageEntry:
 
     Attributes:
         id: short identifier.
-        names: its tags; empty for a stage of a build, or an image that was replaced.
+        names: its tags; empty for an image that was replaced.
         size_bytes: with layers that it shares with others.
         own_bytes: without them: what removing only this image frees; ``None`` if unknown.
         created_at: seconds of the epoch.

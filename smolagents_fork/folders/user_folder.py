@@ -45,6 +45,7 @@ _FILE = os.O_RDWR | os.O_CREAT | _FLAGS
 # Only other processes of this user can have the lock, for the moments of a look around.
 _LOOK_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
+_WHY = "what the package keeps there has to be where only this user may change it"
 _OTHERS, _WRITES = 0o077, 0o022
 
 
@@ -91,8 +92,7 @@ def check_private(path: str, *, readable: bool = False, option: str = "TMPDIR") 
     else:
         return
     raise ExecutorStartError(
-        f"{path} {wrong}: what the package keeps there has to be where only this user may change "
-        f"it; remove it, or set {option} to a folder of your own"
+        f"{path} {wrong}: {_WHY}; remove it, or set {option} to a folder of your own"
     )
 
 

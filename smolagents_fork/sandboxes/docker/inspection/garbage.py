@@ -64,7 +64,7 @@ def find_garbage(client: DockerClient, pattern: str = "*") -> list[Removal]:
                 "image",
                 entry.names,
                 entry.own_bytes,
-                "no container uses it" if entry.names else "a stage of a build, or replaced",
+                "no container uses it" if entry.names else "a newer one has replaced it",
             )
             for entry in unused
         ),
