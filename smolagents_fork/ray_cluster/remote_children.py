@@ -26,7 +26,7 @@ from ..guest.guest_process import remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
 from .cluster_client import Cluster, RemoteSandbox
-from .links.container_data import stats_of
+from .links.container_data import file_infos_of, stats_of
 from .reservation import Reservation
 
 __all__ = ["RemoteChild", "RemoteChildren"]
@@ -34,7 +34,6 @@ __all__ = ["RemoteChild", "RemoteChildren"]
 _PURPOSE = "child"
 _PIECE = 1 << 20
 _FILE_SECONDS = 60.0
-_MOST_LISTED = 10_000
 # Starts of a child, and the pause in between, in seconds.
 _TRIES = 3
 _AGAIN_SECONDS = 0.5
@@ -197,14 +196,7 @@ class RemoteFolder:
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`ChildFiles`."""
         found = self._sandbox.call("list_files", {"path": path}, timeout=_FILE_SECONDS)
-        if type(found) is not list or len(found) > _MOST_LISTED:
-            raise ProtocolError("not a list of files, or too long")
-        infos = []
-        for entry in found:
-            if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:
-                raise ProtocolError("a list of files has paths and sizes")
-            infos.append(FileInfo(*entry))
-        return infos
+        return file_infos_of(found)
 
 
 class RemoteChild:

@@ -6,10 +6,11 @@ import os
 import secrets
 import stat
 import tempfile
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 from ...errors import ExecutorError, FileTooLargeError
 from ...folders.work_folder import WorkFolder
+from ..links.container_data import as_data
 
 __all__ = ["FolderPieces"]
 
@@ -30,9 +31,9 @@ class FolderPieces:
         self._folder = WorkFolder(folder)
         self._parts: dict[str, IO[bytes]] = {}
 
-    def list_files(self, path: str) -> list[tuple[str, int]]:
-        """Return path and size of the regular files below ``path``."""
-        return [(one.path, one.size) for one in self._folder.list_files(path)]
+    def list_files(self, path: str) -> Any:
+        """Return path and size of the regular files below ``path``, as data."""
+        return as_data(self._folder.list_files(path))
 
     def make_folder(self, path: str) -> None:
         """Make a folder, and those above it."""

@@ -33,6 +33,9 @@ def test_resource_use_is_checked():
     for wrong in ({"memory_bytes": 1.5}, {"pids": "2"}, {"cpu_seconds": None}, {"more": 1}):
         with pytest.raises(ProtocolError):
             stats_of({**FIGURES, **wrong})
+    for number in (-1, 10**400, float("nan"), float("inf"), float("-inf")):
+        with pytest.raises(ProtocolError, match=r"negative|out of range"):
+            stats_of({**FIGURES, "cpu_seconds": number})
 
 
 def test_files_have_a_path_and_a_size():
