@@ -33,6 +33,7 @@ __all__ = [
     "abandoned_files",
     "check_private",
     "locked_file",
+    "remove_abandoned",
     "temporary_file",
     "temporary_folder",
     "user_folder",
@@ -275,27 +276,46 @@ class _ProcessFolder:
 def _make_locked(above: str) -> tuple[str, int]:
     if sys.platform == "win32":  # pragma: no cover
         return tempfile.mkdtemp(prefix=_PROCESS, dir=above), -1
-    with _explained(above):
-        whole = os.open(above, _FOLDER)
-    try:
-        # A folder that was made just now has no lock yet.
-        _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
+    with _looking(above):
         _remove_abandoned(above)
         path = tempfile.mkdtemp(prefix=_PROCESS, dir=above)
         number = os.open(path, _FOLDER)
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return path, number
-    except TimeoutError:
-        raise ExecutorStartError(
-            f"another process of this user has had a lock on {above} for {_LOOK_SECONDS:g} s: "
-            "end it, or set TMPDIR to a folder of your own"
-        ) from None
-    finally:
-        os.close(whole)
+
+
+def remove_abandoned() -> None:
+    """Remove what processes have left that were ended from outside.
+
+    Raises:
+        ExecutorStartError: another process has locked the user's folder.
+    """
+    if sys.platform != "win32":
+        above = user_folder()
+        with _looking(above):
+            _remove_abandoned(above)
+
+
+if sys.platform != "win32":
+
+    @contextlib.contextmanager
+    def _looking(above: str) -> Iterator[None]:
+        """Lock the user's folder: a folder that was made in it just now has no lock yet."""
+        with _explained(above):
+            whole = os.open(above, _FOLDER)
+        try:
+            _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
+            yield
+        except TimeoutError:
+            raise ExecutorStartError(
+                f"another process of this user has had a lock on {above} for {_LOOK_SECONDS:g} s: "
+                "end it, or set TMPDIR to a folder of your own"
+            ) from None
+        finally:
+            os.close(whole)
 
 
 def _remove_abandoned(above: str) -> None:
-    """Remove what processes have left that were ended from outside."""
     if sys.platform == "win32":  # pragma: no cover
         return
     for name in os.listdir(above):

@@ -22,7 +22,7 @@ from ..shortages import is_shortage
 from . import landlock, seccomp
 from .call_supervisor import give_listener
 from .capabilities import drop_capabilities
-from .confinement_report import Bounds, Kernel, Report
+from .confinement_report import Bounds, Kernel, Report, Shared
 from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .user_counts import lower_limit, lower_shared_limits
@@ -41,24 +41,25 @@ class Confinement:
     spare has it done when it is asked for. A measure that fails in it is tried again in the second.
 
     Args:
-        bounds: network and kernel are those of the second step; files as they are now.
+        shared: by all children of the fork server.
     """
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._kernel = bounds.kernel
-        self._linux = bounds.kernel.platform == "linux"
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._kernel = shared.kernel
+        self._linux = shared.kernel.platform == "linux"
         self._report = Report()
         self._ruleset: landlock.Ruleset | None = None
         if self._linux:
             lower_shared_limits()
         # Optional: a second barrier behind the filter, which refuses every socket. First, since the
         # files it writes are not this process's own without core dumps.
-        own_network = self._linux and not bounds.network
+        own_network = self._linux and not shared.network
         self._namespace = _network_namespace(self._kernel) if own_network else ""
         self._take_early_measures()
         if self._linux:
             with contextlib.suppress(OSError):
-                self._ruleset = _ruleset(bounds)
+                self._ruleset = _ruleset(shared)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -121,38 +122,40 @@ class Confinement:
 
     def _file_rules(self, bounds: Bounds) -> str:
         rules, self._ruleset = self._ruleset, None
-        if rules is not None and not rules.applies(**_rights(bounds)):
+        if rules is not None and not rules.is_current():
             rules.close()
             rules = None
-        rules = rules or _ruleset(bounds)
+        rules = rules or _ruleset(self._shared)
         devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
         try:
-            rules.restrict((bounds.work_folder, bounds.temporary_folder, *devices))
+            rules.restrict(bounds.readable, (bounds.work_folder, bounds.temporary_folder, *devices))
         finally:
             rules.close()
-        if "/" not in {*bounds.readable, *bounds.listable}:
+        if "/" not in {*bounds.readable, *self._shared.readable, *self._shared.listable}:
             _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
         version = rules.version
         return f"writes in its folder only, reads of libraries only; Landlock {version}"
 
 
-def _rights(bounds: Bounds) -> dict[str, Any]:
-    return {
-        "readable": bounds.readable,
-        "listable": bounds.listable,
-        "newest": bounds.kernel.landlock,
-        "network": bounds.network,
-    }
+def _ruleset(shared: Shared) -> landlock.Ruleset:
+    return landlock.Ruleset(
+        shared.readable,
+        shared.listable,
+        newest=shared.kernel.landlock,
+        network=shared.network,
+    )
 
 
-def _ruleset(bounds: Bounds) -> landlock.Ruleset:
-    return landlock.Ruleset(**_rights(bounds))
+def die_with_parent(parent: int) -> None:
+    """On Linux, have the kernel kill this process when its parent dies.
 
-
-def die_with_parent() -> None:
-    """On Linux, have the kernel kill this process when its parent dies."""
+    Args:
+        parent: its process id. It has one thread, and the kernel watches a thread.
+    """
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 def _own_session() -> str:

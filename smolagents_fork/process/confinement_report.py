@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MEASURES", "Bounds", "Kernel", "MeasureRow", "MeasureTable", "Report", "table_of"]
+__all__ = [
+    "MEASURES",
+    "Bounds",
+    "Kernel",
+    "MeasureRow",
+    "MeasureTable",
+    "Report",
+    "Shared",
+    "table_of",
+]
 
 #: Every measure, in the order of tables.
 MEASURES = (
@@ -67,13 +76,39 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What all children of a fork server have in common: nothing in it is of one executor.
+
+    Attributes:
+        readable: files and folders of libraries.
+        listable: folders whose names they may list.
+        network: whether they keep the host's network.
+        kernel: the kernel features that may be used.
+    """
+
+    readable: tuple[str, ...]
+    listable: tuple[str, ...]
+    network: bool
+    kernel: Kernel
+
+    def as_data(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {**vars(self), "kernel": vars(self.kernel)}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Shared:
+        """Rebuild it from the output of :meth:`as_data`."""
+        lists = {name: tuple(data[name]) for name in ("readable", "listable")}
+        return cls(**{**data, **lists, "kernel": Kernel(**data["kernel"])})
+
+
+@dataclass(frozen=True)
 class Bounds:
     """Limits and access rights of a child.
 
     Attributes:
         folder: its folder, with the two that it may write to; removed with it.
-        readable: files and folders it may read.
-        listable: folders whose names it may list.
+        readable: files and folders it may read besides libraries.
         memory_bytes: address space beyond that of the fork server; ``None`` for no limit.
         file_bytes: size of one file it writes; ``None`` for no limit.
         open_files: descriptors at once.
@@ -85,7 +120,6 @@ class Bounds:
 
     folder: str
     readable: tuple[str, ...] = ()
-    listable: tuple[str, ...] = ()
     memory_bytes: int | None = None
     file_bytes: int | None = None
     open_files: int = 256
@@ -111,12 +145,8 @@ class Bounds:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Bounds:
         """Rebuild bounds from the output of :meth:`as_data`."""
-        lists = {name: tuple(data[name]) for name in ("readable", "listable")}
-        return cls(**{**data, **lists, "kernel": Kernel(**data["kernel"])})
-
-    def same_namespace(self, other: Bounds) -> bool:
-        """Return whether a process whose confinement was begun for ``other`` may have these."""
-        return (self.network, self.kernel) == (other.network, other.kernel)
+        kernel = Kernel(**data["kernel"])
+        return cls(**{**data, "readable": tuple(data["readable"]), "kernel": kernel})
 
 
 @dataclass(frozen=True)

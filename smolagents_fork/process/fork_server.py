@@ -1,8 +1,13 @@
 """Fork server: a process with all modules imported, which forks a child on request.
 
-It runs no untrusted code and has no secrets: its environment is empty and it inherits no
+It runs no untrusted code and has no secrets: its environment has fixed names and it inherits no
 descriptors. It has one thread. For every child it has a *status socket*, on which the host requests
 signals and receives the exit code. When the host closes the socket or dies, the child is killed.
+
+A child's memory begins as a copy of this process's. So this process never reads what a child is
+asked for: it learns how many threads a child may have, and passes descriptors on. A child reads its
+own folder, files and limits after the fork, from its connection to the host. And it leaves the
+frames of this process, in which are the children before it, before it does anything.
 
 The host starts it as ``python -I -c <bootstrap>`` with the control socket's number as argument.
 """
@@ -10,6 +15,7 @@ The host starts it as ``python -I -c <bootstrap>`` with the control socket's num
 from __future__ import annotations
 
 import contextlib
+import enum
 import errno
 import fcntl
 import gc
@@ -25,15 +31,16 @@ import struct
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from ..folders.removal import remove_tree
+from ..deadline import Deadline
+from ..folders.user_folder import remove_abandoned
 from ..shortages import shortage_text
 from . import confinement, file_attributes, seccomp, worker
 from .call_supervisor import CallSupervisor, take_listener
-from .confinement_report import Bounds
+from .confinement_report import Bounds, Shared
 from .descriptor_passing import send_descriptors
 from .libc import libc
 from .sandbox_paths import OWN_PROCESS_FILES
@@ -46,14 +53,18 @@ IDLE_SECONDS = 300.0
 #: Requests on a status socket, and the corresponding signals.
 SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
 EXIT = struct.Struct("!i")
+#: Request for a child: how many threads it may have. Its descriptors are sent with it.
+REQUEST = struct.Struct("!I")
 #: Answer to a request for a child: its process number, or the negative number of the error.
 ANSWER = struct.Struct("!i")
-# Length of a request for a child, sent before the request.
-_LENGTH = struct.Struct("!I")
-# Of the spare, when it has received its request; and the longest wait for that, in seconds. Other
-# children wait meanwhile, and forking one without the spare takes some milliseconds more.
-_TAKEN = b"T"
+#: Length of what a child is to be, sent to the child before it, as JSON.
+LENGTH = struct.Struct("!I")
+# To the spare, with its descriptors; of the spare, when it has them; and the longest wait for that,
+# in seconds. Other children wait meanwhile, and forking one takes some milliseconds more.
+_GIVEN, _TAKEN = b"G", b"T"
 _SPARE_SECONDS = 1.0
+# Longest wait for the end of a host that has closed its connection, in seconds.
+_HOST_SECONDS = 5.0
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 # Numbers in a child, above the standard ones; that of the fork server is open until it is ready.
 _DATA, _LOG, _PARENT = 3, 4, 5
@@ -63,14 +74,12 @@ _DATA, _LOG, _PARENT = 3, 4, 5
 class _Spare:
     """A process without a program, which becomes the next child.
 
-    It has copied the memory it will write to, and its confinement has begun, as for the child
-    before it. It is trusted as the fork server is, and confined as any child before it gets a
-    program.
+    It has copied the memory it will write to, and its confinement has begun, with what all children
+    share. It is trusted as the fork server is, and confined as any child before it gets a program.
     """
 
     pid: int
     channel: socket.socket
-    bounds: Bounds
 
 
 @dataclass(frozen=True)
@@ -79,25 +88,70 @@ class _Starting:
 
     channel: socket.socket
     pid: int
-    bounds: Bounds
+    threads: int
 
 
-def main(control_number: int) -> None:
-    """Serve the host until it closes the connection; never returns."""
+@dataclass(frozen=True)
+class _Beginning:
+    """All that a child has of the fork server.
+
+    Attributes:
+        server: process id of the fork server.
+        parent: connection to it.
+        descriptors: those of its request; ``None`` for a spare, which waits for a request.
+    """
+
+    server: int
+    parent: socket.socket
+    descriptors: list[int] | None
+
+
+class _End(enum.Enum):
+    """Why a fork server ends: nobody needs it any more, or its host has ended."""
+
+    ORDERLY, HOST = range(2)
+
+
+class _Forked(BaseException):
+    """Raised in a child, to leave the frames of the fork server."""
+
+    def __init__(self, beginning: _Beginning) -> None:
+        super().__init__()
+        self.beginning = beginning
+
+
+def main(control_number: int, data: dict[str, Any], user_folder: str) -> None:
+    """Serve the host until it closes the connection.
+
+    Args:
+        control_number: descriptor of the connection.
+        data: what all children share, see :class:`Shared`.
+        user_folder: in which every process of the user has its folder.
+    """
+    host = os.getppid()
     try:
+        shared = Shared.from_data(data)
         # The thread that started this process may block signals, which children would inherit.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         # A child hands its listener over before it lowers this limit, see descriptor_passing.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         _warm_up()
-        ForkServer(socket.socket(fileno=control_number)).serve()
+        end = ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:
-        pass
+        os._exit(0)
     except Exception as error:
         _write_failure("the fork server failed", error)
-    finally:
         os._exit(0)
+    if isinstance(end, _Beginning):
+        _run_child(end, shared)
+    if end is not _End.HOST:
+        os._exit(0)
+    # The files of a process that ends are closed some time before it has no children.
+    deadline = Deadline(_HOST_SECONDS)
+    while os.getppid() == host and not deadline.expired():
+        time.sleep(0.01)
+    remove_abandoned(user_folder)
 
 
 def _warm_up() -> None:
@@ -125,7 +179,6 @@ class ForkServer:
         self._children: dict[int, socket.socket] = {}
         self._counts = UserCounts()
         self._supervisors: dict[int, CallSupervisor] = {}
-        self._folders: set[str] = set()
         # Child or spare -> descriptors, see _keep_process_files().
         self._process_files: dict[int, list[int]] = {}
         self._spare: _Spare | None = None
@@ -140,18 +193,24 @@ class ForkServer:
         self._selector.register(control, selectors.EVENT_READ, "control")
         self._selector.register(self._wake, selectors.EVENT_READ, "wake")
 
-    def serve(self) -> None:
-        """Serve requests until the host closes the control socket, or the server is idle."""
+    def serve(self) -> _Beginning | _End:
+        """Serve requests until the host closes the control socket, or the server is idle.
+
+        Returns:
+            Why it ended; in a child, what the child begins with.
+        """
         self._control.sendall(b"R")
+        is_child = False
         try:
             while True:
                 events = self._selector.select(IDLE_SECONDS)
                 if not events and not self._children:
-                    return
+                    return _End.ORDERLY
                 for key, _ in events:
                     if key.data == "control":
-                        if not self._request():
-                            return
+                        end = self._request()
+                        if end is not None:
+                            return end
                     elif key.data == "wake":
                         self._reap()
                     elif isinstance(key.data, CallSupervisor):
@@ -162,47 +221,46 @@ class ForkServer:
                     elif self._children.get(key.data) is key.fileobj:
                         # A child reaped earlier in the same batch no longer has one.
                         self._status(key.data)
+        except _Forked as forked:
+            is_child = True
+            self._selector.close()  # it refers to itself
+            return forked.beginning
         finally:
-            self._end_all()
+            if not is_child:
+                self._end_all()
 
-    def _request(self) -> bool:
-        request = _received(self._control)
-        if request is None:
-            return False
-        data, descriptors = request
+    def _request(self) -> _End | None:
+        data, descriptors = _received(self._control, REQUEST.size)
+        if len(data) < REQUEST.size:
+            return _End.ORDERLY if data else _End.HOST
+        (threads,) = REQUEST.unpack(data)
         try:
-            answer = self._start(data, descriptors)
+            answer = self._start(threads, descriptors)
         except OSError as error:
             # The other children go on: only this request is refused.
             answer = -(error.errno or errno.EAGAIN)
         for descriptor in descriptors:
             os.close(descriptor)
         self._control.sendall(ANSWER.pack(answer))
-        return True
+        return None
 
-    def _start(self, data: bytes, descriptors: list[int]) -> int:
+    def _start(self, threads: int, descriptors: list[int]) -> int:
         """Start a child, which has copies of the descriptors; return its process number.
 
         Raises:
             OSError: the system has no descriptor, process or memory left.
         """
-        bounds = _bounds_of(data)
         if len(descriptors) != _DESCRIPTORS:  # the kernel drops those for which no number is left
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         status = socket.socket(fileno=os.dup(descriptors[1]))
         try:
-            ours, pid = self._handed_over(data, descriptors, bounds) or _forked(
-                lambda parent: _run_child(parent, bounds, descriptors)
-            )
+            ours, pid = self._handed_over(descriptors) or _forked(descriptors)
         except OSError:
             status.close()
             raise
         self._children[pid] = status
         self._keep_process_files(pid)
-        # The host removes the folders; the rest are removed after the host has ended.
-        self._folders = {folder for folder in self._folders if os.path.exists(folder)}
-        self._folders.add(bounds.folder)
-        starting = _Starting(ours, pid, bounds)
+        starting = _Starting(ours, pid, threads)
         try:
             self._selector.register(status, selectors.EVENT_READ, pid)
             self._selector.register(ours, selectors.EVENT_READ, starting)
@@ -211,35 +269,31 @@ class ForkServer:
             raise
         return pid
 
-    def _handed_over(
-        self, data: bytes, descriptors: list[int], bounds: Bounds
-    ) -> tuple[socket.socket, int] | None:
+    def _handed_over(self, descriptors: list[int]) -> tuple[socket.socket, int] | None:
         """Make the spare the child of a request; ``None`` if there is none for it."""
         spare, self._spare = self._spare, None
         if spare is None:
             return None
         taken = b""
-        if bounds.same_namespace(spare.bounds):
-            with contextlib.suppress(OSError):
-                spare.channel.settimeout(_SPARE_SECONDS)
-                sent = send_descriptors(spare.channel, data, descriptors)
-                spare.channel.sendall(data[sent:])
-                # One that was killed a moment ago still accepts data.
-                taken = spare.channel.recv(1)
-                spare.channel.settimeout(None)
+        with contextlib.suppress(OSError):
+            spare.channel.settimeout(_SPARE_SECONDS)
+            send_descriptors(spare.channel, _GIVEN, descriptors)
+            # One that was killed a moment ago still accepts data.
+            taken = spare.channel.recv(1)
+            spare.channel.settimeout(None)
         if taken == _TAKEN:
             return spare.channel, spare.pid
         spare.channel.close()
         _signal(spare.pid, signal.SIGKILL)
         return None
 
-    def _prepare_spare(self, bounds: Bounds) -> None:
+    def _prepare_spare(self) -> None:
         if self._spare is not None:
             return
         # Without descriptors, processes or memory, the next child is forked when it is requested.
         with contextlib.suppress(OSError):
-            ours, pid = _forked(lambda parent: _run_child(parent, bounds, None))
-            self._spare = _Spare(pid, ours, bounds)
+            ours, pid = _forked(None)
+            self._spare = _Spare(pid, ours)
             self._keep_process_files(pid)
 
     def _keep_process_files(self, pid: int) -> None:
@@ -260,10 +314,9 @@ class ForkServer:
         if listener is None:
             self._selector.unregister(starting.channel)
             starting.channel.close()
-            self._prepare_spare(starting.bounds)
+            self._prepare_spare()
             return
-        threads = starting.bounds.threads
-        supervisor = CallSupervisor(listener, starting.pid, threads, self._counts)
+        supervisor = CallSupervisor(listener, starting.pid, starting.threads, self._counts)
         if starting.pid not in self._children:  # it ended meanwhile
             supervisor.close()
             return
@@ -324,35 +377,24 @@ class ForkServer:
             _signal(self._spare.pid, signal.SIGKILL)
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
-        for folder in self._folders:
-            remove_tree(folder)
 
 
-def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | None) -> None:
-    """Do all that a child does, in a process that was forked for it.
-
-    Args:
-        parent: connection to the fork server.
-        bounds: its limits; those of the child before it if it is a spare.
-        descriptors: those of its request; ``None`` for a spare, which waits for a request.
-    """
+def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
+    """Do all that a child does, in a process that was forked for it."""
     code = 70
     try:
-        confinement.die_with_parent()
-        signal.set_wakeup_fd(-1)
+        confinement.die_with_parent(beginning.server)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _arrange(descriptors, parent.detach())
+        gc.collect()  # what is left of the fork server, before its descriptors have other files
+        descriptors = beginning.descriptors
+        _arrange(descriptors, beginning.parent.detach())
         parent = socket.socket(fileno=_PARENT)
         _reseed()
         threading.main_thread().name = "program"
-        begun = confinement.Confinement(bounds)
+        begun = confinement.Confinement(shared)
         if descriptors is None:
-            request = _taken_request(parent)
-            if request is None:
-                return
-            bounds, descriptors = request
-            _arrange(descriptors, _PARENT, begun.descriptors)
+            _arrange(_taken_descriptors(parent), _PARENT, begun.descriptors)
+        bounds = _received_bounds()
         os.setsid()
         for folder in (bounds.work_folder, bounds.temporary_folder):
             with contextlib.suppress(FileExistsError):  # the child before it has made it
@@ -374,18 +416,31 @@ def _write_failure(what: str, error: BaseException) -> None:
         os.write(2, f"{what}: {shortage_text(error)}\n".encode())
 
 
-def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
-    """Return a spare's request; ``None`` if there comes none that it can serve."""
+def _taken_descriptors(parent: socket.socket) -> list[int]:
+    """Wait until a spare is to be a child, and return its descriptors; exit if it never is."""
     # Writes to the pages that a start writes to, which copies them, until a request comes.
     _use_folders("/", "/")
     worker.rehearse(lambda: bool(select.select([parent], [], [], 0)[0]))
     gc.collect()
     gc.freeze()
-    request = _received(parent)
-    if request is None or len(request[1]) != _DESCRIPTORS:
-        return None
+    data, descriptors = _received(parent, len(_GIVEN))
+    if data != _GIVEN or len(descriptors) != _DESCRIPTORS:
+        os._exit(0)
     parent.sendall(_TAKEN)
-    return _bounds_of(request[0]), request[1]
+    return descriptors
+
+
+def _received_bounds() -> Bounds:
+    """Receive from the host what this process is to be; exit if the host has ended."""
+    with socket.socket(fileno=os.dup(_DATA)) as connection:
+        (size,) = LENGTH.unpack(connection.recv(LENGTH.size, socket.MSG_WAITALL))
+        data = b""
+        while len(data) < size:
+            part = connection.recv(size - len(data), socket.MSG_WAITALL)
+            if not part:
+                os._exit(0)
+            data += part
+    return Bounds.from_data(json.loads(data))
 
 
 def _use_folders(work: str, temporary: str) -> None:
@@ -416,43 +471,40 @@ def _arrange(descriptors: list[int] | None, parent: int, kept: tuple[int, ...] =
         first = number + 1
 
 
-def _forked(run: Callable[[socket.socket], None]) -> tuple[socket.socket, int]:
-    """Fork a process that only calls ``run`` with its connection; return ours, and its number.
+def _forked(descriptors: list[int] | None) -> tuple[socket.socket, int]:
+    """Fork a child; return the connection to it, and its number.
+
+    Args:
+        descriptors: those of its request; ``None`` for a spare.
 
     Raises:
         OSError: the system has no descriptor, process or memory left.
+        _Forked: this is the child.
     """
+    server = os.getpid()
     ours, theirs = socket.socketpair()
     try:
         pid = os.fork()
     except OSError:
         ours.close()
-        raise
-    else:
-        if pid == 0:
-            run(theirs)
-        return ours, pid
-    finally:
         theirs.close()
+        raise
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        raise _Forked(_Beginning(server, theirs, descriptors))
+    theirs.close()
+    return ours, pid
 
 
-def _received(connection: socket.socket) -> tuple[bytes, list[int]] | None:
-    """Receive a request and its descriptors; ``None`` if the other side has closed."""
+def _received(connection: socket.socket, size: int) -> tuple[bytes, list[int]]:
+    """Receive so many bytes, and descriptors; fewer if the other side has closed."""
     try:
-        # Descriptors arrive with the first bytes of a message, and recv_fds() stops after them.
-        data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, _DESCRIPTORS)
-        while data and len(data[4:]) < _LENGTH.unpack(data[:4].ljust(4, b"\xff"))[0]:
-            more = connection.recv(1 << 16)
-            if not more:
-                return None
-            data += more
+        data, descriptors, _, _ = socket.recv_fds(
+            connection, size, _DESCRIPTORS, socket.MSG_WAITALL
+        )
     except OSError:
-        return None
-    return (data, descriptors) if data else None
-
-
-def _bounds_of(request: bytes) -> Bounds:
-    return Bounds.from_data(json.loads(request[_LENGTH.size :]))
+        return b"", []
+    return data, descriptors
 
 
 def _signal(pid: int, number: int) -> None:

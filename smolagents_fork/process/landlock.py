@@ -26,6 +26,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 _MAKE_SOCKET = 1 << 9
+_READ = _READ_FILE | _READ_DIR
 _FOR_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 # Number of file access rights in each version of the interface.
 _FS_BITS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -85,7 +86,6 @@ class Ruleset:
         self.version = abi_version() if newest is None else min(abi_version(), newest)
         if not self.version:
             raise OSError("the kernel has no Landlock")
-        self._arguments = (readable, listable, newest, network)
         self._handled = (1 << _FS_BITS[min(self.version, 5)]) - 1
         ruleset = _Ruleset(
             self._handled,
@@ -98,40 +98,33 @@ class Ruleset:
         self.descriptor = system_call(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
         self._files: list[tuple[str, _Identity]] = []
         try:
-            self._allow(readable, _READ_FILE | _READ_DIR)
+            self._allow(readable, _READ)
             self._allow(listable, _READ_DIR)
         except BaseException:
             os.close(self.descriptor)
             raise
 
-    def applies(
-        self,
-        readable: Sequence[str],
-        listable: Sequence[str],
-        *,
-        newest: int | None = None,
-        network: bool = False,
-    ) -> bool:
-        """Return whether a new one with these arguments would have the same rights.
+    def is_current(self) -> bool:
+        """Return whether a new one with the same arguments would have the same rights.
 
         A rule is about a file, not about its name: a file that was replaced meanwhile is another.
         """
-        return self._arguments == (readable, listable, newest, network) and all(
-            _identity(path) == identity for path, identity in self._files
-        )
+        return all(_identity(path) == identity for path, identity in self._files)
 
-    def restrict(self, writable: Iterable[str]) -> None:
+    def restrict(self, readable: Iterable[str], writable: Iterable[str]) -> None:
         """Confine this thread, and threads and processes it starts, irrevocably.
 
         Requires ``no_new_privs``.
 
         Args:
+            readable: further files and folders that may be read.
             writable: files and folders that may be read and changed.
 
         Raises:
             OSError: the kernel refused.
         """
         change = self._handled & ~(_EXECUTE | _MAKE_DEVICES | _MAKE_SOCKET | _IOCTL_DEV)
+        self._allow(readable, _READ)
         self._allow(writable, change)
         system_call(_RESTRICT_SELF, self.descriptor, 0)
 

@@ -19,11 +19,14 @@ __all__ = [
     "layout_for",
 ]
 
-#: Files with which C libraries resolve host names and OpenSSL finds certificates.
+#: Files with which C libraries resolve host names and OpenSSL finds certificates. Named one by one:
+#: the folders above them also have the private keys of this machine.
 NETWORK_FILES = (
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
-    "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/pki/tls", "/etc/pki/ca-trust/extracted",
-    "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
+    "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates",
+    "/usr/local/share/ca-certificates",
 )  # fmt: skip
 
 #: Files of ``/proc/self`` that libraries read to find limits and memory. They are about the process
@@ -47,15 +50,17 @@ class Layout:
 
     Attributes:
         path: their ``sys.path``.
-        readable: files and folders they may read.
+        readable: files and folders of libraries, which they may read.
         listable: folders whose names they may list, since imports search them.
         preload: modules that the fork server imports for them.
+        granted: what one executor's children may read besides; unknown to the fork server.
     """
 
     path: tuple[str, ...]
     readable: tuple[str, ...]
     listable: tuple[str, ...]
     preload: tuple[str, ...]
+    granted: tuple[str, ...] = ()
 
 
 def layout_for(
@@ -85,16 +90,17 @@ def layout_for(
         *prefixes, _standard_library(), "/lib", "/lib64", "/usr/lib",
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
-        "/sys/devices/system", *(NETWORK_FILES if network else ()),
-        *(f"/proc/self/{name}" for name in OWN_PROCESS_FILES), *_limit_files(),
+        "/sys/devices/system", *(f"/proc/self/{name}" for name in OWN_PROCESS_FILES),
+        *_limit_files(),
     ]  # fmt: skip
     listable = [root, *modules.values()]
     preload = [name for name in _WORTH_PRELOADING if name in packages]
     return Layout(
         path=tuple(dict.fromkeys([*installed, root, *modules.values()])),
-        readable=tuple(dict.fromkeys([*installed, package, *modules, *system, *extra_readable])),
+        readable=tuple(dict.fromkeys([*installed, package, *modules, *system])),
         listable=tuple(dict.fromkeys(listable)),
         preload=tuple(preload),
+        granted=(*(NETWORK_FILES if network else ()), *extra_readable),
     )
 
 

@@ -15,12 +15,14 @@ import tempfile
 import threading
 from typing import Any
 
+from ..deadline import Deadline
 from ..errors import ExecutorStartError
+from ..folders.user_folder import user_folder
 from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..guest.frames import Kind
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
-from .confinement_report import Bounds
+from .confinement_report import Bounds, Shared
 from .descriptor_passing import send_descriptors
 from .output_log import LOG_SIZE
 from .sandbox_paths import Layout
@@ -28,32 +30,41 @@ from .sandbox_paths import Layout
 __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
 _KEPT_STDERR = 8 * 1024
-# Answer of a fork server: a process number, or the negative number of an error.
-_ANSWER = struct.Struct("!i")
+# Request to a fork server: how many threads a child may have. Answer: a process number, or the
+# negative number of an error. To the child: the length of what it is to be.
+_NUMBER, _ANSWER = struct.Struct("!I"), struct.Struct("!i")
 # include/uapi/linux/fcntl.h
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
+# Sent before the connection is closed: the host goes on, and removes what it has made.
+_END = b"E"
 # Time limit for the fork server's imports, in seconds; a cold disk is slow.
 _START_SECONDS = 60.0
 #: Program of a fork server; its command line tells it and its children from other processes.
 BOOTSTRAP = (
     "import json, sys\n"
-    "fd, path, names = json.loads(sys.argv[1])\n"
+    "fd, path, names, shared, folder = json.loads(sys.argv[1])\n"
     "sys.path[:] = path\n"
     "from smolagents_fork.process import fork_server\n"
     "fork_server.preload(names)\n"
-    "fork_server.main(fd)\n"
+    "fork_server.main(fd, shared, folder)\n"
 )
 
 
 class _ForkServer:
-    """Host side of a running fork server."""
+    """Host side of a running fork server.
 
-    def __init__(self, layout: Layout) -> None:
+    Args:
+        layout: paths of its modules, and modules to import.
+        shared: by all its children.
+    """
+
+    def __init__(self, layout: Layout, shared: Shared) -> None:
         self._owner = Owner()
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
-            arguments = json.dumps([theirs.fileno(), list(layout.path), list(layout.preload)])
+            known = [layout.path, layout.preload, shared.as_data(), user_folder()]
+            arguments = json.dumps([theirs.fileno(), *known])
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -81,23 +92,25 @@ class _ForkServer:
             )
         stderr.close()
 
-    def fork(self, request: bytes, descriptors: list[int]) -> int | None:
+    def fork(self, threads: int, descriptors: list[int]) -> int | None:
         """Request a child; return its process number, or ``None`` if this server has ended.
+
+        Args:
+            threads: how many it may have at once.
+            descriptors: of the child.
 
         Raises:
             ExecutorStartError: the server has no descriptor, process or memory for a child.
             OSError: this process lacks them; the server goes on.
         """
         with self._lock:
-            whole = struct.pack("!I", len(request)) + request
             try:
-                sent = send_descriptors(self._control, whole, descriptors)
+                send_descriptors(self._control, _NUMBER.pack(threads), descriptors)
             except OSError as error:
                 if is_shortage(error):
                     raise
                 return None
             try:
-                self._control.sendall(whole[sent:])
                 answer = self._control.recv(_ANSWER.size, socket.MSG_WAITALL)
             except OSError:
                 return None
@@ -116,6 +129,8 @@ class _ForkServer:
         """End the fork server and its children."""
         if self._owner.inherited:
             return  # a forked copy of the host does not own the server
+        with contextlib.suppress(OSError):
+            self._control.send(_END)
         self._control.close()
         try:
             self.process.wait(5)
@@ -146,15 +161,16 @@ _fork_servers: dict[tuple[Any, ...], _ForkServer] = {}
 _fork_servers_lock = ForkSafeLock()
 
 
-def _fork_server(layout: Layout, renew: _ForkServer | None = None) -> _ForkServer:
-    key = (layout.path, layout.preload)
+def _fork_server(layout: Layout, bounds: Bounds, renew: _ForkServer | None = None) -> _ForkServer:
+    shared = Shared(layout.readable, layout.listable, bounds.network, bounds.kernel)
+    key = (layout.path, layout.preload, shared)
     with _fork_servers_lock:
         found = _fork_servers.get(key)
         if found is not None and found is renew:
             found.close()
             found = None
         if found is None:
-            found = _fork_servers[key] = _ForkServer(layout)
+            found = _fork_servers[key] = _ForkServer(layout, shared)
         return found
 
 
@@ -180,32 +196,26 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
 
     Args:
         layout: paths of the child's modules; each layout has its fork server.
-        bounds: limits of the child; the layout gives the readable paths.
+        bounds: limits of the child; the layout gives what it may read.
         kinds: frames that are accepted from the child.
 
     Raises:
         ExecutorStartError: the fork server or the child did not start.
     """
-    whole = dataclasses.replace(bounds, readable=layout.readable, listable=layout.listable)
-    request = json.dumps(whole.as_data()).encode()
+    whole = dataclasses.replace(bounds, readable=layout.granted)
     with naming_shortages("the child cannot be started"):
-        fork_server = _fork_server(layout)
+        fork_server = _fork_server(layout, bounds)
         for attempt in (1, 2):
-            child = _forked(fork_server, request, kinds, bounds.cpu_seconds)
+            child = _forked(fork_server, whole, kinds)
             if child is not None:
                 return child
             if attempt == 1:
                 # It exited after a long idle time, or was killed.
-                fork_server = _fork_server(layout, renew=fork_server)
+                fork_server = _fork_server(layout, bounds, renew=fork_server)
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(
-    fork_server: _ForkServer,
-    request: bytes,
-    kinds: dict[Kind, int],
-    cpu_seconds: float | None,
-) -> Child | None:
+def _forked(fork_server: _ForkServer, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
     with contextlib.ExitStack() as stack:
         data, their_data = socket.socketpair()
         status, their_status = socket.socketpair()
@@ -215,10 +225,12 @@ def _forked(
         for end in (their_data, their_status):
             stack.callback(end.close)
         stack.callback(os.close, their_output)
-        child = Child(data, status, output, log, kinds, cpu_seconds)
+        child = Child(data, status, output, log, kinds, bounds.cpu_seconds)
         pid = None
         try:
-            pid = fork_server.fork(request, theirs)
+            pid = fork_server.fork(bounds.threads, theirs)
+            if pid is not None:
+                _send_bounds(data, bounds)
         finally:
             if pid is None:
                 child.close()
@@ -226,6 +238,23 @@ def _forked(
             return None
         child.pid = pid
         return child
+
+
+def _send_bounds(connection: socket.socket, bounds: Bounds) -> None:
+    """Tell a child, and nobody else, what it is to be."""
+    request = json.dumps(bounds.as_data()).encode()
+    rest = memoryview(_NUMBER.pack(len(request)) + request)
+    deadline = Deadline(_START_SECONDS)
+    # A child that has ended says why when it gets its first frame.
+    with contextlib.suppress(ConnectionError):
+        while rest:
+            try:
+                rest = rest[connection.send(rest) :]
+            except BlockingIOError:
+                if deadline.expired():
+                    raise ExecutorStartError(
+                        f"the child did not read its limits within {_START_SECONDS} s"
+                    ) from None
 
 
 def _shared_file() -> int:

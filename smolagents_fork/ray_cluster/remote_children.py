@@ -98,7 +98,7 @@ class RemoteChildren:
         self._forget()
         request = self._request
         bounds = dataclasses.asdict(request.bounds)
-        for name in ("folder", "readable", "listable", "kernel"):
+        for name in ("folder", "readable", "kernel"):
             del bounds[name]
         options = {
             "imports": list(request.imports),

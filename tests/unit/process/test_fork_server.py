@@ -49,7 +49,7 @@ its_status.send(b"I")  # the host stops it just when it ends by itself
 server._selector = Batches(server._selector)
 looked = []
 server._selector.batches = [["wake", ended], ["wake"]]
-server._request = lambda: False  # the end
+server._request = lambda: "the end"
 server._end_all = lambda: looked.append(list(server._children))
 server.serve()
 assert looked == [[other]], looked
@@ -91,9 +91,8 @@ def test_descriptors_of_any_number_are_kept():
 
 # The system has no process left: the answer says so, and the next request is answered.
 REFUSALS = """
-import errno, json, os, socket, struct, threading
-from smolagents_fork.process.confinement_report import Bounds
-from smolagents_fork.process.fork_server import ANSWER, ForkServer
+import errno, os, socket, threading
+from smolagents_fork.process.fork_server import ANSWER, REQUEST, ForkServer
 
 def fork():
     raise OSError(errno.EAGAIN, "no process")
@@ -102,8 +101,6 @@ os.fork = fork
 host, control = socket.socketpair()
 host.settimeout(60)
 server = ForkServer(control)
-bounds = json.dumps(Bounds("/nonexistent").as_data()).encode()
-request = struct.pack("!I", len(bounds)) + bounds
 answers = []
 
 def ask():
@@ -114,7 +111,7 @@ def ask():
             near, far = socket.socketpair()
             sent = [number, far.fileno(), number, number][:count]
             before = len(os.listdir("/proc/self/fd"))
-            socket.send_fds(host, [request], sent)
+            socket.send_fds(host, [REQUEST.pack(8)], sent)
             answers.append(ANSWER.unpack(host.recv(4))[0])
             assert len(os.listdir("/proc/self/fd")) == before, "descriptors are left open"
     finally:
