@@ -77,7 +77,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all children of a fork server have in common: nothing in it is of one executor.
+    """Settings that all children of a fork server share; nothing in it is of one executor.
 
     Attributes:
         readable: files and folders of libraries.

@@ -107,7 +107,7 @@ class _Beginning:
 
 
 class _End(enum.Enum):
-    """Why a fork server ends: nobody needs it any more, or its host has ended."""
+    """Reasons for the end of a fork server: nobody needs it any more, or its host has ended."""
 
     ORDERLY, HOST = range(2)
 
@@ -125,7 +125,7 @@ def main(control_number: int, data: dict[str, Any], user_folder: str) -> None:
 
     Args:
         control_number: descriptor of the connection.
-        data: what all children share, see :class:`Shared`.
+        data: settings of all its children, see :class:`Shared`.
         user_folder: in which every process of the user has its folder.
     """
     host = os.getppid()
