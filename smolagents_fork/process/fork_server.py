@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ..deadline import Deadline
+from ..errors import ForkError
 from ..folders.user_folder import remove_abandoned
 from ..shortages import shortage_text
 from . import confinement, file_attributes, seccomp, worker
@@ -120,13 +121,13 @@ class _Forked(BaseException):
         self.beginning = beginning
 
 
-def main(control_number: int, data: dict[str, Any], user_folder: str) -> None:
+def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
     """Serve the host until it closes the connection.
 
     Args:
         control_number: descriptor of the connection.
         data: settings of all its children, see :class:`Shared`.
-        user_folder: in which every process of the user has its folder.
+        temporary: folder of the system in which the user's own is.
     """
     host = os.getppid()
     try:
@@ -151,7 +152,9 @@ def main(control_number: int, data: dict[str, Any], user_folder: str) -> None:
     deadline = Deadline(_HOST_SECONDS)
     while os.getppid() == host and not deadline.expired():
         time.sleep(0.01)
-    remove_abandoned(user_folder)
+    tempfile.tempdir = temporary
+    with contextlib.suppress(ForkError):
+        remove_abandoned()
 
 
 def _warm_up() -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
-from ..folders.user_folder import user_folder
 from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..guest.frames import Kind
 from ..shortages import is_shortage, naming_shortages, shortage_text
@@ -63,7 +62,7 @@ class _ForkServer:
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
-            known = [layout.path, layout.preload, shared.as_data(), user_folder()]
+            known = [layout.path, layout.preload, shared.as_data(), tempfile.gettempdir()]
             arguments = json.dumps([theirs.fileno(), *known])
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
