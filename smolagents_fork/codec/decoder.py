@@ -23,8 +23,8 @@ from smolagents_fork.codec.limits import (
     MAX_PIXELS,
     Budget,
     Fault,
-    check_distinct,
     check_items,
+    fill,
     from_base64,
     key_segment,
 )
@@ -155,14 +155,12 @@ class Decoder(Budget):
             raise fault.under(key_segment(name))  # noqa: B904 - the same fault, with its path
         return tree
 
-    def pairs(self, trees: Any) -> list[tuple[Any, Any]]:
-        """Decode key and value pairs with distinct keys."""
+    def pairs(self, trees: Any, mapping: Any) -> Any:
+        """Decode key and value pairs with distinct keys into an empty mapping; return it."""
         if type(trees) is not list or not all(type(p) is list and len(p) == 2 for p in trees):
             raise Fault("a list of pairs expected")
         keys = self.items([pair[0] for pair in trees])
-        check_distinct(keys)
-        values = self.items([pair[1] for pair in trees])
-        return list(zip(keys, values, strict=True))
+        return fill(self, mapping, keys, self.items([pair[1] for pair in trees]))
 
     def numbers(self, text: Any, code: Literal["d", "q"]) -> list[Any]:
         """Decode the floats (``d``) or ints (``q``) of a packed list."""

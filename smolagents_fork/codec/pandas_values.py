@@ -9,7 +9,7 @@ from typing import Any
 
 from smolagents_fork.codec.arrays import need_numpy
 from smolagents_fork.codec.datetimes import decode_zone, encode_zone
-from smolagents_fork.codec.limits import Fault, check_distinct
+from smolagents_fork.codec.limits import Fault, fill
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
@@ -214,7 +214,7 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
         codes = [_flat(decoder, code, "iu") for code in _list_of(tree["c"], len(levels))]
         names = decoder.items(_list_of(tree["n"], len(levels)))
         for level, code in zip(levels, codes, strict=True):
-            _check_unique(level)
+            _check_unique(decoder, level)
             if len(code) != len(codes[0]) or _outside(code, len(level)):
                 raise Fault("the codes of a MultiIndex are as many, and those of its levels")
         # pandas would check the levels by hashes, which whoever made the data can make equal.
@@ -284,7 +284,7 @@ def _categorical(decoder: Any, codes: Any, categories: Any, ordered: bool) -> An
     pandas = need_pandas()
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
         raise Fault("categories are values of one level, and none is missing")
-    _check_unique(categories)
+    _check_unique(decoder, categories)
     # As pandas itself restores one: its constructor checks the categories by hashes, which whoever
     # made the data can make equal.
     dtype = pandas.CategoricalDtype.__new__(pandas.CategoricalDtype)
@@ -297,7 +297,7 @@ def _outside(codes: Any, size: int) -> bool:
     return bool(len(codes)) and not -1 <= int(codes.min()) <= int(codes.max()) < size
 
 
-def _check_unique(index: Any) -> None:
+def _check_unique(decoder: Any, index: Any) -> None:
     """Reject an index with equal items, by sorting or by Python's hashes, which are counted."""
     pandas, numpy = need_pandas(), need_numpy()
     if isinstance(index, pandas.RangeIndex):
@@ -307,7 +307,7 @@ def _check_unique(index: Any) -> None:
     else:
         keys = [_sortable(index)]
     if any(key is None for key in keys):
-        check_distinct(list(index))
+        fill(decoder, set(), list(index))
         return
     order = numpy.lexsort(keys)
     same = numpy.ones(max(0, len(index) - 1), dtype=bool)

@@ -27,7 +27,7 @@ from smolagents_fork.codec.limits import (
     MAX_FRACTION_BITS,
     MAX_INT_BITS,
     Fault,
-    check_distinct,
+    fill,
 )
 from smolagents_fork.codec.pandas_values import (
     decode_bare_column,
@@ -50,13 +50,8 @@ _NAME = re.compile(r"[^\W\d]\w{0,199}")
 _DEFAULTS = {kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple)}
 
 
-def _set(kind: Callable[[list[Any]], Any]) -> Maker:
-    def make(decoder: Any, tree: dict[str, Any]) -> Any:
-        items = decoder.items(tree["v"])
-        check_distinct(items)
-        return kind(items)
-
-    return make
+def _frozen_set_of(decoder: Any, tree: dict[str, Any]) -> frozenset[Any]:
+    return frozenset(fill(decoder, set(), decoder.items(tree["v"])))
 
 
 def _text(value: Any) -> str:
@@ -114,7 +109,7 @@ def _deque_of(decoder: Any, tree: dict[str, Any]) -> Any:
 def _default_dict_of(decoder: Any, tree: dict[str, Any]) -> Any:
     name = tree["f"]
     factory = None if name is None else _DEFAULTS[_text(name)]
-    return collections.defaultdict(factory, decoder.pairs(tree["v"]))
+    return decoder.pairs(tree["v"], collections.defaultdict(factory))
 
 
 def _fields(decoder: Any, tree: Any) -> dict[str, Any]:
@@ -197,12 +192,12 @@ TAGS: dict[str, tuple[frozenset[str], Maker, int, int]] = {
     "bytes": _tag(lambda d, t: bytes(d.raw(t["v"]))),
     "bytearray": _tag(lambda d, t: bytearray(d.raw(t["v"]))),
     "tuple": _tag(lambda d, t: tuple(d.items(t["v"]))),
-    "set": _tag(_set(set)),
-    "frozenset": _tag(_set(frozenset)),
+    "set": _tag(lambda d, t: fill(d, set(), d.items(t["v"]))),
+    "frozenset": _tag(_frozen_set_of),
     "deque": _tag(_deque_of, "nv", memory=700),
-    "dict": _tag(lambda d, t: dict(d.pairs(t["v"]))),
-    "OrderedDict": _tag(lambda d, t: collections.OrderedDict(d.pairs(t["v"])), memory=300),
-    "Counter": _tag(lambda d, t: collections.Counter(dict(d.pairs(t["v"]))), work=5_000),
+    "dict": _tag(lambda d, t: d.pairs(t["v"], {})),
+    "OrderedDict": _tag(lambda d, t: d.pairs(t["v"], collections.OrderedDict()), memory=300),
+    "Counter": _tag(lambda d, t: collections.Counter(d.pairs(t["v"], {})), work=5_000),
     "defaultdict": _tag(_default_dict_of, "fv"),
     "range": _tag(lambda d, t: range(*_ints(d, t, 3))),
     "slice": _tag(_slice_of),

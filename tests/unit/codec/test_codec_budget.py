@@ -256,13 +256,54 @@ def test_missing_categories_are_refused() -> None:
         codec.decode(json.dumps(made))
 
 
-def test_long_tuples_with_one_hash_are_refused() -> None:
+def keys_that_meet(bits: int, count: int) -> list[int]:
+    """Return ints of different hashes for a dict of ``2 ** bits`` places.
+
+    Half of the places are taken along the cycle x -> 5 x + 1, on which CPython looks for a free
+    one; the last ``count`` ints begin at the head of these and pass all of them.
+    """
+    mask = (1 << bits) - 1
+    taken = numpy.empty(1 << bits - 1, dtype="i8")
+    place = 1
+    for number in range(len(taken)):
+        taken[number] = place
+        place = 5 * place + 1 & mask
+    order = numpy.full(mask + 1, mask)
+    order[taken] = numpy.arange(len(taken))
+    random = numpy.random.default_rng(1)
+    found: list[int] = []
+    while len(found) < count:
+        keys = random.integers(mask + 1, 1 << 28, 1_000_000)
+        places, rest = keys & mask, keys
+        pass_on = order[places] < mask
+        while rest.any():
+            rest = rest >> 5
+            places = 5 * places + rest + 1 & mask
+            pass_on &= order[places] < mask
+        found += keys[pass_on & (order[places] < len(taken) // 4)].tolist()
+    return [*taken.tolist(), *dict.fromkeys(found[:count])]
+
+
+def test_keys_that_meet_in_a_table_are_measured() -> None:
+    # Whole, they take half a minute.
+    pairs = [[key, 0] for key in keys_that_meet(19, 50_000)]
+    with pytest.raises(DecodeError, match=COSTS_TOO_MUCH):
+        codec.decode(json.dumps(tree("dict", pairs)))
+
+
+def test_long_tuples_with_one_hash_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # hash(-1) is hash(-2), and to compare two of these tuples reads all their items.
     alike = [
-        tree("tuple", [0] * 1000 + [-1 - (number >> bit & 1) for bit in range(4)])
-        for number in range(16)
+        tree("tuple", [0] * 2000 + [-1 - (number >> bit & 1) for bit in range(10)])
+        for number in range(1024)
     ]
-    with pytest.raises(DecodeError, match="too many keys or elements with one hash"):
+    monkeypatch.setattr(limits, "WORK_PER_BYTE", 0)
+    with pytest.raises(DecodeError, match=COSTS_TOO_MUCH):
         codec.decode(json.dumps(tree("set", alike)))
+
+
+def test_ordinary_keys_are_below_the_budget() -> None:
     powers = {2**number for number in range(1000)}
-    assert codec.decode(codec.encode(powers)) == powers
+    pairs = {(number, str(number)): number for number in range(50_000)}
+    for value in (powers, pairs, {1.5 * number for number in range(200_000)}):
+        assert codec.decode(codec.encode(value)) == value

@@ -105,7 +105,7 @@ def image(width: int, height: int, data: bytes, mode: str = "RGB", **changes: An
     return tagged("image", **{**tree, **changes})
 
 
-COLLIDING = [{"$": "int", "v": hex(k * ((1 << 61) - 1))} for k in range(500)]
+COLLIDING = [{"$": "int", "v": hex(k * ((1 << 61) - 1))} for k in range(60_000)]
 WORDS = (
     "not an encoding|expected|not |more than|need|duplicate|unknown tag|has the keys|over|differ"
 )
@@ -131,8 +131,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "duplicate elements": (tagged("set", v=[1, True]), "duplicate keys or elements"),
     "unhashable element": (tagged("set", v=[[1]]), "unhashable"),
     "unhashable key": (tagged("dict", v=[[[1], 1]]), "unhashable"),
-    "one hash for all": (tagged("set", v=COLLIDING), "one hash"),
-    "one hash for all keys": (tagged("dict", v=[[k, 0] for k in COLLIDING]), "one hash"),
+    "one hash for all": (tagged("set", v=COLLIDING), "more work or memory"),
+    "one hash for all keys": (tagged("dict", v=[[k, 0] for k in COLLIDING]), "more work or memory"),
     "unknown tag": (tagged("os.system", v="id"), "unknown tag 'os.system'"),
     "tag is a list": (b'{"$": []}', "unknown tag"),
     "missing key": (b'{"$": "tuple"}', "a tuple has the keys [$], v".replace("[$]", r"\$")),
