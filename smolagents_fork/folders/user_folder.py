@@ -155,7 +155,8 @@ def locked_file(
     while True:
         number = _opened_file(path)
         try:
-            _wait_for_lock(number, deadline, waiting)
+            with _explained(path):
+                _wait_for_lock(number, deadline, waiting)
             # Its last holder may have removed it meanwhile.
             if not _is_at(number, path):
                 continue
@@ -233,7 +234,7 @@ def _kind(mode: int) -> str:
 def _explained(path: str, option: str = "TMPDIR") -> Iterator[None]:
     try:
         yield
-    except FileExistsError:
+    except (FileExistsError, TimeoutError):
         raise
     except OSError as error:
         raise ExecutorStartError(
@@ -304,8 +305,9 @@ if sys.platform != "win32":
         with _explained(above):
             whole = os.open(above, _FOLDER)
         try:
-            _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
-            yield
+            with _explained(above):
+                _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
+                yield
         except TimeoutError:
             raise ExecutorStartError(
                 f"another process of this user has had a lock on {above} for {_LOOK_SECONDS:g} s: "

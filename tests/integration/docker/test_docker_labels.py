@@ -11,6 +11,7 @@ import sys
 
 import docker
 import pytest
+from background import eventually
 
 from smolagents_fork.command_line.main import main
 from smolagents_fork.errors import ConfigurationError
@@ -22,7 +23,13 @@ from smolagents_fork.sandboxes.docker.images.installation import (
     largest_part,
 )
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL
+from smolagents_fork.sandboxes.docker.lifetime.labels import (
+    CLUSTER_LABEL,
+    LABEL,
+    NAME_LABEL,
+    NODE_LABEL,
+    SUPERVISOR_LABEL,
+)
 from smolagents_fork.sandboxes.process_owner import this_machine
 
 MORE = ["iniconfig", "six"]
@@ -39,9 +46,18 @@ def built(engine):
         return names[-1]
 
     yield build
-    for name in reversed(names):
-        with contextlib.suppress(docker.errors.ImageNotFound):
+
+    def removed(name: str) -> bool:
+        try:
             engine.api.remove_image(name)
+        except docker.errors.ImageNotFound:
+            return True
+        except docker.errors.APIError:
+            return False  # a container of it is being removed
+        return True
+
+    for name in reversed(names):
+        assert eventually(lambda name=name: removed(name))
 
 
 @pytest.fixture
@@ -110,6 +126,16 @@ def test_container_of_a_committed_sandbox_is_not_ours(make, engine, capsys, ende
     finally:
         container.remove(force=True)
         engine.api.remove_image(committed)
+
+
+def test_image_does_not_say_which_supervisor_its_containers_belong_to(image, built, make):
+    node = f"node-{secrets.token_hex(8)}"
+    names = zip((CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL), ("c", node, "s"), strict=True)
+    lines = "".join(f'LABEL {name}="{value}"\n' for name, value in names)
+    executor = make(image=built(f"FROM {image}\n{lines}"))
+    executor("kept = 1")
+    reaper.reap_supervisor("c", node, "s", 0.0)
+    assert executor("kept").output == 1
 
 
 STRANGE = [

@@ -52,12 +52,14 @@ def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> d
         owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     return {
+        # Always: a container has those labels of its image that it is not given.
+        **dict.fromkeys((CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL), ""),
         **({} if owner is None else _cluster_labels(owner)),
         LABEL: owner_label(),
         NAME_LABEL: name,
         # For people: names of machines are not unique.
         HOST_LABEL: platform.node(),
-        **({VERSION_LABEL: version} if version else {}),
+        VERSION_LABEL: version,
     }
 
 
