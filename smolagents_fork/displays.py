@@ -194,8 +194,14 @@ class DisplayLog:
         self._max_value_bytes = max_value_bytes
         self._save = save
         self._left = _DISPLAYS_TO_VALUE * max_value_bytes
-        self._dropped = 0
+        self._dropped = self._given = 0
         self.displays: list[Display] = []
+
+    def has_room(self) -> bool:
+        """Tell whether another display may be added, before it is decoded; count it if not."""
+        full = self._given >= _MAX_DISPLAYS
+        self._dropped += full
+        return not full
 
     def add(self, bundle: Any) -> None:
         """Add the display of a MIME bundle; what is not one is ignored, what is too much counted.
@@ -203,11 +209,9 @@ class DisplayLog:
         Args:
             bundle: from the program, unchecked.
         """
-        if not isinstance(bundle, dict) or not bundle:
+        if not isinstance(bundle, dict) or not bundle or not self.has_room():
             return
-        if len(self.displays) >= _MAX_DISPLAYS:
-            self._dropped += 1
-            return
+        self._given += 1
         display = display_from(bundle)
         if display is not None:
             self._keep(display, memory_size(display))

@@ -112,6 +112,8 @@ class Collector:
 
     def _data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
         kind = data.get("kind")
+        if kind == "display" and not self._shown.has_room():
+            return
         if kind in ("value", "display", "forms") and buffers:
             try:
                 value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)

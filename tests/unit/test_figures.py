@@ -110,6 +110,16 @@ def test_forged_display_frame_violates_the_protocol(body):
         display_bundle(body, 10**6)
 
 
+def test_displays_past_the_limit_are_not_decoded():
+    log = DisplayLog(max_value_bytes=10)
+    for _ in range(100):
+        assert log.has_room()
+        log.add({"text/plain": "x" * 1000})  # dropped, but it was decoded
+    assert not log.has_room()
+    assert log.displays == []
+    assert "[101 displays dropped" in log.note()
+
+
 def test_display_frame_is_a_bundle():
     bundle = {"image/png": b"bytes", "text/plain": "text"}
     assert display_bundle(encode(bundle), 10**6) == bundle

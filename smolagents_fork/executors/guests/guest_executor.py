@@ -19,7 +19,7 @@ from ..base import Executor
 from ..file_transfers import FileStore
 from ..validation import check_code, mapping_of
 from ..weak_methods import weakly
-from .guest_answers import variable
+from .guest_answers import display_bundle, variable
 from .guest_options import GuestOptions
 from .guest_session import GuestSession, Launcher
 
@@ -171,8 +171,9 @@ class GuestExecutor(Executor):
                 seconds=outcome.seconds,
             )
 
-    def _show(self, bundle: Any) -> None:
-        self._shown.add(bundle)
+    def _show(self, body: bytes | bytearray) -> None:
+        if self._shown.has_room():
+            self._shown.add(display_bundle(body, self._guest_options.max_value_bytes))
 
     def _print(self, text: str) -> None:
         if text:

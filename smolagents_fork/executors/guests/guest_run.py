@@ -16,7 +16,7 @@ from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
 from ...hints import advice
 from .conversation import LATE, SLICE, converse
-from .guest_answers import display_bundle, failure, program_error
+from .guest_answers import failure, program_error
 from .guest_options import GuestOptions
 
 __all__ = ["LOST", "GuestRun", "Outcome"]
@@ -55,7 +55,7 @@ class GuestRun:
         number: of the run, which its frames carry.
         options: of the executor.
         dispatcher: answers the program's calls.
-        show: takes the MIME bundle of each display, unchecked.
+        show: takes the frame of each display, encoded.
         interrupted: set from another thread to end the run.
         left: numbers of requests without an answer; one that is answered is taken out.
         deadline: of the run; it stops while a tool works.
@@ -132,7 +132,7 @@ class GuestRun:
             return None
         if frame.kind in LATE:
             if frame.kind is Kind.DISPLAY and frame.run == self._number:
-                self._show(display_bundle(frame.body, self._options.max_value_bytes))
+                self._show(frame.body)
         elif frame.run in self._left:
             self._left.remove(frame.run)
         elif frame.run != self._number:

@@ -70,7 +70,7 @@ class GuestSession:
         launcher: starts guests.
         dispatcher: serves the calls of the bridge.
         sink: takes printed text, as it comes.
-        show: takes the MIME bundle of each display, unchecked.
+        show: takes the frame of each display, encoded.
         prepare: sends files to each new guest; called with a function such as :meth:`ask_file`.
     """
 
