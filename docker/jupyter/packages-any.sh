@@ -1,4 +1,4 @@
 #!/bin/sh
 # Packages of one application, in an image of the user's own, whose layout is unknown.
 set -e
-pip install -r packages.txt
+pip install -- "$@"

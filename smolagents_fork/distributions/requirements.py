@@ -14,14 +14,19 @@ needs distribution names, and some of the best known differ. The rules, in order
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
 from ..redaction import without_passwords
 from .namespaces import NAMESPACES, distribution_in
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -30,6 +35,7 @@ __all__ = [
     "import_names_of",
     "missing_requirements",
     "parse_entry",
+    "parse_requirement",
     "requirements_for",
 ]
 
@@ -111,6 +117,13 @@ _VARIANTS = {
 }
 
 _PLAIN = re.compile(r"[\w.-]+\Z")
+# Characters of a requirement, and of one that a message shows.
+_LONGEST = 1000
+# Endings of files that pip installs.
+_ARCHIVES = (
+    *(".whl", ".egg", ".zip", ".tar", ".tgz", ".tbz", ".txz", ".tlz", ".tar.gz", ".tar.bz2"),
+    *(".tar.xz", ".tar.lz", ".tar.lzma"),
+)
 _SMOLAGENTS = ("smolagents", "smolagents_fork")
 
 
@@ -173,7 +186,8 @@ def parse_entry(text: str) -> Entry:
     name, wildcard, _ = text.partition(".*")
     if _PLAIN.match(name):
         return Entry(text, name, wildcard)
-    name, versions = _parse_requirement(text)
+    parsed = parse_requirement(text)
+    name, versions = parsed.name, str(parsed.specifier)
     entry = Entry(text, name, versions=versions)
     if versions and entry.top in sys.stdlib_module_names:
         raise ConfigurationError(
@@ -187,7 +201,7 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
 
     Args:
         imports: entries of ``additional_authorized_imports``.
-        extra: requirements of pip, added unchanged.
+        extra: requirements of pip.
 
     Raises:
         ConfigurationError: an entry is neither a module's name nor a requirement.
@@ -197,12 +211,11 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
         entry = parse_entry(text)
         distribution = distribution_for(entry.name)
         if distribution:
-            requirement = distribution + entry.suffix
-            _parse_requirement(requirement)
+            requirement = str(parse_requirement(distribution + entry.suffix))
             found.setdefault(requirement.lower(), requirement)
-    for requirement in extra:
-        _parse_requirement(requirement)
-        found[requirement.lower()] = requirement.strip()
+    for text in extra:
+        requirement = str(parse_requirement(text))
+        found[requirement.lower()] = requirement
     return tuple(sorted(found.values(), key=str.lower))
 
 
@@ -261,23 +274,38 @@ def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _parse_requirement(requirement: str) -> tuple[str, str]:
-    """Return name and version specifiers of a requirement without an address.
+def parse_requirement(text: str) -> Requirement:
+    """Parse a requirement that anybody may have written, such as a saved agent's.
+
+    What pip is to install passes through here, and pip gets ``str()`` of the result as an argument.
+    So no text becomes an option, an address, a path or a file of requirements.
+
+    Args:
+        text: a name, perhaps with extras, versions and a marker (PEP 508).
 
     Raises:
-        ConfigurationError: it is something else.
+        ConfigurationError: it is something else, an address, or the name of an archive.
+
+    Example:
+        >>> str(parse_requirement("uvicorn [standard]>=0.30"))
+        'uvicorn[standard]>=0.30'
     """
     # Imported here: most lists have no requirement, and every agent has a list.
     from packaging.requirements import InvalidRequirement, Requirement
 
-    try:
-        parsed = Requirement(requirement) if requirement.isprintable() else None
-    except (AttributeError, InvalidRequirement):
-        parsed = None
-    if parsed is None or parsed.url is not None:
+    parsed = None
+    if isinstance(text, str) and len(text) <= _LONGEST and text.isascii() and text.isprintable():
+        with contextlib.suppress(AttributeError, InvalidRequirement):
+            parsed = Requirement(text)
+    # pip takes it, without extras and marker, for a path if it has a separator or an archive's end.
+    asked = "" if parsed is None else f"{parsed.name} {parsed.name}{parsed.specifier}".lower()
+    is_path = any(part in asked for part in "/\\") or any(
+        one.endswith(_ARCHIVES) for one in asked.split()
+    )
+    if parsed is None or parsed.url is not None or is_path:
+        shown = repr(without_passwords(str(text)))
         raise ConfigurationError(
-            f"{without_passwords(requirement)!r} is not a requirement of the form "
-            "name[extras]<version>: options, "
+            f"{shown[:_LONGEST]} is not a requirement of the form name[extras]<version>: options, "
             "addresses and paths are not passed on to pip; build an image of your own (image=)"
         )
-    return parsed.name, str(parsed.specifier)
+    return parsed

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
 
-__all__ = ["CA_VARIABLES", "ca_bytes", "index_settings"]
+__all__ = ["CA_VARIABLES", "ca_bytes", "index_settings", "secret_settings"]
 
 #: Variables that name a file of certificates, in the order in which they count.
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -46,3 +48,20 @@ def index_settings() -> dict[str, str]:
         if kept:
             found[variable] = kept
     return found
+
+
+def secret_settings(settings: Mapping[str, str]) -> list[str]:
+    """Return the variables with an address that contains a user name or a password.
+
+    Args:
+        settings: as :func:`index_settings` returns them.
+
+    Example:
+        >>> secret_settings({"PIP_INDEX_URL": "https://user:word@host/simple"})
+        ['PIP_INDEX_URL']
+    """
+    return [
+        variable
+        for variable, value in settings.items()
+        if any(urlsplit(part).username or urlsplit(part).password for part in value.split())
+    ]

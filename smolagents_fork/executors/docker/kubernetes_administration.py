@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from ...checks import Check, Finding, ok
@@ -49,8 +50,8 @@ class KubernetesAdministration(ClusterPreparation):
         ]
         requirements = requirements_for(packages)
         if requirements:
-            named = " ".join(f'"{one}"' for one in requirements)
-            lines.append(f"RUN /opt/kernel/bin/python -m pip install --no-cache-dir {named}")
+            named = shlex.join(requirements)
+            lines.append(f"RUN /opt/kernel/bin/python -m pip install --no-cache-dir -- {named}")
         return "\n".join([*lines, config, ""])
 
     def context(self) -> str:

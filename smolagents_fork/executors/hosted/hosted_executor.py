@@ -247,7 +247,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         requirements = requirements_for(additional_imports)
         if requirements:
             # Quoted: a shell takes the ">" of a version for a redirection.
-            command = f"pip install {shlex.join(requirements)}"
+            command = f"pip install -- {shlex.join(requirements)}"
             # IPython keeps the exit code of a shell command in a variable.
             code = f"!{command}\nif _exit_code: raise RuntimeError(_exit_code)"
             cell = self._finished_cell(code, Deadline(self.INSTALL_SECONDS))

@@ -6,12 +6,11 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
-from ...sandboxes.pip_settings import ca_bytes, index_settings
+from ...sandboxes.pip_settings import ca_bytes, index_settings, secret_settings
 from ...sandboxes.provisioner import Report
 from .image_progress import shown_progress
 from .session import KernelSession
@@ -120,11 +119,7 @@ def _without_secrets(settings: dict[str, str], *, needed: bool) -> dict[str, str
     Raises:
         ConfigurationError: an address that is needed contains a user name or a password.
     """
-    secret = [
-        variable
-        for variable, value in settings.items()
-        if any(urlsplit(part).username or urlsplit(part).password for part in value.split())
-    ]
+    secret = secret_settings(settings)
     for variable in secret:
         if needed:
             raise ConfigurationError(

@@ -58,7 +58,7 @@ def add_packages(kernel):
 
 def install(settings, environment):
     """Install the requirements with pip."""
-    command = [sys.executable, "-m", "pip", "install", *settings["requirements"]]
+    command = [sys.executable, "-m", "pip", "install", "--", *settings["requirements"]]
     try:
         done = subprocess.run(
             command,

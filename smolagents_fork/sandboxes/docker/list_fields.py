@@ -13,7 +13,6 @@ __all__ = [
     "created_at",
     "entry_id",
     "labels_of",
-    "volume_name",
 ]
 
 # Parts of addresses of the engine's API: nothing else may be in them.
@@ -38,21 +37,6 @@ def entry_id(entry: Mapping[str, Any]) -> str:
     if not isinstance(number, str) or _IS_ID.fullmatch(number) is None:
         raise ValueError("it has no id")
     return number
-
-
-def volume_name(volume: Mapping[str, Any]) -> str:
-    """Return the name of a volume.
-
-    Args:
-        volume: as the engine lists it.
-
-    Raises:
-        ValueError: it has none, so nothing can be done with it.
-    """
-    name = volume.get("Name")
-    if not isinstance(name, str) or _IS_NAME.fullmatch(name) is None:
-        raise ValueError("it has no name")
-    return name
 
 
 def container_names(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import secrets
 import sys
@@ -11,7 +10,6 @@ import docker
 import pytest
 
 from smolagents_fork import DockerExecutor
-from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL
 from smolagents_fork.sandboxes.docker.lifetime import labels
 
 pytestmark = pytest.mark.docker
@@ -116,24 +114,6 @@ def test_container_from_an_image_of_ours_is_not_ours(command, engine, build):
         assert container.name not in listed
     finally:
         container.remove()
-
-
-def test_cache_of_builds_is_collected_unless_in_use(command, engine, build):
-    name = f"cache-{secrets.token_hex(8)}"
-    volume = engine.volumes.create(name, labels={CACHE_LABEL: "pip"})
-    user = engine.containers.create(build(), ["none"], volumes={name: {"bind": "/cache"}})
-    try:
-        assert command("gc", "--yes", "--match", name).out == "nothing to remove\n"
-        user.remove()
-        ended = command("gc", "--yes", "--match", name, "--json")
-        assert ended.data["removed"] == [name]
-        with pytest.raises(docker.errors.NotFound):
-            engine.volumes.get(name)
-    finally:
-        with contextlib.suppress(docker.errors.NotFound):
-            user.remove()
-        with contextlib.suppress(docker.errors.NotFound):
-            volume.remove()
 
 
 def test_engine_that_is_absent_is_an_error(command, tmp_path):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import secrets
 from typing import Any
 
 import docker
 import pytest
 
-from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL, PACKAGES_LABEL
+from smolagents_fork.sandboxes.docker.images.installation import PACKAGES_LABEL
 from smolagents_fork.sandboxes.docker.lifetime import labels, reaper
 from smolagents_fork.sandboxes.listed_entries import read_entries
 
@@ -42,14 +40,6 @@ IMAGES: list[Any] = [
     {"Id": NUMBER, "RepoTags": ["smolagents-fork-jupyter:" + "2" * 20], "Size": "large"},
     None,
 ]
-VOLUMES: list[Any] = [
-    {"Name": "no-figures", "Labels": {CACHE_LABEL: "pip"}, "UsageData": None},
-    {"Labels": {CACHE_LABEL: "pip"}},
-    {"Name": "no-labels", "Labels": None},
-    {"Name": "../images/x", "Labels": {CACHE_LABEL: "pip"}, "UsageData": {"RefCount": 0}},
-    {"Name": "no-size", "Labels": {CACHE_LABEL: "pip"}, "UsageData": {"RefCount": 0}},
-    None,
-]
 
 
 @pytest.fixture
@@ -66,7 +56,6 @@ def strange(monkeypatch):
     def df(self, *, original=api.df):
         sent = original(self)
         sent["Images"] = [*IMAGES, *(sent["Images"] or ())]
-        sent["Volumes"] = [*VOLUMES, *(sent["Volumes"] or ())]
         return sent
 
     for function in (containers, images, df):
@@ -89,17 +78,10 @@ def test_reaper_removes_an_orphan_behind_strange_containers(engine, orphan, stra
     assert f"the container {NUMBER} cannot be read, and is left out: " in caplog.text
 
 
-def test_image_and_cache_are_listed_beside_strange_ones(command, engine, build, name, strange):
+def test_image_is_listed_beside_strange_ones(command, engine, build, name, strange):
     build(name)
     (found,) = [i for i in command("images", "--json").data["images"] if name in i["names"]]
     assert found["used_by"] == []
-    cache = f"cache-{secrets.token_hex(8)}"
-    volume = engine.volumes.create(cache, labels={CACHE_LABEL: "pip"})
-    try:
-        assert command("gc", "--yes", "--match", cache, "--json").data["removed"] == [cache]
-    finally:
-        with contextlib.suppress(docker.errors.NotFound):
-            volume.remove()
 
 
 def test_entry_that_cannot_be_read_is_named(caplog):

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import docker
 import pytest
+from background import eventually
 from docker_proxy import Proxy
 
 from smolagents_fork.executors.docker import DockerExecutor
@@ -91,3 +93,30 @@ def proxy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
     monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
     yield made
     made.cut()
+
+
+@pytest.fixture
+def throw_away(engine):
+    """Takes names of images to remove after the test."""
+    names: set[str] = set()
+    yield names.add
+
+    def removed(name: str) -> bool:
+        try:
+            engine.api.remove_image(name)
+        except docker.errors.ImageNotFound:
+            return True
+        except docker.errors.APIError:
+            return False  # its container is being removed; by force, it would only lose its name
+        return True
+
+    # The newest first: an image that another is made from would only lose its name, too.
+    for name in sorted(names, key=lambda name: image_created(engine, name), reverse=True):
+        assert eventually(lambda name=name: removed(name))
+
+
+def image_created(engine, name):
+    """Return when an image was made, as text; empty if it is not there."""
+    with contextlib.suppress(docker.errors.ImageNotFound):
+        return engine.api.inspect_image(name)["Created"]
+    return ""

@@ -132,39 +132,12 @@ def told_by(builders):
             builder.communicate()
 
 
-@pytest.fixture
-def throw_away(engine):
-    """Takes names of images to remove after the test."""
-    names: set[str] = set()
-    yield names.add
-
-    def removed(name: str) -> bool:
-        try:
-            engine.api.remove_image(name)
-        except docker.errors.ImageNotFound:
-            return True
-        except docker.errors.APIError:
-            return False  # its container is being removed; by force, it would only lose its name
-        return True
-
-    # The newest first: an image that another is made from would only lose its name, too.
-    for name in sorted(names, key=lambda name: image_created(engine, name), reverse=True):
-        assert eventually(lambda name=name: removed(name))
-
-
-def image_created(engine, name):
-    """Return when an image was made, as text; empty if it is not there."""
-    with contextlib.suppress(docker.errors.ImageNotFound):
-        return engine.api.inspect_image(name)["Created"]
-    return ""
-
-
 def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     image, engine, throw_away, make, tmp_path
 ):
     # Content nobody has built before. The environment says nothing of certificates: behind a proxy
     # that signs anew, only ca_bundle= lets pip reach its index.
-    requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
+    requirement = f"iniconfig!=0.{random.randrange(10**9)},>=2.0"
     ca_bundle = tmp_path / "ca.pem"
     trusted = pip_settings.ca_bytes(None) or Path(certifi.where()).read_bytes()
     ca_bundle.write_bytes(b"# a mark of the certificates\n" + trusted)

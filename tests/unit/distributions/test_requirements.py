@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.distributions.requirements import missing_requirements, requirements_for
+from smolagents_fork.distributions.requirements import (
+    missing_requirements,
+    parse_requirement,
+    requirements_for,
+)
 from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.sandboxes.docker.images.image_plans import plan
 
 
 @pytest.mark.parametrize(
@@ -18,7 +23,7 @@ from smolagents_fork.errors import ConfigurationError
         (["numpy", "numpy.*", "numpy.linalg"], ("numpy",)),
         (
             ["numpy==2.1.0", "uvicorn[standard]>=0.3,<1"],
-            ("numpy==2.1.0", "uvicorn[standard]>=0.3,<1"),
+            ("numpy==2.1.0", "uvicorn[standard]<1,>=0.3"),
         ),
         (["smolagents"], ()),
         (["matplotlib.pyplot", "mpl_toolkits.mplot3d"], ("matplotlib",)),
@@ -34,7 +39,18 @@ def test_names(imports, expected):
     "bad",
     [
         "--index-url=http://x", "-r other.txt", "git+https://x/y", "a b", "a; b\nx", "", " ",
-        "a @ file:///etc", "./here", "x\n--pre",
+        "a @ file:///etc", "./here", "x\n--pre", "-e.", "-", "--", "a @ ./b", "a[b] @ http://x/y",
+        # pip splits the lines of a file at these, too.
+        *(f"six; python_version > '3'{line}--index-url http://127.0.0.1:9/x"
+          for line in "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0\x1b"),
+        # Files of the current folder.
+        "other-1.0.tar.gz[a]", "x.tgz; os_name == 'a'", "x.whl[a]==1", "x==1+a.zip", "x===./y",
+        "x===../y.tar.gz", "x===1.0.tar.bz2", "x[a]===1.0.tar.bz2", "x===C:\\y", "~/x", "/etc",
+        "x/y", "x\\y",
+        # Variables, which pip fills in where it reads a file.
+        "${PIP_INDEX_URL}", "x==${PIP_INDEX_URL}", "$HOME",
+        # Names that only look alike, and what is too long.
+        "nump\u0443", "\uff4eumpy", "x; os_name == 'é'", "x; os_name == '" + "y" * 1000 + "'",
     ],
 )  # fmt: skip
 def test_nothing_reaches_pip_as_an_option_or_an_address(bad):
@@ -42,6 +58,26 @@ def test_nothing_reaches_pip_as_an_option_or_an_address(bad):
         requirements_for([bad])
     with pytest.raises(ConfigurationError):
         requirements_for([], [bad])
+    with pytest.raises(ConfigurationError):
+        parse_requirement(bad)
+    with pytest.raises(ConfigurationError):
+        plan(requirements=[bad])
+
+
+@pytest.mark.parametrize("name", ["x.whl", "x-1.0.tar.gz", "x.ZIP", "x.tar", "x.egg", "x.tar.lzma"])
+def test_name_of_an_archive_is_not_a_requirement(name):
+    with pytest.raises(ConfigurationError, match="is not a requirement of the form"):
+        requirements_for([], [name])
+    # As an import, it is a module of a package.
+    assert requirements_for([name]) in [("x",), ("x-1",)]
+
+
+def test_requirement_is_written_anew():
+    asked = "uvicorn [ standard ] >=0.3 ,<1;python_version>'3'"
+    expected = 'uvicorn[standard]<1,>=0.3; python_version > "3"'
+    assert str(parse_requirement(asked)) == expected
+    assert requirements_for([asked]) == requirements_for([], [asked]) == (expected,)
+    assert plan(requirements=[asked]).requirements == (expected,)
 
 
 @pytest.mark.parametrize(

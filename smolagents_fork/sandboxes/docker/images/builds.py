@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
 from ....redaction import without_passwords
-from ...pip_settings import ca_bytes, index_settings
+from ...pip_settings import ca_bytes, index_settings, secret_settings
 from ...provisioner import STEP, Report
 from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
@@ -60,6 +60,14 @@ def build(
         ImageBuildError: a step failed, or the deadline passed.
     """
     lines: list[str] = []
+    settings = index_settings()
+    for variable in secret_settings(settings):
+        # The engine writes build arguments into the image's history.
+        report(
+            f"{variable} has a user name or a password and is not given to the Dockerfile; "
+            "name the packages in additional_authorized_imports to install them with it"
+        )
+        del settings[variable]
     context = _context({**files, "ca.pem": ca_bytes(ca_bundle)})
 
     def start(api: APIClient) -> Any:
@@ -67,7 +75,7 @@ def build(
             fileobj=context,
             custom_context=True,
             tag=tag,
-            buildargs=index_settings(),
+            buildargs=settings,
             decode=True,
             rm=True,
             forcerm=True,

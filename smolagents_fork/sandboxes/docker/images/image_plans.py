@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ....distributions.requirements import parse_requirement
 from ....errors import ConfigurationError
 from .build_errors import BASE_IMAGE_VARIABLE
 from .image_definitions import image_folder
@@ -44,7 +45,6 @@ _GATEWAY = (
 )
 # Images of the fork: Jupyter's, those of users' Dockerfiles, and those of agents.
 _IS_ADDRESS = re.compile(r"(?:.*/)?smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}")
-_PACKAGES = "packages.txt"
 #: Name of the script that installs, among the files of a plan.
 SCRIPT = "install.sh"
 #: Name of the file with the instructions that configure the image, in a Dockerfile's form.
@@ -62,8 +62,8 @@ class ImagePlan:
         files: of its build, by name: a Dockerfile, or a script that installs on ``base``. Without
             files, an image to use as it is.
         base: plan of the image to build on.
-        requirements: that the script adds. An image on the same base with fewer of them can take
-            the place of ``base``.
+        requirements: that the script adds, its arguments. An image on the same base with fewer of
+            them can take the place of ``base``.
     """
 
     tag: str
@@ -126,12 +126,15 @@ def with_packages(
         base: of the image.
         requirements: of pip; none: ``base`` itself.
         known_layout: whether ``base`` is the fork's, with a virtual environment.
+
+    Raises:
+        ConfigurationError: one is not a requirement.
     """
     if not requirements:
         return base
     script = image_folder("jupyter").joinpath("packages.sh" if known_layout else "packages-any.sh")
-    files = {SCRIPT: script.read_bytes(), _PACKAGES: _lines(requirements)}
-    return addressed(repository, files, base, tuple(requirements))
+    parsed = tuple(str(parse_requirement(one)) for one in requirements)
+    return addressed(repository, {SCRIPT: script.read_bytes()}, base, parsed)
 
 
 def with_fewer(wanted: ImagePlan, requirements: Sequence[str]) -> ImagePlan:
@@ -141,13 +144,8 @@ def with_fewer(wanted: ImagePlan, requirements: Sequence[str]) -> ImagePlan:
         wanted: plan with packages.
         requirements: of pip.
     """
-    files = {**wanted.files, _PACKAGES: _lines(requirements)}
     repository = wanted.tag.rpartition(":")[0]
-    return addressed(repository, files, wanted.base, tuple(requirements))
-
-
-def _lines(requirements: Sequence[str]) -> bytes:
-    return "".join(f"{line}\n" for line in requirements).encode()
+    return addressed(repository, wanted.files, wanted.base, tuple(requirements))
 
 
 def is_address(name: str) -> bool:
@@ -182,4 +180,6 @@ def addressed(
         # Lengths keep "ab" + "c" apart from "a" + "bc".
         digest.update(f"file {name} {len(files[name])}\n".encode())
         digest.update(files[name])
+    for requirement in requirements:
+        digest.update(f"requirement {len(requirement)} {requirement}\n".encode())
     return ImagePlan(f"{repository}:{digest.hexdigest()[:20]}", files, base, requirements)

@@ -1,9 +1,9 @@
 """Installation on an image: a script in a container, whose changes become one layer.
 
 Only what the script leaves is in the layer. The engine's builder would need two stages for that: it
-keeps the CA file and the index settings of the build otherwise. pip's cache is a volume of the
-engine, so it works with an engine on another machine, and pip of the image itself decides which
-wheels fit.
+keeps the CA file and the index settings of the build otherwise. pip of the image itself decides
+which wheels fit. It has no cache: a step that runs the code of packages must not write to what
+other builds read.
 
 The container ends when this process does, because its main process waits for the end of an input
 that this process keeps open. The engine then removes it.
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 __all__ = [
-    "CACHE_LABEL",
     "COMMENT",
     "PACKAGES_LABEL",
     "install",
@@ -53,12 +52,11 @@ __all__ = [
 
 #: Labels of an image: the id of the image that packages were added to, and these packages.
 CORE_LABEL, PACKAGES_LABEL = "smolagents-fork.core", "smolagents-fork.packages"
-CACHE_LABEL = "smolagents-fork.cache"
 #: Begins the comment of an image, and its tag follows. Images that are made from it do not have it.
 COMMENT = "smolagents-fork "
-_FOLDER, _CACHE = "/smolagents-fork-build", "/mnt"
-# The last part of the script's command: its files are not in the image.
-_RUN = 'cd "$0" && sh "./$1" && cd / && rm -rf "$0"'
+_FOLDER = "/smolagents-fork-build"
+# The command of the script, whose arguments are the requirements. Its files are not in the image.
+_RUN = f'cd {_FOLDER} && sh ./{SCRIPT} "$@" && cd / && rm -rf {_FOLDER}'
 # Safe in a Dockerfile, too: without quotes, blanks or dollar signs.
 _NAME_AND_VERSIONS = re.compile(
     r"[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]+\])?((==|!=|~=|<=|>=|<|>)[0-9][A-Za-z0-9.*+]*,?)*"
@@ -113,7 +111,7 @@ def install(
                 code = run_lines(
                     client.api,
                     name,
-                    ["sh", "-c", _RUN, _FOLDER, SCRIPT],
+                    ["sh", "-c", _RUN, SCRIPT, *wanted.requirements],
                     environment=_environment(client, with_certificates=bool(certificates)),
                     deadline=deadline,
                     line=keep,
@@ -221,13 +219,7 @@ def _container(
         image: name of the container's image.
         config: of that image.
     """
-    from docker.types import Mount
-
     name = f"smolagents-fork-build-{secrets.token_hex(8)}"
-    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
-    # A cache for each user: what builds from source may write to it.
-    cache = f"smolagents-fork-pip-{user}"
-    client.api.create_volume(cache, labels={CACHE_LABEL: "pip"})
     lease: AttachedConnection | None = None
     try:
         with reaper.starting(name, address):
@@ -243,8 +235,6 @@ def _container(
                 user="0:0",
                 working_dir="/",
                 labels=labels(name),
-                # Not volumes=, which docker-py writes into the configuration that is copied.
-                mounts=[Mount(_CACHE, cache, no_copy=True)],
                 use_config_proxy=False,
             )
             api = one_call_client(client.api, API_TIMEOUT_SECONDS)
@@ -266,7 +256,8 @@ def _environment(client: DockerClient, *, with_certificates: bool) -> dict[str, 
         **({} if proxies is None else proxies.get_environment()),
         **index_settings(),
         **({"PIP_CERT": f"{_FOLDER}/ca.pem"} if with_certificates else {}),
-        "PIP_CACHE_DIR": _CACHE,
+        # Shared by several builds, a cache would be written by the code of packages of all tenants.
+        "PIP_NO_CACHE_DIR": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
         "PIP_PROGRESS_BAR": "off",
