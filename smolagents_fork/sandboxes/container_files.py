@@ -230,7 +230,7 @@ def list_files(run: Run, path: str) -> list[FileInfo]:
     if type(entries) is not list or len(entries) > _MOST_LISTED:
         raise ProtocolError("the sandbox sent a list of files that is too long, or not a list")
     rows = [checked_row(entry, ((str,), (int,)), "a file's path and size") for entry in entries]
-    return [FileInfo(path, size) for path, size in rows]
+    return sorted((FileInfo(path, size) for path, size in rows), key=lambda one: one.path)
 
 
 def _reason(code: int, message: bytes) -> str:
