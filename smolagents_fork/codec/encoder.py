@@ -27,6 +27,7 @@ from smolagents_fork.codec.limits import (
     DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_ITEMS,
     SMALL_INT,
+    Budget,
     Fault,
     check_items,
     to_base64,
@@ -81,6 +82,8 @@ def encode(
         size = len(data) + (0 if attachments is None else attachments.size - size_before)
         if size > max_bytes:
             raise Fault(f"its encoding of {size} bytes is over max_bytes={max_bytes}")
+        if encoder.expected:
+            Budget(size).charge(*encoder.expected)
         check_items(data, max_items)
     except (Fault, RecursionError, ValueError, TypeError) as error:
         if attachments is not None:
@@ -141,12 +144,19 @@ class Encoder:
         self._max_items = self._items_left = max_items
         self._max_depth = max_depth
         self._open: set[int] = set()
+        #: Nanoseconds and bytes that the tables take when they are decoded; ``None`` without any.
+        self.expected: tuple[int, int] | None = None
 
     def charge(self, size: int) -> None:
         """Count ``size`` bytes of output before they are created."""
         self._bytes_left -= size
         if self._bytes_left < 0:
             raise Fault(f"the encoding is over max_bytes={self._max_bytes}")
+
+    def expect(self, work: int, memory: int) -> None:
+        """Add what the decoder takes for a part of a table, in nanoseconds and bytes."""
+        sums = self.expected or (0, 0)
+        self.expected = sums[0] + work, sums[1] + memory
 
     def count(self, items: int) -> None:
         """Count items before they are read."""

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from smolagents_fork.codec.limits import MAX_PIXELS, Fault
+from smolagents_fork.codec.limits import MAX_PIXELS, MAX_SIDE, Fault
 
 # Bytes of a pixel in each mode that can be sent. Those of mode 1 are packed, eight in a byte.
 _MODES = {
@@ -88,8 +88,7 @@ def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
     mode, (width, height) = value.mode, value.size
     if mode not in _MODES:
         raise Fault(f"an image of mode {mode!r} cannot be encoded; convert it to RGB or RGBA")
-    if width * height > MAX_PIXELS:
-        raise Fault(f"an image of {width * height} pixels; at most {MAX_PIXELS} can be encoded")
+    _check_size(width, height)
     pixels = value.tobytes() if width and height else b""
     # Level 1 is several times faster than the default, and a quarter longer.
     packed = zlib.compress(pixels, 1)
@@ -103,6 +102,14 @@ def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
         "z": is_packed,
         "v": encoder.raw(packed if is_packed else pixels),
     }
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
+        raise Fault(
+            f"an image of {width} x {height} pixels; send one of at most {MAX_PIXELS} pixels, and "
+            f"{MAX_SIDE} a side"
+        )
 
 
 def _palette(encoder: Any, value: Any) -> list[Any] | None:
@@ -139,8 +146,8 @@ def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
     if type(size) is not list or len(size) != 2 or not all(type(n) is int and n >= 0 for n in size):
         raise Fault("an image's size is [width, height]")
     width, height = size
-    decoder.charge_pixels(max(1, width) * max(1, height))
-    decoder.charge(0, 16 * height)  # Pillow has a pointer for each row
+    _check_size(width, height)
+    decoder.charge_pixels(width * height)
     pixels = _unpacked(decoder.raw(tree["v"]), tree["z"] is True, mode, width, height)
     if pixels:
         image = Image.frombytes(mode, (width, height), pixels)

@@ -29,6 +29,8 @@ _FEW_ITEMS = 50_000
 # Pixels are compressed, so their number is limited by itself. Counted over all images of one
 # encoding, since a hundred small bombs are as bad as a big one.
 MAX_PIXELS = 64_000_000
+# Pixels of a picture's longest side: Pillow has a pointer for each row.
+MAX_SIDE = 1_000_000
 # Ints of more than 64 bits are written in hexadecimal: linear in both directions, and not subject
 # to CPython's limit on decimal digits (CVE-2020-10735).
 MAX_INT_BITS = 8_000_000

@@ -16,6 +16,10 @@ _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
 _NULLABLE = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean)")
 # Frequencies of one length, by which pandas computes; it counts the steps of the others.
 _FIXED = re.compile(r"-?\d*(D|[hH]|min|T|[sS]|ms|us|ns|L|U|N)")
+# Nanoseconds and bytes that the decoder takes for an empty one.
+_COLUMN_COST = (40_000, 3_000)
+_INDEX_COST = (20_000, 2_000)
+_CATEGORY_COST = (20_000, 3_000)
 _CLOSED = ("left", "right", "both", "neither")
 
 
@@ -80,6 +84,7 @@ def _series(encoder: Any, value: Any) -> Any:
 
 
 def _index(encoder: Any, value: Any) -> dict[str, Any]:
+    encoder.expect(*_INDEX_COST)
     pandas = sys.modules["pandas"]
     if isinstance(value, pandas.MultiIndex):
         levels = [_index(encoder, level) for level in value.levels]
@@ -99,6 +104,7 @@ def _plain(array: Any) -> Any:
 
 def _column(encoder: Any, array: Any) -> dict[str, Any]:
     """Encode a pandas array by its dtype."""
+    encoder.expect(*_COLUMN_COST)
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
     dtype = array.dtype
     # pandas wraps numpy's dtypes; the wrapper's name changed with pandas 2.1.
@@ -109,6 +115,7 @@ def _column(encoder: Any, array: Any) -> dict[str, Any]:
         zone = encode_zone(dtype.tz, dtype.tz.utcoffset(None))
         return {"k": "zoned", "v": encoder.value(_plain(moments)), "z": zone}
     if isinstance(dtype, pandas.CategoricalDtype):
+        encoder.expect(*_CATEGORY_COST)
         codes = encoder.value(_plain(array.codes))
         categories = _index(encoder, array.categories)
         return {"k": "category", "v": codes, "c": categories, "o": bool(array.ordered)}
@@ -205,7 +212,7 @@ def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
 def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_pandas()
-    decoder.charge(20_000, 2_000)
+    decoder.charge(*_INDEX_COST)
     kind = tree.get("k") if type(tree) is dict else None
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
         if type(tree["l"]) is not list:
@@ -248,7 +255,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
     kind = tree.get("k") if type(tree) is dict else None
     if type(kind) is not str:
         raise Fault("not a column")
-    decoder.charge(40_000, 3_000)
+    decoder.charge(*_COLUMN_COST)
     values = tree.get("v")
     match kind, "".join(sorted(tree.keys() - {"k"})):
         case "numpy", "v":
@@ -280,7 +287,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
 
 
 def _categorical(decoder: Any, codes: Any, categories: Any, ordered: bool) -> Any:
-    decoder.charge(20_000, 3_000)
+    decoder.charge(*_CATEGORY_COST)
     pandas = need_pandas()
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
         raise Fault("categories are values of one level, and none is missing")

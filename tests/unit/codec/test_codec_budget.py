@@ -15,7 +15,7 @@ import pytest
 
 from smolagents_fork import codec
 from smolagents_fork.codec import limits
-from smolagents_fork.errors import DecodeError
+from smolagents_fork.errors import DecodeError, EncodeError
 
 NO_ROWS = {"k": "range", "v": [0, 0, 1], "n": None}
 ONE_ROW = {"k": "range", "v": [0, 1, 1], "n": None}
@@ -139,6 +139,20 @@ def test_message_names_length_and_remedy() -> None:
         f"value: its parts take more work or memory than {len(data)} bytes may cause; send fewer "
         "and larger parts, such as arrays, text, or a table with fewer columns"
     )
+
+
+@pytest.mark.parametrize("dtype", ["float", "category"])
+def test_tables_that_cannot_be_decoded_are_not_encoded(dtype: str) -> None:
+    wide = pandas.DataFrame(numpy.ones((1, 40_000)))
+    wide = wide if dtype == "float" else wide.iloc[:, :15_000].astype(dtype)
+    with pytest.raises(EncodeError, match="send fewer and larger parts"):
+        codec.encode(wide)
+    variables = codec.decode_variables(codec.encode_variables({"wide": wide, "x": 1}, 10**8), 10**8)
+    assert variables == {"x": 1}
+    assert "a table with fewer columns" in variables.left_out["wide"]
+    # Wide and long is not work for nothing.
+    long = pandas.DataFrame(numpy.ones((100, 40_000)))
+    assert codec.decode(codec.encode(long)).shape == (100, 40_000)
 
 
 def test_ordinary_values_are_below_the_budget() -> None:
