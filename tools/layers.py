@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "distributions",
         "figures",
         "hints",
+        "host_pipe",
         "open_figures",
         "output",
         "representation",

@@ -28,6 +28,7 @@ WORDS = {
     "telemetry": "spans and metrics",
     "displays": "displays as values",
     "hints": "hints for errors",
+    "host_pipe": "programs that end with us",
     "open_figures": "open figures of programs",
     "routed_places": "argv, streams, __main__",
     "shortages": "what is short now",

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..checks import Check, Finding, ok, skipped, warning
+from ..host_pipe import run_program
 from ..redaction import without_passwords
 from .pip_settings import CA_VARIABLES, ca_bytes
 
@@ -92,18 +93,11 @@ def _ask_pip(options: Sequence[str], environment: Mapping[str, str]) -> tuple[in
         *("-vv", "--retries", "0", "--timeout", "10", *options, "index", "versions", _PACKAGE),
     ]
     try:
-        done = subprocess.run(
-            command,
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS / 2 - 1,
-            check=False,
-        )
+        done = run_program(command, seconds=_SECONDS / 2 - 1, environment=environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
-    return done.returncode, without_passwords(f"{done.stdout}\n{done.stderr}")
+    text = b"\n".join((done.stdout, done.stderr)).decode("utf-8", "replace")
+    return done.returncode, without_passwords(text)
 
 
 def _cut(text: str) -> str:

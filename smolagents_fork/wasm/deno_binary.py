@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 
 from ..errors import ExecutorStartError
+from ..host_pipe import run_program
 
 __all__ = [
     "BARE_ENVIRONMENT",
@@ -106,9 +107,7 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
     command = [deno, "cache", "--quiet", "--no-config", "--no-lock", package]
     environment = {**os.environ, "DENO_DIR": folder, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"}
     try:
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, timeout=seconds, check=False
-        )
+        done = run_program(command, seconds=seconds, environment=environment, folder=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExecutorStartError(f"{package} could not be fetched: {error}") from None
     if done.returncode:

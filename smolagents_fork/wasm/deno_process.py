@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import math
 import os
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import exit_text, remaining_text
+from ..host_pipe import HostPipe
 from .deno_binary import BARE_ENVIRONMENT
 
 __all__ = ["DenoProcess", "answer_of"]
@@ -57,11 +57,11 @@ class DenoProcess:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
         self._stop_requests = 0
-        self._cpu_seconds: float | None = None
         self._stop_file = stop_file
         self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
         self._data, theirs = socket.socketpair()
         self._errors, their_errors = os.pipe()
+        self._host_pipe = HostPipe()
         try:
             self._process = subprocess.Popen(
                 command,
@@ -71,7 +71,10 @@ class DenoProcess:
                 env=BARE_ENVIRONMENT,
                 cwd=tempfile.gettempdir(),
                 start_new_session=True,
+                pass_fds=self._host_pipe.inherited,
             )
+            # Until then it has nothing to run, and ends when it can read nothing.
+            self._host_pipe.watch(self._process.pid)
         except OSError as error:
             self._closed = True
             self._close_ends()
@@ -89,8 +92,6 @@ class DenoProcess:
 
     def put(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Have the next turns send a frame; see :class:`GuestProcess`."""
-        if kind is Kind.RUN and self._cpu_seconds is not None:
-            self._limit_cpu(self._cpu_seconds)
         self._stream.put(kind, run, body)
 
     @property
@@ -138,15 +139,12 @@ class DenoProcess:
 
     # -- limits --
 
-    def confine(self, memory: int | None, cpu_seconds: float | None) -> None:
+    def confine(self, memory: int | None) -> None:
         """Limit what the process may use from now on, where the system has such limits.
 
         Args:
             memory: bytes the code may use; ``None`` for no limit.
-            cpu_seconds: processor time of one run, for a run that outlives its host; ``None`` for
-                no limit.
         """
-        self._cpu_seconds = cpu_seconds
         import resource
 
         prlimit = getattr(resource, "prlimit", None)
@@ -160,19 +158,6 @@ class DenoProcess:
                 # Writable memory, not the address space, of which the engine reserves terabytes.
                 most = self._writable_bytes() + memory + _ENGINE_BYTES
                 prlimit(self.pid, resource.RLIMIT_DATA, (most, most))
-
-    def _limit_cpu(self, seconds: float) -> None:
-        import resource
-
-        prlimit = getattr(resource, "prlimit", None)
-        if prlimit is None:
-            return
-        with contextlib.suppress(OSError, ValueError):  # it may have ended
-            with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-                fields = file.read().rpartition(")")[2].split()
-            used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            _, hard = prlimit(self.pid, resource.RLIMIT_CPU)
-            prlimit(self.pid, resource.RLIMIT_CPU, (math.ceil(used + seconds), hard))
 
     def _writable_bytes(self) -> int:
         try:
@@ -235,6 +220,7 @@ class DenoProcess:
 
     def _close_ends(self) -> None:
         self._data.close()
+        self._host_pipe.close()
         for number in (self._errors, self._stop):
             if number >= 0:
                 os.close(number)

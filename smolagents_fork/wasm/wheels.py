@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import ExecutorStartError
+from ..host_pipe import run_program
 
 __all__ = ["PLATFORM", "wheels_for"]
 
@@ -129,7 +130,7 @@ def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seco
     ]
     wanted = ", ".join(requirements)
     try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
+        done = run_program(command, seconds=seconds)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from None
     if not done.returncode:

@@ -1,14 +1,18 @@
-"""A host that is killed: what it leaves in the temporary folder goes with the next process."""
+"""A host that is killed: its sandboxes end with it, and its files go with the next process."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from background import eventually
+
+from smolagents_fork import WasmExecutor
+from smolagents_fork.proc_table import process_table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of folders")
 
@@ -80,3 +84,86 @@ def test_nothing_stays_in_the_temporary_folder(kind, tmp_path, request):
         with host(kind, tmp_path, "end") as last:
             last.communicate()
     assert os.listdir(folder) == []
+
+
+MOMENTS = ["start", "call", "waiting call", "tool call", "between calls"]
+# Started in a thread that has ended: the kernel can end a program with the thread that started it.
+BUSY_HOST = """
+import os, sys, threading, time
+import smolagents_fork
+
+kind, moment = sys.argv[1:]
+
+def start():
+    global executor
+    print("starting", flush=True)
+    executor = getattr(smolagents_fork, kind)(["time"], timeout_seconds=600)
+
+def begun():
+    print("begun", flush=True)
+
+def wait_on_the_host():
+    begun()
+    time.sleep(600)
+
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+executor.send_tools({"begun": begun, "wait_on_the_host": wait_on_the_host})
+assert executor("1 + 1").output == 2
+# A forked copy, which lives on, keeps nothing alive.
+if os.fork() == 0:
+    time.sleep(20)
+    os._exit(0)
+executor({
+    "call": "begun()\\nwhile True: pass",
+    "waiting call": "import time\\nbegun()\\ntime.sleep(600)",
+    "tool call": "wait_on_the_host()",
+}.get(moment, "begun()"))
+time.sleep(600)
+"""
+
+
+def programs_with(text: str) -> set[int]:
+    """Return the processes with a text in their arguments: the folder of their host's files."""
+    return {pid for pid, entry in process_table().items() if text in " ".join(entry.argv)}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("ProcessExecutor", marks=pytest.mark.slow),
+        pytest.param("WasmExecutor", marks=pytest.mark.wasm),
+    ],
+)
+def test_every_process_ends_with_its_host(kind, moment, tmp_path, request):
+    if kind == "WasmExecutor":
+        request.getfixturevalue("wasm_machine")
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY_HOST, kind, moment],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as killed:
+        try:
+            assert killed.stdout is not None
+            assert killed.stdout.readline() == "starting\n"
+            if moment != "start":
+                assert killed.stdout.readline() == "begun\n"
+            assert eventually(lambda: programs_with(str(tmp_path)))
+        finally:
+            killed.kill()
+            killed.stdout.close()
+    assert eventually(lambda: not programs_with(str(tmp_path)), 60.0)
+
+
+@pytest.mark.wasm
+@pytest.mark.usefixtures("wasm_machine")
+def test_guest_lives_on_when_the_thread_that_started_it_ends():
+    made = []
+    thread = threading.Thread(target=lambda: made.append(WasmExecutor([])))
+    thread.start()
+    thread.join()
+    with made[0] as executor:
+        assert executor("1 + 1").output == 2

@@ -12,9 +12,6 @@ from .wasm_options import WasmOptions
 
 __all__ = ["WasmLauncher"]
 
-#: Threads of the engine that work at once, at most and about.
-_THREADS = 4
-
 
 class WasmLauncher:
     """Starts guests one after the other.
@@ -60,14 +57,7 @@ class WasmLauncher:
         if type(report) is not dict or type(report.get("python")) is not str:
             raise ProtocolError("a READY frame has the version of Python")
         assert self._process is not None
-        self._process.confine(self._options.memory_bytes, self._cpu_seconds())
-
-    def _cpu_seconds(self) -> float | None:
-        options = self._options
-        if options.timeout_seconds is None:
-            return None
-        # The engine compiles and collects garbage in threads of its own.
-        return _THREADS * (options.timeout_seconds + options.interrupt_grace_seconds)
+        self._process.confine(self._options.memory_bytes)
 
     def remove(self) -> None:
         """Close a guest that was never started from. Idempotent."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -223,17 +222,20 @@ with raw_executor(timeout_seconds={seconds}, interrupt_grace_seconds=0.5) as exe
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="F_SETSIG")
 @pytest.mark.parametrize(
-    ("seconds", "code"),
+    "code",
     [
-        (600, "begun()\nwhile True: pass"),
-        pytest.param(1, "begun()\n" + STUBBORN, marks=pytest.mark.skipif(
-            not hasattr(resource, "prlimit"), reason="no limit of another's processor time here")),
+        "while True: pass",
+        STUBBORN,
+        "import js\njs.eval('for (;;) ;')",
+        "import time\ntime.sleep(600)",
     ],
-    ids=["ordinary", "stubborn"],
-)  # fmt: skip
-def test_guest_of_a_killed_host_ends(seconds: int, code: str):
-    source = HOST.format(path=[str(HERE), str(HERE.parents[1])], seconds=seconds, code=code)
+    ids=["ordinary", "stubborn", "JavaScript", "waiting"],
+)
+def test_guest_of_a_killed_host_ends(code: str):
+    path = [str(HERE), str(HERE.parents[1])]
+    source = HOST.format(path=path, seconds=600, code=f"begun()\n{code}")
     with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE) as host:
         assert host.stdout is not None
         pid = int(host.stdout.readline())
