@@ -14,7 +14,13 @@ from background import eventually, running
 from process_harness import executor as process_executor
 
 from smolagents_fork.bridge import dispatcher as dispatchers
-from smolagents_fork.errors import LimitExceededError, ProtocolError, SandboxTimeoutError
+from smolagents_fork.codec import encode
+from smolagents_fork.errors import (
+    DecodeError,
+    LimitExceededError,
+    ProtocolError,
+    SandboxTimeoutError,
+)
 from smolagents_fork.guest.frames import Kind, packed
 
 SHARP = ["os", "time", "threading", "signal"]
@@ -200,3 +206,41 @@ def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):
         ex.send_variables({"b": 2})
         assert ex.variables() == {"a": 1, "b": 2}
         assert ex("a + b").output == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [(Kind.DISPLAY, ProtocolError), (Kind.DONE, DecodeError)]
+)
+@pytest.mark.parametrize(
+    ("part", "count"),
+    [
+        ('{"$":"DataFrame","v":[],"i":{"k":"range","v":[0,0,1],"n":null},'
+         '"c":{"k":"range","v":[0,0,1],"n":null}}', 60_000),
+        ("[" * 50 + "]" * 50, 60_000),
+    ],
+)  # fmt: skip
+def test_frame_that_costs_more_than_its_bytes(in_time, kind, error, part, count):
+    body = f"[{','.join([part] * count)}]".encode()
+    head = packed(kind, 1, body)[: -len(body)]
+    code = (
+        f"import os\nframe = {head!r} + b'[' + b','.join([{part.encode()!r}] * {count}) + b']'\n"
+        f"while frame:\n    frame = frame[os.write(3, frame):]\n{WAIT}"
+    )
+    with executor(timeout_seconds=60) as ex:
+        with pytest.raises(error, match="its parts take more work or memory than"):
+            ex(code)
+        ex.restart()
+        assert ex("1 + 1").output == 2
+
+
+def test_jpeg_that_takes_minutes_is_not_decoded(in_time):
+    # A progressive JPEG of 80 KB with 2,000 scans of 3,000 x 3,000 pixels.
+    scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00" + bytes(30)
+    header = b"\xff\xc2\x00\x0b\x08" + (3000).to_bytes(2, "big") * 2 + b"\x01\x01\x11\x00"
+    jpeg = b"\xff\xd8" + header + scan * 2000 + b"\xff\xd9"
+    body = encode({"image/jpeg": jpeg, "image/png": jpeg, "text/plain": "words"})
+    with executor(timeout_seconds=60) as ex:
+        result = ex(f"{send(packed(Kind.DISPLAY, 1, body))}\n'end'")
+        assert result.output == "end"
+        (display,) = ex.displays
+        assert (display.value, display.forms["image/jpeg"]) == ("words", jpeg)
