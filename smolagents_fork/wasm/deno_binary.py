@@ -12,6 +12,7 @@ from ..host_pipe import run_program
 
 __all__ = [
     "BARE_ENVIRONMENT",
+    "GUEST_SCRIPT",
     "INSTALL",
     "confined_command",
     "find_deno",
@@ -21,11 +22,12 @@ __all__ = [
 
 #: What brings everything the executor needs.
 INSTALL = "pip install 'smolagents[wasm]'"
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest.mjs")
+#: Program of every guest.
+GUEST_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest.mjs")
 #: The whole environment of a confined Deno. Its data folder is below a file, where there can be
 #: none: what it would keep there, such as localStorage, is a place to write and outlives it.
 BARE_ENVIRONMENT = {
-    "DENO_DIR": os.path.join(_SCRIPT, "none"),
+    "DENO_DIR": os.path.join(GUEST_SCRIPT, "none"),
     "DENO_NO_UPDATE_CHECK": "1",
     "NO_COLOR": "1",
 }
@@ -80,7 +82,7 @@ def confined_command(
         *_CONFINED,
         f"--allow-read={paths}",
         *flags,
-        _SCRIPT,
+        GUEST_SCRIPT,
         *arguments,
     ]
 

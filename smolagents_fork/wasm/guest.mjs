@@ -83,7 +83,8 @@ const pyodide = await loadPyodide({
   stdout: words,
   stderr: words,
   stdin: () => null,
-  env: { HOME: "/home/pyodide", LANG: "C.UTF-8", MPLBACKEND: "agg" },
+  // A snapshot is for every user of the cache: it does not have the path of this file.
+  env: { HOME: "/home/pyodide", LANG: "C.UTF-8", MPLBACKEND: "agg", _: undefined },
   _makeSnapshot: mode === "snapshot",
   _loadSnapshot: snapshotFile ? Deno.readFileSync(snapshotFile) : undefined,
 });

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..guest.frames import Kind
-from .deno_binary import confined_command
+from .deno_binary import GUEST_SCRIPT, confined_command
 from .deno_process import DenoProcess, answer_of
 from .pyodide_files import VERSION
 
@@ -47,7 +47,8 @@ def snapshot_file(
         ExecutorStartError: it could not be made.
     """
     engine = os.stat(deno)
-    key = f"{VERSION} {engine.st_size} {engine.st_mtime_ns} {hashlib.sha256(sources).hexdigest()}"
+    contents = hashlib.sha256(Path(GUEST_SCRIPT).read_bytes() + sources).hexdigest()
+    key = f"{VERSION} {engine.st_size} {engine.st_mtime_ns} {contents}"
     path = cache / "snapshots" / f"{hashlib.sha256(key.encode()).hexdigest()}.bin"
     if not path.is_file():
         note("preparing Pyodide, some seconds, once")

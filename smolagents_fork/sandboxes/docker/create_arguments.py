@@ -71,6 +71,8 @@ def container_arguments(
         "user": options.user,
         "working_dir": spec.workdir,
         "environment": environment,
+        # docker-py adds the user's own proxies, whose addresses may have passwords.
+        "use_config_proxy": False,
         "labels": labels(name, f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],

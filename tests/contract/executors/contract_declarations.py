@@ -88,6 +88,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_connections_of_code",
             "test_missing_network_is_named",
             "test_missing_network_is_named_where_its_error_is_printed",
+            "test_environment_of_code",
             "test_files_that_code_reads",
             "test_programs_that_code_starts",
         ),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 
+import pytest
 from contract_declarations import behaviour
 
 ATTEMPT = """
@@ -17,6 +19,9 @@ def attempt(action):
     except Exception as error:
         return type(error).__name__
 """
+
+
+PROXY = "http://user:hunter2@127.0.0.1:9"
 
 
 def attempted(contract, action: str):
@@ -60,3 +65,49 @@ def test_programs_that_code_starts(contract, tmp_path):
     path = tmp_path / "made"
     attempted(contract, f"subprocess.run(['touch', {str(path)!r}]).returncode")
     assert path.exists() == contract.differs
+
+
+#: Every variable of a program, beside those of the image and of Docker's and Kubernetes' engines.
+ENVIRONMENTS = {
+    "process": {
+        "HOME", "LANG", "MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_",
+        "MKL_NUM_THREADS", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH",
+        "TMPDIR",
+    },
+    "wasm": {
+        "HOME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "MPLBACKEND", "PATH", "PWD", "PYTHONINSPECT",
+        "USER",
+    },
+    "docker": {
+        "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "HOME", "HOSTNAME", "IPYTHONDIR",
+        "JUPYTER_RUNTIME_DIR", "KG_IP", "KG_PORT", "LC_CTYPE", "LOGNAME", "MPLBACKEND",
+        "MPLCONFIGDIR", "PAGER", "PATH", "PLOTLY_RENDERER", "PYTHONDONTWRITEBYTECODE", "TERM",
+        "TMPDIR", "USER",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def _settings_of_the_host(monkeypatch, tmp_path):
+    """Secrets in the environment of the host, and a proxy with a password in Docker's settings."""
+    proxies = {"default": {"httpProxy": PROXY, "httpsProxy": PROXY, "noProxy": "example.org"}}
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": proxies}), "utf-8")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "hunter2")
+    monkeypatch.setenv("https_proxy_of_the_host", PROXY)
+
+
+@behaviour("Isolation", "The environment of code has the listed variables, and none of the host.")
+@pytest.mark.usefixtures("_settings_of_the_host")
+def test_environment_of_code(contract):
+    executor = contract.make(["os"])
+    names = set(executor("import os\nsorted(os.environ)").output)
+    if contract.differs:
+        assert "SECRET_OF_THE_HOST" in names
+        return
+    if contract.kind.column:  # a pod has its cluster's address, and other ways to its gateway
+        names = {name for name in names if not name.startswith("KUBERNETES_")}
+        assert names <= ENVIRONMENTS[contract.kind.name]
+    else:
+        assert names == ENVIRONMENTS[contract.kind.name]
+    assert "hunter2" not in executor("str(dict(os.environ))").output
