@@ -88,7 +88,8 @@ def uncertified(text: str) -> bool:
 
 def _ask_pip(options: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
     command = [
-        *(sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"),
+        # Isolated: modules in the current folder may be anybody's.
+        *(sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"),
         # Twice verbose: otherwise pip does not say why it could not reach the index.
         *("-vv", "--retries", "0", "--timeout", "10", *options, "index", "versions", _PACKAGE),
     ]

@@ -11,14 +11,31 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..deadline import Deadline
 from ..errors import ExecutorStartError
 from ..host_pipe import run_program
+from ..redaction import without_passwords
+from .wheel_needs import Wheel, resolve
 
 __all__ = ["PLATFORM", "wheels_for"]
 
 #: What the pinned release of Pyodide runs: its platform's tag, and CPython's version.
 PLATFORM, PYTHON = "pyemscripten_2026_0_wasm32", "314"
 _SHOWN_CHARACTERS = 2000
+# Values of the markers of requirements in a guest.
+_ENVIRONMENT = {
+    "implementation_name": "cpython",
+    "implementation_version": f"{PYTHON[0]}.{PYTHON[1:]}.0",
+    "os_name": "posix",
+    "platform_machine": "wasm32",
+    "platform_python_implementation": "CPython",
+    "platform_release": "",
+    "platform_system": "Emscripten",
+    "platform_version": "",
+    "python_full_version": f"{PYTHON[0]}.{PYTHON[1:]}.0",
+    "python_version": f"{PYTHON[0]}.{PYTHON[1:]}",
+    "sys_platform": "emscripten",
+}
 
 
 def wheels_for(
@@ -106,11 +123,17 @@ def _replace(path: Path, data: bytes) -> None:
 def _downloaded(
     requirements: Sequence[str], cache: Path, folder: Path | None, seconds: float
 ) -> list[Path]:
+    deadline = Deadline(seconds)
     with tempfile.TemporaryDirectory(dir=cache, prefix="fetch-") as scratch:
-        _run_pip(requirements, scratch, folder, seconds)
+
+        def fetch(named: Sequence[str]) -> list[Wheel]:
+            target = tempfile.mkdtemp(dir=scratch)
+            _run_pip(named, target, folder, deadline)
+            return [Wheel.of(path) for path in sorted(Path(target).glob("*.whl"))]
+
         wheels = []
-        for path in sorted(Path(scratch).glob("*.whl")):
-            data = path.read_bytes()
+        for wheel in resolve(requirements, _ENVIRONMENT, fetch):
+            path, data = wheel.path, wheel.path.read_bytes()
             place = cache / "wheels" / _digest(data) / path.name
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _replace(place, data)
@@ -118,10 +141,15 @@ def _downloaded(
     return wheels
 
 
-def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seconds: float) -> None:
-    # The user's own settings say which index; only wheels, since a build would run code here.
+def _run_pip(
+    requirements: Sequence[str], target: str, folder: Path | None, deadline: Deadline
+) -> None:
+    # The user's own settings say which index. Only wheels of these names: what a wheel requires by
+    # its address would be built, which runs code here.
     command = [
-        *(sys.executable, "-m", "pip", "download", "--only-binary=:all:", "--dest", target),
+        # Isolated: modules in the current folder may be anybody's.
+        *(sys.executable, "-I", "-m", "pip", "download", "--only-binary=:all:", "--no-deps"),
+        *("--dest", target),
         *("--platform", PLATFORM, "--python-version", PYTHON, "--implementation", "cp"),
         *("--abi", f"cp{PYTHON}", "--disable-pip-version-check", "--no-input", "--quiet"),
         *(() if folder is None else ("--find-links", str(folder))),
@@ -130,12 +158,16 @@ def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seco
     ]
     wanted = ", ".join(requirements)
     try:
-        done = run_program(command, seconds=seconds)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run_program(command, seconds=max(0.001, deadline.at_most(1e6)))
+    except subprocess.TimeoutExpired:
+        raise ExecutorStartError(
+            f"pip could not fetch {wanted}: it took more than {deadline.seconds} seconds"
+        ) from None
+    except OSError as error:
         raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from None
     if not done.returncode:
         return
-    text = done.stderr.decode("utf-8", "replace")
+    text = without_passwords(done.stderr.decode("utf-8", "replace"))
     errors = "\n".join(line for line in text.splitlines() if line.startswith("ERROR:"))
     hint = ""
     if "No matching distribution found for " in text:

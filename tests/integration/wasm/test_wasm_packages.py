@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import subprocess
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -18,16 +19,18 @@ from smolagents_fork.wasm import wheels
 from smolagents_fork.wasm.pyodide_files import VERSION, cache_folder
 
 
-def make_wheel(folder: Path, name: str, tag: str = "py3-none-any", needs: str = "") -> Path:
+def make_wheel(
+    folder: Path, name: str, *needs: str, tag: str = "py3-none-any", version: str = "1.0"
+) -> Path:
     """A wheel whose module says its own name."""
-    info = f"{name}-1.0.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
-    metadata += f"Requires-Dist: {needs}\n" if needs else ""
-    path = folder / f"{name}-1.0-{tag}.whl"
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += "".join(f"Requires-Dist: {need}\n" for need in needs)
+    path = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}.py", f"NAME = {name!r}\n")
-        archive.writestr(f"{name}-1.0.data/purelib/{name}_more.py", "MORE = 1\n")
-        archive.writestr(f"{name}-1.0.data/scripts/{name}_program", "#!python\n")
+        archive.writestr(f"{name}-{version}.data/purelib/{name}_more.py", "MORE = 1\n")
+        archive.writestr(f"{name}-{version}.data/scripts/{name}_program", "#!python\n")
         archive.writestr(f"{info}/METADATA", metadata)
         archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
         archive.writestr(f"{info}/RECORD", "")
@@ -53,7 +56,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_package_and_what_it_depends_on(index: Path, tmp_path: Path):
-    make_wheel(index, "first_one", needs="second-one")
+    make_wheel(index, "first_one", "second-one")
     second = make_wheel(index, "second_one")
     options = {"cache_dir": tmp_path / "cache"}
     code = "import first_one, second_one\n[first_one.NAME, second_one.NAME]"
@@ -125,6 +128,85 @@ def test_source_distribution_is_not_built(index: Path, tmp_path: Path):
     (index / "source_only-1.0.tar.gz").write_bytes(b"")
     with pytest.raises(ExecutorStartError, match="No matching distribution found for source_only"):
         WasmExecutor(["source_only"], cache_dir=tmp_path / "cache")
+
+
+HOSTILE_SETUP = """
+import pathlib
+pathlib.Path({mark!r}).write_text("its code ran here")
+from setuptools import setup
+setup(name="other", version="1.0", py_modules=[])
+"""
+
+
+def test_nothing_of_a_package_is_run_or_fetched_from_an_address(index: Path, tmp_path: Path):
+    mark, sources = tmp_path / "mark", tmp_path / "other-1.0.tar.gz"
+    with tarfile.open(sources, "w:gz") as archive:
+        text = HOSTILE_SETUP.format(mark=str(mark)).encode()
+        entry = tarfile.TarInfo("other-1.0/setup.py")
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text))
+    make_wheel(index, "hostile", f"other @ {sources.as_uri()}")
+    with pytest.raises(ExecutorStartError) as caught:
+        WasmExecutor(["hostile"], cache_dir=tmp_path / "cache")
+    assert str(caught.value) == (
+        f"hostile-1.0-py3-none-any.whl requires 'other @ {sources.as_uri()}', which is not a name "
+        "with versions: nothing is fetched from addresses that a package names"
+    )
+    assert not mark.exists()
+
+
+def test_modules_of_the_current_folder_are_not_pips(index: Path, tmp_path: Path, monkeypatch):
+    folder = tmp_path / "current"
+    folder.mkdir()
+    (folder / "pip.py").write_text("raise SystemExit('the folder's own')")
+    monkeypatch.chdir(folder)
+    make_wheel(index, "found")
+    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
+    assert len(wheels.wheels_for(["found"], tmp_path / "cache", lock, None, 100, print)) == 1
+
+
+def names_for(index: Path, tmp_path: Path, *requirements: str) -> list[str]:
+    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
+    found = wheels.wheels_for(list(requirements), tmp_path / "cache", lock, None, 100, print)
+    return sorted("-".join(path.name.split("-")[:2]) for path in found)
+
+
+def test_markers_are_those_of_the_guest_and_extras_count(index: Path, tmp_path: Path):
+    make_wheel(
+        index,
+        "marked",
+        'here; sys_platform == "emscripten" and python_version >= "3.14"',
+        'not-here; platform_system == "Linux"',
+        'address @ http://127.0.0.1:9/x.tar.gz ; sys_platform == "win32"',
+        'further; extra == "more"',
+    )
+    for name in ("here", "further"):
+        make_wheel(index, name)
+    assert names_for(index, tmp_path, "marked") == ["here-1.0", "marked-1.0"]
+    more = ["further-1.0", "here-1.0", "marked-1.0"]
+    assert names_for(index, tmp_path, "marked[more]") == more
+
+
+def test_versions_that_go_together_are_found(index: Path, tmp_path: Path):
+    for version in ("1.0", "2.0", "3.0"):
+        make_wheel(index, "shared", *(["only-of-3"] if version == "3.0" else []), version=version)
+    make_wheel(index, "one", "shared>=2")
+    make_wheel(index, "two", "deeper")
+    make_wheel(index, "deeper", "shared<3", "one")
+    found = ["deeper-1.0", "one-1.0", "shared-2.0", "two-1.0"]
+    assert names_for(index, tmp_path, "two", "one") == found
+    make_wheel(index, "three", "shared==1.0")
+    with pytest.raises(
+        ExecutorStartError, match="No matching distribution found for shared"
+    ) as bad:
+        names_for(index, tmp_path, "one", "three")
+    assert "is asked for by one-1.0-py3-none-any.whl, three-1.0-py3-none-any.whl" in str(bad.value)
+
+
+def test_file_that_is_not_a_wheel_is_named(index: Path, tmp_path: Path):
+    (index / "broken-1.0-py3-none-any.whl").write_bytes(b"not a zip")
+    with pytest.raises(ExecutorStartError, match=r"broken-1\.0-py3-none-any\.whl"):
+        names_for(index, tmp_path, "broken")
 
 
 def test_requirement_that_is_an_option_is_refused(tmp_path: Path):
