@@ -26,9 +26,6 @@ from ..errors import ExecutorStartError
 from ..forks import reset_in_child
 from .removal import REMOVING, discard_tree, remove_behind
 
-if sys.platform != "win32":
-    import fcntl
-
 __all__ = [
     "abandoned_files",
     "check_private",
@@ -201,20 +198,25 @@ def _opened_file(path: str) -> int:
     return number
 
 
-if sys.platform != "win32":
+def _try_lock(number: int) -> bool:
+    """Lock an open file or folder; return whether it was not locked before."""
+    import fcntl  # not available on Windows, where this module is imported
 
-    def _wait_for_lock(number: int, deadline: Deadline, waiting: Callable[[], None]) -> None:
-        waits = False
-        while True:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            if deadline.expired():
-                raise TimeoutError
-            if not waits:
-                waiting()
-                waits = True
-            time.sleep(_PAUSE_SECONDS)
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _wait_for_lock(number: int, deadline: Deadline, waiting: Callable[[], None]) -> None:
+    waits = False
+    while not _try_lock(number):
+        if deadline.expired():
+            raise TimeoutError
+        if not waits:
+            waiting()
+            waits = True
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _is_at(number: int, path: str) -> bool:
@@ -281,7 +283,7 @@ def _make_locked(above: str) -> tuple[str, int]:
         _remove_abandoned(above)
         path = tempfile.mkdtemp(prefix=_PROCESS, dir=above)
         number = os.open(path, _FOLDER)
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _try_lock(number)
         return path, number
 
 
@@ -297,24 +299,22 @@ def remove_abandoned() -> None:
             _remove_abandoned(above)
 
 
-if sys.platform != "win32":
-
-    @contextlib.contextmanager
-    def _looking(above: str) -> Iterator[None]:
-        """Lock the user's folder: a folder that was made in it just now has no lock yet."""
+@contextlib.contextmanager
+def _looking(above: str) -> Iterator[None]:
+    """Lock the user's folder: a folder that was made in it just now has no lock yet."""
+    with _explained(above):
+        whole = os.open(above, _FOLDER)
+    try:
         with _explained(above):
-            whole = os.open(above, _FOLDER)
-        try:
-            with _explained(above):
-                _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
-                yield
-        except TimeoutError:
-            raise ExecutorStartError(
-                f"another process of this user has had a lock on {above} for {_LOOK_SECONDS:g} s: "
-                "end it, or set TMPDIR to a folder of your own"
-            ) from None
-        finally:
-            os.close(whole)
+            _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
+            yield
+    except TimeoutError:
+        raise ExecutorStartError(
+            f"another process of this user has had a lock on {above} for {_LOOK_SECONDS:g} s: "
+            "end it, or set TMPDIR to a folder of your own"
+        ) from None
+    finally:
+        os.close(whole)
 
 
 def _remove_abandoned(above: str) -> None:
@@ -331,10 +331,10 @@ def _remove_abandoned(above: str) -> None:
             with contextlib.suppress(OSError):
                 number = os.open(path, _FOLDER)
                 try:
-                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    aside = os.path.join(above, f"{REMOVING}{name.removeprefix(_PROCESS)}")
-                    os.rename(path, aside)
-                    remove_behind(aside)
+                    if _try_lock(number):
+                        aside = os.path.join(above, f"{REMOVING}{name.removeprefix(_PROCESS)}")
+                        os.rename(path, aside)
+                        remove_behind(aside)
                 finally:
                     os.close(number)
 
