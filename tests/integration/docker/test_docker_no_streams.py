@@ -20,8 +20,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import container
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker import container, docker_provisioner
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
@@ -54,9 +53,16 @@ PORT = {"transport": "port", "network": "bridge"}
     ids=["defaults", "exec", "exec with a network"],
 )
 def test_stream_that_cannot_be_opened_is_an_error_with_two_ways_out(
-    make, no_streams, engine, keywords
+    make, no_streams, monkeypatch, keywords
 ):
-    known = {one.id for one in engine.containers.list(all=True)}
+    created = []
+    make_arguments = docker_provisioner.container_arguments
+
+    def arguments(*args, **options):
+        created.append(make_arguments(*args, **options))
+        return created[-1]
+
+    monkeypatch.setattr(docker_provisioner, "container_arguments", arguments)
     with pytest.raises(ExecutorStartError) as caught:
         make(**keywords)
     message = str(caught.value)
@@ -64,9 +70,10 @@ def test_stream_that_cannot_be_opened_is_an_error_with_two_ways_out(
     assert "this connection to the engine is not a plain socket" in message
     assert "transport='port' and a network, such as network='bridge'" in message
     assert "Or use another engine (DOCKER_HOST)" in message
-    reaper.wait_until_removed(60)
-    left = [one for one in engine.containers.list(all=True) if one.id not in known]
-    assert [one.name for one in left if one.attrs["HostConfig"]["NetworkMode"] != "none"] == []
+    # One container, with the network that was asked for and no port.
+    (one,) = created
+    assert one.get("network_mode", one.get("network")) == keywords.get("network", "none")
+    assert "ports" not in one
 
 
 def test_later_stream_that_cannot_be_opened_is_an_error(make, monkeypatch):
