@@ -18,6 +18,7 @@ from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import exit_text, remaining_text
 from ..host_pipe import HostPipe
+from ..shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
 
 __all__ = ["DenoProcess", "answer_of"]
@@ -78,7 +79,7 @@ class DenoProcess:
         except OSError as error:
             self._closed = True
             self._close_ends()
-            raise ExecutorStartError(f"Deno cannot be started: {error}") from None
+            raise ExecutorStartError(f"Deno cannot be started: {shortage_text(error)}") from None
         finally:
             theirs.close()
             os.close(their_errors)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ProtocolError
+from ...shortages import naming_shortages
 from ...wasm.deno_process import DenoProcess
 from .guest_source import GuestSource
 from .wasm_options import WasmOptions
@@ -40,7 +41,8 @@ class WasmLauncher:
         """Return a guest that waits for the SETUP frame."""
         first, self._first = self._first, None
         seconds = self._options.startup_timeout_seconds
-        self._process = first or self._source.start(seconds)
+        with naming_shortages("the guest cannot be started"):
+            self._process = first or self._source.start(seconds)
         return self._process
 
     def setup(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ...redaction import without_passwords
+from ...shortages import is_shortage, shortage_text
 from .credential_helpers import configuration_path, find_missing_helpers, leave_out
 from .engine_address import EngineAddress
 
@@ -250,6 +251,9 @@ def _check_socket(host: str) -> None:
 
 def _unavailable(address: EngineAddress, error: Exception) -> str:
     text, setting = str(error), address.setting
+    cause = _root_cause(error)
+    if _is_shortage_here(cause):
+        return f"the container engine at {address} cannot be asked: {shortage_text(cause)}"
     if isinstance(error, PermissionError) or "Permission denied" in text:
         todo = (
             "this user may not use the engine: add it to the group that owns the socket (usually "
@@ -268,12 +272,21 @@ def _unavailable(address: EngineAddress, error: Exception) -> str:
         )
     else:
         todo = f"start Docker (or a compatible engine), or set {setting} to one that runs"
-    return f"no container engine answers at {address}: {todo} ({_innermost(error)})"
+    return f"no container engine answers at {address}: {todo} ({_shown(cause)})"
 
 
-def _innermost(error: BaseException) -> str:
+def _root_cause(error: BaseException) -> BaseException:
     while error.__context__ is not None:
         error = error.__context__
+    return error
+
+
+def _is_shortage_here(error: BaseException) -> bool:
+    # EAGAIN of a socket: the engine has not accepted earlier connections yet.
+    return is_shortage(error) and not isinstance(error, BlockingIOError)
+
+
+def _shown(error: BaseException) -> str:
     return without_passwords(f"{type(error).__name__}: {error}")
 
 
@@ -338,10 +351,12 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
     except (docker.errors.DockerException, requests.RequestException) as error:
         if isinstance(error.__cause__, StoreError):
             raise _helper_failed(action, figures, error.__cause__) from None
-        raise EngineUnavailableError(
-            f"{action}:{figures} the engine does not answer; is it still running? "
-            f"({_innermost(error)})"
-        ) from None
+        cause = _root_cause(error)
+        if _is_shortage_here(cause):
+            why = f"the engine cannot be asked: {shortage_text(cause)}"
+        else:
+            why = f"the engine does not answer; is it still running? ({_shown(cause)})"
+        raise EngineUnavailableError(f"{action}:{figures} {why}") from None
 
 
 def _helper_failed(action: str, figures: str, error: Exception) -> ExecutorStartError:
