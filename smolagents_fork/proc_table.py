@@ -11,6 +11,7 @@ __all__ = [
     "ProcessEntry",
     "command_of",
     "has_proc",
+    "is_in_a_container",
     "process_exists",
     "process_table",
     "start_ticks",
@@ -29,6 +30,7 @@ class ProcessEntry:
         session: process id of the leader of its session.
         argv: its command line.
         state: ``running`` or ``stopped``; one that waits for input runs.
+        start: in clock ticks since boot; no other process with its process id has the same.
         started_at: seconds of the epoch.
         memory_bytes: resident memory.
     """
@@ -38,6 +40,7 @@ class ProcessEntry:
     session: int
     argv: tuple[str, ...]
     state: str
+    start: int
     started_at: float
     memory_bytes: int
 
@@ -119,6 +122,24 @@ def _stat_fields(pid: int) -> list[str] | None:
         return None
 
 
+def is_in_a_container(pid: int) -> bool:
+    """Tell whether a process has process ids of another namespace, too.
+
+    Args:
+        pid: its process id.
+
+    Example:
+        >>> is_in_a_container(os.getpid())
+        False
+    """
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            numbers = next((line.split()[1:] for line in file if line.startswith("NSpid:")), [])
+    except OSError:
+        return False
+    return len(numbers) > 1
+
+
 def command_of(pid: int) -> str:
     """Return a process's command line as text; empty if it cannot be read."""
     try:
@@ -143,6 +164,7 @@ def _entry(pid: int, boot: float) -> ProcessEntry | None:
         session=int(fields[3]),
         argv=_argv(pid),
         state=_STATES.get(fields[0], "running"),
+        start=int(fields[19]),
         started_at=boot + int(fields[19]) / os.sysconf("SC_CLK_TCK"),
         memory_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
     )

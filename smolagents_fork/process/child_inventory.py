@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from ..inventory import Inventory, SandboxEntry
 from ..local_processes import kill_process, owner_in
-from ..proc_table import ProcessEntry, process_table
+from ..proc_table import ProcessEntry, is_in_a_container, process_table
 from .spawn import BOOTSTRAP
 
-__all__ = ["ChildInventory"]
+__all__ = ["ChildInventory", "fork_servers"]
 
 
 class ChildInventory(Inventory):
@@ -22,9 +22,23 @@ class ChildInventory(Inventory):
         kill_process(sandbox, _children)
 
 
+def fork_servers(table: Mapping[int, ProcessEntry]) -> set[int]:
+    """Return the fork servers, which run no code of others and so have their own command line.
+
+    Args:
+        table: processes of this machine.
+    """
+    similar = {
+        pid for pid, entry in table.items() if BOOTSTRAP in entry.argv and entry.session == pid
+    }
+    # Children have the same command line, unless they have overwritten it.
+    return {
+        pid for pid in similar if table[pid].parent not in similar and not is_in_a_container(pid)
+    }
+
+
 def _children(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
-    # A child has the command line of its fork server, which no other program has.
-    servers = {pid for pid, entry in table.items() if BOOTSTRAP in entry.argv}
+    servers = fork_servers(table)
     return [
         SandboxEntry(
             id=f"process-{pid}",
@@ -34,7 +48,7 @@ def _children(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
             state=table[pid].state,
             memory_bytes=table[pid].memory_bytes,
         )
-        for pid in sorted(servers)
+        for pid in sorted(table)
         # A child leads a session; the spare process of a fork server has no program.
         if table[pid].parent in servers and table[pid].session == pid
     ]

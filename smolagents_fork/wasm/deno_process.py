@@ -20,6 +20,7 @@ from ..guest.guest_process import exit_text, remaining_text
 from ..host_pipe import HostPipe
 from ..shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
+from .guest_records import record_guest
 
 __all__ = ["DenoProcess", "answer_of"]
 
@@ -59,6 +60,7 @@ class DenoProcess:
         self._stderr = b""
         self._stop_requests = 0
         self._stop_file = stop_file
+        self._record = ""
         self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
         self._data, theirs = socket.socketpair()
         self._errors, their_errors = os.pipe()
@@ -84,6 +86,8 @@ class DenoProcess:
             theirs.close()
             os.close(their_errors)
         self.pid = self._process.pid
+        if stop_file:
+            self._record = record_guest(stop_file, self.pid)
         keep_open((self._data, self._process))
         os.set_blocking(self._errors, False)
         self._stream = FrameStream(self._data, kinds, self._read_errors)
@@ -226,9 +230,9 @@ class DenoProcess:
             if number >= 0:
                 os.close(number)
         self._errors = self._stop = -1
-        if self._stop_file:
+        for path in filter(None, (self._stop_file, self._record)):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._stop_file)
+                os.unlink(path)
 
 
 def answer_of(

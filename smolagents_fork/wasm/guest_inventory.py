@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from ..inventory import Inventory, SandboxEntry
 from ..local_processes import kill_process, owner_in
-from ..proc_table import ProcessEntry, process_table
+from ..proc_table import ProcessEntry, is_in_a_container, process_table
 from .deno_binary import is_guest
+from .guest_records import recorded_guests
 
 __all__ = ["GuestInventory"]
 
@@ -23,6 +25,7 @@ class GuestInventory(Inventory):
 
 
 def _guests(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
+    recorded = recorded_guests()
     return [
         SandboxEntry(
             id=f"wasm-{entry.pid}",
@@ -33,5 +36,19 @@ def _guests(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
             memory_bytes=entry.memory_bytes,
         )
         for entry in table.values()
-        if is_guest(entry.argv)
+        if entry.session == entry.pid
+        and ((entry.pid, entry.start) in recorded or _looks_like_guest(entry))
     ]
+
+
+def _looks_like_guest(entry: ProcessEntry) -> bool:
+    """Tell whether a process has the command line of a guest, and runs Deno.
+
+    A confined child can write any command line; the kernel knows which program it runs.
+    """
+    if not is_guest(entry.argv) or is_in_a_container(entry.pid):
+        return False
+    try:
+        return os.path.basename(os.readlink(f"/proc/{entry.pid}/exe")).startswith("deno")
+    except OSError:
+        return False
