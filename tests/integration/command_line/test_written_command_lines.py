@@ -1,4 +1,4 @@
-"""What a program writes over its command line: its sandbox stays listed, and it looks like none."""
+"""Command lines that programs overwrite: sandboxes stay listed, and look like no other."""
 
 from __future__ import annotations
 
