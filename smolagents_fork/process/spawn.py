@@ -215,16 +215,21 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
 
 
 def _forked(fork_server: _ForkServer, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
+        # Closed one by one if there is no descriptor for the next.
         data, their_data = socket.socketpair()
+        stack.callback(their_data.close)
+        ours.callback(data.close)
         status, their_status = socket.socketpair()
+        stack.callback(their_status.close)
+        ours.callback(status.close)
         output, their_output = os.pipe()
+        stack.callback(os.close, their_output)
+        ours.callback(os.close, output)
         log = _shared_file()
         theirs = [their_data.fileno(), their_status.fileno(), their_output, log]
-        for end in (their_data, their_status):
-            stack.callback(end.close)
-        stack.callback(os.close, their_output)
         child = Child(data, status, output, log, kinds, bounds.cpu_seconds)
+        ours.pop_all()  # they are the child's now
         pid = None
         try:
             pid = fork_server.fork(bounds.threads, theirs)

@@ -24,6 +24,7 @@ USERS = {
     "threads": 60_105,
     "signals": 60_106,
     "own_limits": 60_107,
+    "descriptors": 60_108,
 }
 
 
@@ -79,6 +80,17 @@ def test_lower_limits_of_the_host_are_in_force_or_named(tmp_path: Path) -> None:
         "ExecutorStartError: the fork server did not start within 60.0 s: the fork server failed: "
         f"{advice}"
     )
+
+
+def test_failed_starts_keep_no_descriptor(tmp_path: Path) -> None:
+    found = attacked("descriptors", tmp_path)
+    *errors, last = found["starts"]
+    assert last == found["kept"] == 42
+    assert 0 < len(errors) < 20
+    assert set(errors) == {
+        "the child cannot be started: Too many open files; close executors and try again, or raise "
+        "the limit on open files (ulimit -n)"
+    }
 
 
 def test_watches_of_epoll_are_shared(tmp_path: Path) -> None:

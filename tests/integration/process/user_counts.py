@@ -275,6 +275,26 @@ def in_force() -> Any:
         return executor.confinement["in_force"]["files"]
 
 
+def descriptors() -> dict[str, Any]:
+    """Start executors with one descriptor more at a time, until one starts."""
+    with ProcessExecutor([], None) as executor:
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (120, hard))
+        taken, found = [], []
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        while taken and 42 not in found:
+            try:
+                found.append(started())
+            except ForkError as error:
+                found.append(str(error))
+            os.close(taken.pop())
+        for number in taken:
+            os.close(number)
+        return {"starts": found, "kept": executor("6 * 7").output}
+
+
 def signals() -> dict[str, Any]:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})  # before there are threads
     with ExitStack() as stack:
