@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "routed_places",
         "shortages",
         "telemetry",
+        "terminal",
         "texts",
     ),
     ("displays",),

@@ -35,6 +35,7 @@ WORDS = {
     "help": "help() of programs",
     "output": "what is printed",
     "representation": "text forms of executors and pools",
+    "terminal": "harmless text on terminals",
     "texts": "texts of values",
     "codec": "values as bytes, without pickle",
     "folders": "where untrusted code works",

@@ -26,6 +26,7 @@ from ..checks import (
     run_checks,
 )
 from ..executors import registry
+from ..terminal import TerminalConsole
 from .cluster_checks import CLUSTERS
 from .outcome import DONE, NOT_DONE, Outcome, UsageError
 
@@ -62,7 +63,9 @@ def doctor(arguments: argparse.Namespace) -> Outcome:
     names = list(dict.fromkeys(arguments.executors or ASKED))
     with contextlib.ExitStack() as stack:
         if sys.stderr.isatty():
-            stack.enter_context(Console(stderr=True).status(f"checking {', '.join(names)} ..."))
+            stack.enter_context(
+                TerminalConsole(stderr=True).status(f"checking {', '.join(names)} ...")
+            )
         pool = stack.enter_context(ThreadPoolExecutor(len(names)))
         reports = list(pool.map(lambda name: Report(name, run_checks(_checks(name))), names))
     others = [name for name in known if name not in names]

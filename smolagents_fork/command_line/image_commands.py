@@ -10,6 +10,7 @@ from rich.prompt import Confirm
 from rich.table import Table
 
 from ..inventory import EngineInventory, ImageEntry, Removal, size_text
+from ..terminal import TerminalConsole
 from .inventories import INVENTORIES, inventory
 from .outcome import DONE, NOT_DONE, Outcome, UsageError, age_text, as_data
 
@@ -62,7 +63,7 @@ def gc(arguments: argparse.Namespace) -> Outcome:
     asks = not (arguments.dry_run or arguments.yes)
     if removals and asks and (arguments.json or not sys.stdin.isatty()):
         raise UsageError("nothing was removed: pass --yes to remove, or --dry-run to look")
-    console = Console(markup=False, highlight=False, stderr=arguments.json)
+    console = TerminalConsole(stderr=arguments.json)
     if removals and asks:
         _show_found(console, removals)
         if not Confirm.ask("Remove them?", default=False):

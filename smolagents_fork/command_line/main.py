@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from .._version import fork_revision, upstream_version
 from ..errors import ForkError
+from ..terminal import harmless
 from .inventories import INVENTORIES
 from .outcome import NOT_DONE, WRONG_USE, Outcome, UsageError
 
@@ -62,7 +63,7 @@ def _error(message: str, code: int, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": message}, indent=2))
     else:
-        print(f"smolagents-fork: {message}", file=sys.stderr)
+        print(harmless(f"smolagents-fork: {message}"), file=sys.stderr)
     return code
 
 

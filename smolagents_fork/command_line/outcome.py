@@ -13,6 +13,8 @@ from typing import Any
 
 from rich.console import Console
 
+from ..terminal import TerminalConsole
+
 __all__ = ["DONE", "NOT_DONE", "WRONG_USE", "Outcome", "UsageError", "age_text", "as_data"]
 
 #: Exit codes.
@@ -48,10 +50,10 @@ class Outcome:
         if as_json:
             print(json.dumps(self.data, indent=2))
         elif sys.stdout.isatty():
-            self.show(Console(highlight=False, markup=False, emoji=False))
+            self.show(TerminalConsole())
         else:
             plain = io.StringIO()
-            self.show(Console(file=plain, width=_PLAIN_WIDTH, highlight=False, markup=False))
+            self.show(TerminalConsole(file=plain, width=_PLAIN_WIDTH))
             # Tables fill their lines with spaces.
             print("\n".join(line.rstrip() for line in plain.getvalue().splitlines()))
 

@@ -33,7 +33,7 @@ from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
 from ..representation import represent
-from ..texts import encodable
+from ..terminal import harmless
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock
@@ -330,7 +330,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         # program or of a tool's arguments must not be parsed.
         place = self.place
         line = f"{place}: {message}" if place and place not in message else message
-        text = Text(encodable(line))
+        text = Text(harmless(line))
         if self.logger is None:
             _logger.log(_LEVELS.get(level, logging.INFO), "%s", text.plain)
         elif level is None:

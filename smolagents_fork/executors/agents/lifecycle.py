@@ -1,7 +1,7 @@
 """Cleanup and interruption of an agent's executor, and the text of its outputs.
 
-The hooks of patches ``idempotent-cleanup``, ``interrupt-step``, ``dropped-agent`` and
-``output-text``.
+The hooks of patches ``idempotent-cleanup``, ``interrupt-step``, ``dropped-agent``,
+``output-text`` and ``harmless-console``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rich.console import Console
+
+from smolagents_fork.terminal import make_harmless
 from smolagents_fork.texts import encodable, plain_text, without_text
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ __all__ = [
     "clean_up",
     "interrupt_managed_agents",
     "interrupt_step",
+    "keep_terminal_safe",
     "text_of_output",
     "without_frames",
 ]
@@ -32,6 +36,17 @@ _Error = TypeVar("_Error", bound=BaseException)
 _visited: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar(
     "smolagents_fork_cleaned_up", default=None
 )
+
+
+def keep_terminal_safe(logger: Any) -> None:
+    """Have an agent's logger print nothing that a terminal obeys.
+
+    Args:
+        logger: of upstream, or of another kind, which is left alone unless it has such a console.
+    """
+    console = getattr(logger, "console", None)
+    if isinstance(console, Console):
+        make_harmless(console)
 
 
 def clean_up(agent: CodeAgent) -> None:

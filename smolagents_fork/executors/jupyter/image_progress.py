@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...sandboxes.provisioner import BUILT, STEP, Report
+from ...terminal import TerminalConsole, harmless
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -24,7 +25,7 @@ def shown_progress(plain: Report | None = None) -> Iterator[Report]:
         plain: takes the lines where there is no terminal; ``None``: standard error.
     """
     if not sys.stderr.isatty():
-        yield _steps(plain or (lambda line: print(line, file=sys.stderr, flush=True)))
+        yield _steps(plain or (lambda line: print(harmless(line), file=sys.stderr, flush=True)))
         return
     with contextlib.ExitStack() as stack:
         shown: list[_MovingLine] = []
@@ -57,7 +58,6 @@ class _MovingLine:
     """A line on a terminal that shows the step, its last detail and the time."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
@@ -66,7 +66,7 @@ class _MovingLine:
             SpinnerColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.description}", markup=False, table_column=one_line),
-            console=Console(stderr=True),
+            console=TerminalConsole(stderr=True),
             expand=True,
             transient=True,
         )
@@ -77,7 +77,7 @@ class _MovingLine:
     def show(self, line: str) -> None:
         """Show a line of progress; images that are done stay on the terminal."""
         if line.startswith(BUILT):
-            self._progress.console.print(line.removeprefix(STEP), markup=False, highlight=False)
+            self._progress.console.print(line.removeprefix(STEP))
         if line.startswith(STEP):
             self._step = text = line.removeprefix(STEP)
         else:
