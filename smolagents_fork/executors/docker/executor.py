@@ -436,7 +436,12 @@ class DockerExecutor(Executor):
         self.displays, self.state["_print_outputs"] = (), ""
         try:
             self._ran_code = True
-            request = session.run(code, collector, lambda: calls.has_final_answer, calls.end_run)
+            request = session.run(
+                code,
+                collector,
+                lambda: calls.has_final_answer or calls.limit is not None,
+                calls.end_run,
+            )
         except Interrupted:
             raise CodeFailedError(
                 "the code was interrupted by interrupt() before it began"
@@ -447,6 +452,8 @@ class DockerExecutor(Executor):
             self.displays = tuple(shown.displays)
             self.state["_print_outputs"] = collector.logs()
         final = calls.has_final_answer
+        if calls.limit is not None:
+            raise CodeFailedError(str(calls.limit))
         if request.error is not None and not final:
             text = failure_text(
                 request.error,

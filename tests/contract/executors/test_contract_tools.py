@@ -612,6 +612,32 @@ def test_the_clock_stops_while_the_host_works(contract):
     assert executor("words = slow()\nfor n in range(200_000):\n    pass\nwords").output == "slept"
 
 
+@behaviour("Tools", "At most eight tools are left running; the next call ends its run.")
+def test_tools_that_are_left_running_are_counted(contract):
+    if contract.differs:
+        assert not contract.takes("tool_timeout_seconds")
+        return
+    executor = contract.make(tool_timeout_seconds=0.05)
+    begun, release = [], threading.Event()
+
+    def blocks() -> None:
+        begun.append(1)
+        release.wait(60)
+
+    executor.send_tools({"blocks": blocks})
+    # More than one run is needed to come to the limit; then each call of a tool ends its run.
+    code = "for _ in range({}):\n    try:\n        blocks()\n    except TimeoutError:\n        pass"
+    try:
+        executor(code.format(5))
+        for _ in range(2):
+            with pytest.raises(Exception, match="8 tools that were interrupted or ran past"):
+                executor(code.format(10**9))
+        assert len(begun) == 8
+        assert executor("1 + 1").output == 2
+    finally:
+        release.set()
+
+
 @behaviour("Tools", "tool_timeout_seconds ends the wait for a tool with a TimeoutError.")
 def test_tools_have_a_time_limit(contract):
     if contract.differs:
