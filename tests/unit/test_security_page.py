@@ -1,0 +1,31 @@
+"""SECURITY.md names the place in the code and the tests of each promise: they exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
+
+
+def test_every_file_that_the_page_names_exists():
+    named = re.findall(r"`([\w./-]+\.py|tests/[\w./-]+)`", PAGE)
+    assert len(named) > 40
+    known = [*ROOT.glob("smolagents_fork/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    files = {path.relative_to(ROOT).as_posix() for path in known}
+    missing = [
+        name
+        for name in named
+        if not (ROOT / name).exists() and not any(path.endswith(f"/{name}") for path in files)
+    ]
+    assert missing == []
+
+
+def test_every_rule_says_what_it_does_not_promise_and_how_it_is_tested():
+    section = PAGE.split("## What a hostile program costs")[1].split("\n## ")[0]
+    rules = section.split("\n### ")[1:]
+    assert [rule.split(".")[0] for rule in rules] == [str(number) for number in range(1, 8)]
+    for rule in rules:
+        assert "*Not promised:*" in rule
+        assert "Tests:" in rule
