@@ -33,6 +33,7 @@ from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
 from ..representation import represent
+from ..shortages import naming_shortages
 from ..terminal import harmless
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
@@ -101,7 +102,12 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             if self._started:
                 return
             try:
-                with self._placed(), telemetry.operation("start", type(self).__name__):
+                name = type(self).__name__
+                with (
+                    self._placed(),
+                    telemetry.operation("start", name),
+                    naming_shortages(f"{name} cannot be started"),
+                ):
                     self._start()
             except BaseException:
                 # KeyboardInterrupt and SystemExit included: no resource may stay.
