@@ -117,6 +117,47 @@ def test_killed_host_process_leaves_nothing_after_the_lease(own_image, engine, w
         assert_gone(engine, process)
 
 
+#: A host that is killed: when its container is there, while code runs, while a tool of it works.
+MOMENTS = {
+    "start": "ready()",
+    "call": "e = make(); e('ready()\\nwhile True: pass')",
+    "tool call": "e = make(); e('wait_on_the_host()')",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_host_killed_at_any_moment_leaves_nothing(own_image, engine, moment):
+    start = f"""
+import threading
+
+def ready():
+    print("ready", flush=True)
+
+def wait_on_the_host():
+    ready()
+    time.sleep(600)
+
+def make():
+    made = []
+    options = dict(image={own_image!r}, lease_seconds={LEASE_SECONDS}, timeout_seconds=600)
+    thread = threading.Thread(target=lambda: made.append(DockerExecutor(**options)))
+    thread.start()
+    thread.join()
+    made[0].send_tools(dict(ready=ready, wait_on_the_host=wait_on_the_host))
+    return made[0]
+
+{MOMENTS[moment]}
+make()
+"""
+    with host_process(PROGRAM.format(start=start)) as process:
+        # One that is made and not started has no lease; the next start of an executor removes it.
+        assert eventually(
+            lambda: any(one["State"] == "running" for one in containers_of(engine, process.pid))
+        )
+        process.kill()
+        assert_gone(engine, process)
+
+
 def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, proxy, engine):
     executor = make(lease_seconds=LEASE_SECONDS)
     name = executor.container.name
