@@ -7,16 +7,16 @@ from a guest's frames, or from the interpreter in this process.
 from __future__ import annotations
 
 import base64
-import html
 import io
 import re
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from html.parser import HTMLParser
 from typing import Any
 
+from .pages import isolated_page
 from .results import PREFERRED_MIME_TYPES, Display
+from .short_texts import limited_text
 from .texts import encodable
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "memory_size",
     "notebook_forms",
     "text_of",
+    "with_png_mode",
 ]
 
 # An image of 50 megapixels unpacks to 200 MB; a small file may declare any size.
@@ -293,65 +294,29 @@ class DisplayLog:
 def notebook_forms(display: Display) -> dict[str, Any]:
     """Return the MIME bundle that shows a display in the host's notebook.
 
-    A notebook runs scripts of the HTML in it. So only elements of tables and text are kept, without
-    their attributes, and an image is encoded anew.
+    A notebook runs scripts of the HTML in it and loads what it names. So a page is shown in an
+    :func:`isolated_page`, and an image is encoded anew.
 
     Args:
         display: from any executor.
     """
     if display.is_figure:
         target = io.BytesIO()
-        picture = display.value
-        if picture.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
-            picture = picture.convert("RGB")
-        picture.save(target, "PNG")
-        return {"image/png": target.getvalue(), "text/plain": f"<figure {picture.size}>"}
-    plain = display.forms.get("text/plain", display.value)
-    forms = {"text/plain": plain if isinstance(plain, str) else repr(plain)}
+        with_png_mode(display.value).save(target, "PNG")
+        return {"image/png": target.getvalue(), "text/plain": f"<figure {display.value.size}>"}
+    forms = {"text/plain": limited_text(display.forms.get("text/plain", display.value))}
     page = display.forms.get("text/html")
-    if isinstance(page, str):
-        reader = _HarmlessHtml()
-        reader.feed(page)
-        reader.close()
-        forms["text/html"] = "".join(reader.parts)
+    element = isolated_page(page) if isinstance(page, str) else None
+    if element is not None:
+        forms["text/html"] = element
     return forms
 
 
-class _HarmlessHtml(HTMLParser):
-    """Writer of the tables and the text of a page, without attributes and without all else."""
+def with_png_mode(picture: Any) -> Any:
+    """Return a picture in a mode that PNG has.
 
-    _KEPT = frozenset(
-        "b br caption code div em h1 h2 h3 h4 hr i li ol p pre small span strong sub sup table "
-        "tbody td tfoot th thead tr ul".split()
-    )
-    _WITHOUT_CONTENT = frozenset({"script", "style", "template", "title"})
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in self._WITHOUT_CONTENT:
-            self._silent += 1
-        elif tag in self._KEPT and not self._silent:
-            spans = "".join(
-                f' {name}="{int(value)}"'
-                for name, value in attrs
-                if name in ("colspan", "rowspan") and value and value.isdecimal() and len(value) < 5
-            )
-            self.parts.append(f"<{tag}{spans}>")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in self._WITHOUT_CONTENT:
-            self.handle_starttag(tag, attrs)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._WITHOUT_CONTENT:
-            self._silent = max(0, self._silent - 1)
-        elif tag in self._KEPT and not self._silent:
-            self.parts.append(f"</{tag}>")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(html.escape(data))
+    Args:
+        picture: a PIL image.
+    """
+    has_mode = picture.mode in ("1", "L", "LA", "P", "RGB", "RGBA")
+    return picture if has_mode else picture.convert("RGB")

@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smolagents.agent_types import AgentAudio, AgentImage, AgentText
     from smolagents.agents import AGENT_REGISTRY, CodeAgent, MultiStepAgent
     from smolagents.local_python_executor import (
         ALLOWED_DUNDER_METHODS,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         LocalPythonExecutor,
         PythonExecutor,
     )
+    from smolagents.memory import ToolCall
     from smolagents.models import (
         MODEL_REGISTRY,
         ChatMessage,
@@ -55,9 +57,12 @@ __all__ = [
     "MAX_OPERATIONS",
     "MAX_WHILE_ITERATIONS",
     "MODEL_REGISTRY",
+    "AgentAudio",
     "AgentError",
     "AgentExecutionError",
+    "AgentImage",
     "AgentLogger",
+    "AgentText",
     "BlaxelExecutor",
     "ChatMessage",
     "ChatMessageStreamDelta",
@@ -81,10 +86,12 @@ __all__ = [
     "RemotePythonExecutor",
     "TokenUsage",
     "Tool",
+    "ToolCall",
     "get_tools_definition_code",
 ]
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "agent_types": ("AgentAudio", "AgentImage", "AgentText"),
     "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
     "local_python_executor": (
         "ALLOWED_DUNDER_METHODS",
@@ -98,6 +105,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "LocalPythonExecutor",
         "PythonExecutor",
     ),
+    "memory": ("ToolCall",),
     "models": (
         "MODEL_REGISTRY",
         "ChatMessage",

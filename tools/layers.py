@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "terminal",
         "texts",
     ),
+    ("pages", "short_texts"),
     ("displays",),
     ("checks", "codec", "folders", "local_processes"),
     ("help",),

@@ -37,6 +37,8 @@ WORDS = {
     "representation": "text forms of executors and pools",
     "terminal": "harmless text on terminals",
     "texts": "texts of values",
+    "pages": "HTML and Markdown that load nothing",
+    "short_texts": "texts of limited cost",
     "codec": "values as bytes, without pickle",
     "folders": "where untrusted code works",
     "sandboxes": "provisioner, docker/",

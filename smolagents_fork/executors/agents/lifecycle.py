@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
+from smolagents_fork.short_texts import has_moderate_text, limited_text
 from smolagents_fork.terminal import make_harmless
-from smolagents_fork.texts import encodable, plain_text, without_text
+from smolagents_fork.texts import plain_text, without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -192,17 +193,13 @@ def text_of_output(agent: MultiStepAgent, output: Any) -> str:
         output: an output or a final answer.
 
     Returns:
-        ``str(output)``, or the reason why there is none; encodable in any case.
+        ``str(output)``, a short form of what is too large for it, or the reason why there is none;
+        encodable, and of limited length in any case.
     """
-    return encodable(_text_of(agent, output))
-
-
-def _text_of(agent: MultiStepAgent, output: Any) -> str:
-    text = plain_text(output)
-    if text is not None:
-        return text
     make = getattr(vars(agent).get("python_executor"), "text_of_output", None)
-    try:
-        return str(make(output) if callable(make) else output)
-    except Exception as error:
-        return without_text(output, error)
+    if callable(make) and plain_text(output) is None and has_moderate_text(output):
+        try:
+            output = str(make(output))
+        except Exception as error:
+            output = without_text(output, error)
+    return limited_text(output)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.forks import ForkSafeLock
+from smolagents_fork.short_texts import limited_text
 from smolagents_fork.upstream import AgentError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
         arguments: of ``agent.run()``, without the task.
 
     Returns:
-        What ``agent.run()`` returns.
+        What ``agent.run()`` returns; a short form of an answer that is too large for a text.
 
     Raises:
         TypeError: ``additional_args`` is not a dict with names of variables.
@@ -57,12 +58,19 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
     with _turn(agent):
         before = {name: agent.state[name] for name in given if name in agent.state}
         try:
-            return agent.run(task, **arguments)
+            return _with_text(agent.run(task, **arguments))
         finally:
             for name in given:
                 agent.state.pop(name, None)
             agent.state.update(before)
             _remove(agent, [name for name in given if name not in before])
+
+
+def _with_text(result: Any) -> Any:
+    """Return a result that a report can show: the caller gets its text."""
+    if hasattr(result, "output"):
+        result = result.output
+    return result if isinstance(result, str) else limited_text(result)
 
 
 def _check_names(agent: MultiStepAgent, given: Any) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from smolagents_fork.displays import notebook_forms
 from smolagents_fork.results import Display
+from smolagents_fork.short_texts import has_moderate_text
 from smolagents_fork.upstream import LogLevel
 
 if TYPE_CHECKING:
@@ -83,9 +84,12 @@ def _for_model(image: Any) -> Any:
 
 
 def _show_in_notebook(display: Display) -> None:
-    shell = _notebook_shell()
-    if shell is not None:
-        shell.display_pub.publish(data=_encoded(notebook_forms(display)), metadata={})
+    if _notebook_shell() is not None:
+        _publish(notebook_forms(display))
+
+
+def _publish(forms: dict[str, Any]) -> None:
+    _notebook_shell().display_pub.publish(data=_encoded(forms), metadata={})
 
 
 def _show_table(output: CodeOutput) -> None:
@@ -94,9 +98,11 @@ def _show_table(output: CodeOutput) -> None:
     if pandas is None or output.is_final_answer or _notebook_shell() is None:
         return
     # Exactly these types: a method of a program's own class must not run here.
-    if type(output.output) is pandas.DataFrame:
-        page = output.output.to_html(max_rows=60, max_cols=20, notebook=True)
-        _show_in_notebook(Display("text/html", page, {"text/html": page, "text/plain": "a table"}))
+    table = output.output
+    if type(table) is pandas.DataFrame and has_moderate_text(table):
+        # pandas escapes what is in it, so it needs no frame of its own.
+        page = table.to_html(max_rows=60, max_cols=20)
+        _publish({"text/html": page, "text/plain": "a table"})
 
 
 def _notebook_shell() -> Any:

@@ -62,6 +62,28 @@ def test_a_number_without_a_text(contract):
     assert words in str(agent.memory.steps[1].observations)
 
 
+#: Values whose text takes far longer to make than they do.
+COSTLY = {
+    "items": "value = [0] * 1_500_000",
+    "items in items": "value = {1: (2, [list(range(1000)) for _ in range(500)])}",
+    "texts": "value = ['x' * 1_000_000] * 5",
+    "digits": "value = [10 ** 4000] * 1000",
+    "bytes": "value = b'x' * 5_000_000",
+}
+
+
+@behaviour("Output", "A value whose text takes long has a short form, and is returned whole.")
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_costly_text_is_short(contract, name):
+    steps = (f"{COSTLY[name]}\nvalue", "final_answer(value)")
+    agent = agent_of(contract, *steps)
+    value = agent.run("go")
+    for step in agent.memory.steps[1:3]:
+        words = f"Last output from code snippet:\n<{type(value).__name__}, too large for its text: "
+        assert words in str(step.observations)
+        assert len(str(step.observations)) < 10_000
+
+
 @behaviour("Output", "The text of an answer calls no tool.")
 def test_the_text_of_an_answer_calls_no_tool(contract):
     called: list[str] = []

@@ -1,0 +1,252 @@
+"""Texts of values on the host, for values that a program has chosen.
+
+The text of a value can be far larger than the value, and take far longer to make: an index of
+12,000 levels, an array of 22 dimensions, a list that contains itself many times over. So the cost
+of a text is counted before it is made.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+from .output import DEFAULT_PRINT_LENGTH, truncated
+from .texts import (
+    class_name,
+    encodable,
+    exact_text,
+    exception_field,
+    is_static,
+    plain_text,
+    without_text,
+)
+
+__all__ = ["has_moderate_text", "limited_text", "short_text"]
+
+# Work that a text may take, in characters of simple values; a second of processor time at most.
+_MOST_WORK = 2_000_000
+# Work of one cell of an array or a table, beyond its bytes.
+_CELL = 40
+# Rows and columns of a table that are counted where pandas' options set no limit.
+_MOST_CELLS = _MOST_WORK // _CELL
+# Nesting that a text may have: repr() recurses.
+_DEEPEST = 200
+# Items and levels of a container in a short form, and characters of one text in it.
+_SHORT_ITEMS = 10
+_SHORT_LEVELS = 3
+_SHORT_CHARACTERS = 200
+_CONTAINERS = (list, tuple, set, frozenset, deque)
+
+
+class _Costly(Exception):
+    """Signal that a text takes more than its work."""
+
+
+def limited_text(value: Any, most: int = DEFAULT_PRINT_LENGTH) -> str:
+    """Return ``str(value)`` within limits of time and size.
+
+    The function does not raise. A text that would take too long to make is a short form. The middle
+    of a long one is left out.
+
+    Args:
+        value: any value. Methods of a program's own class run, if it has any.
+        most: limit of the text, in characters.
+
+    Example:
+        >>> from smolagents_fork.short_texts import limited_text
+        >>> limited_text([1, 2])
+        '[1, 2]'
+        >>> limited_text([list(range(1_000_000))])
+        '<list, too large for its text: [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... 999990 more]]>'
+    """
+    text = plain_text(value) if type(value) is not bytes else None
+    if text is None:
+        try:
+            text = exact_text(str(value)) if has_moderate_text(value) else short_text(value)
+        except Exception as error:
+            text = without_text(value, error)
+    return encodable(truncated(text, most))
+
+
+def has_moderate_text(value: Any) -> bool:
+    """Return whether ``str(value)`` takes a moderate time and moderate memory.
+
+    Args:
+        value: any value.
+    """
+    try:
+        _count(value)
+    except _Costly:
+        return False
+    except Exception:  # an array or a table that its own library cannot read
+        return False
+    return True
+
+
+def short_text(value: Any) -> str:
+    """Return a short form of a value: its class, and its first items or its shape.
+
+    Args:
+        value: any value.
+    """
+    return f"<{class_name(value)}, too large for its text: {_brief(value, _SHORT_LEVELS)}>"
+
+
+def _brief(value: Any, levels: int) -> str:
+    kind = type(value)
+    text: str | None
+    if kind is str or kind is bytes:
+        text = repr(value[:_SHORT_CHARACTERS])
+        return text + f"... {len(value):,} in all" * (len(value) > _SHORT_CHARACTERS)
+    text = plain_text(value, "repr")
+    if text is not None:
+        return truncated(text, _SHORT_CHARACTERS)
+    is_dict = issubclass(kind, dict)
+    if levels and (is_dict or issubclass(kind, _CONTAINERS)):
+        size = dict.__len__(value) if is_dict else _base(kind).__len__(value)
+        if is_dict:
+            parts = [
+                f"{_brief(key, levels - 1)}: {_brief(item, levels - 1)}"
+                for key, item in islice(dict.items(value), _SHORT_ITEMS)
+            ]
+        else:
+            items = islice(_base(kind).__iter__(value), _SHORT_ITEMS)
+            parts = [_brief(item, levels - 1) for item in items]
+        if size > _SHORT_ITEMS:
+            parts.append(f"... {size - _SHORT_ITEMS} more")
+        left, right = ("{", "}") if is_dict or kind in (set, frozenset) else ("[", "]")
+        return f"{left}{', '.join(parts)}{right}"
+    library = _library_of(kind)
+    if library is not None:
+        indexes = (getattr(value, name, None) for name in ("index", "columns"))
+        deepest = max(getattr(index, "nlevels", 1) for index in (value, *indexes))
+        text = f"{kind.__name__} of shape {value.shape}"
+        return text + f", with an index of {deepest} levels" * (deepest > 1)
+    return f"<{class_name(value)}>"
+
+
+def _base(kind: type) -> Any:
+    """Return the builtin container that a class is or extends."""
+    return next(base for base in _CONTAINERS if issubclass(kind, base))
+
+
+def _library_of(kind: type) -> str | None:
+    """Return ``"numpy"`` or ``"pandas"`` for their arrays and tables, else ``None``."""
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+    # A module that is being imported, in another thread, has not all of its names.
+    if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
+        return "numpy"
+    names = ("DataFrame", "Series", "Index")
+    if pandas is not None and issubclass(
+        kind, tuple(getattr(pandas, name) for name in names if hasattr(pandas, name))
+    ):
+        return "pandas"
+    return None
+
+
+def _count(value: Any) -> None:
+    """Count the work of a text, without recursion.
+
+    Raises:
+        _Costly: the work is more than a text may take.
+    """
+    work = 0
+    pending: list[Iterator[Any]] = [iter((value,))]
+    while pending:
+        item = next(pending[-1], pending)
+        if item is pending:
+            pending.pop()
+            continue
+        cost, inner = _cost(item)
+        work += cost
+        if work > _MOST_WORK or len(pending) > _DEEPEST:
+            raise _Costly
+        if inner is not None:
+            pending.append(iter(inner))
+
+
+def _cost(value: Any) -> tuple[int, Iterable[Any] | None]:
+    """Return the work of a value's own text, and the items that the text contains."""
+    kind = type(value)
+    if kind is int:
+        digits = value.bit_length() // 3
+        return 5 + digits + digits * digits // 10_000, None
+    if issubclass(kind, str):
+        return 2 + str.__len__(value), None
+    if issubclass(kind, (bytes, bytearray)):
+        return 4 * len(value), None
+    if issubclass(kind, dict):
+        return 10, chain.from_iterable(dict.items(value))
+    if issubclass(kind, _CONTAINERS):
+        return 10, _base(kind).__iter__(value)
+    library = _library_of(kind)
+    if library == "numpy":
+        return _array_cost(value)
+    if library == "pandas":
+        return _table_cost(value)
+    if issubclass(kind, BaseException):
+        return 100, iter(exception_field(value, "args"))
+    # The last is that of the codec's placeholder of an instance.
+    fields = getattr(value, "__dict__", None) or getattr(value, "_fields", None)
+    if type(fields) is dict:
+        return 100, iter((fields,))
+    return (sys.getsizeof(value) if is_static(kind) else 100), None
+
+
+def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:
+    numpy = sys.modules["numpy"]
+    options = numpy.get_printoptions()
+    shape = array.shape
+    if array.size > options["threshold"]:
+        edge = 2 * options["edgeitems"]
+        shape = tuple(min(side, edge + 1) for side in shape)
+    cells = math.prod(shape)
+    cost = cells * (_CELL + array.dtype.itemsize + _CELL * len(array.dtype.names or ()))
+    if not array.dtype.hasobject or cost > _MOST_WORK:
+        return cost, None
+    return cost, (array[position] for position in _corners(array.shape, shape))
+
+
+def _corners(shape: tuple[int, ...], shown: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+    """Yield the positions of the cells that a text shows: the first and last of each side."""
+    numpy = sys.modules["numpy"]
+    for position in numpy.ndindex(*shown):
+        yield tuple(
+            index if index <= size // 2 else side - size + index
+            for index, side, size in zip(position, shape, shown, strict=True)
+        )
+
+
+def _table_cost(table: Any) -> tuple[int, Iterable[Any] | None]:
+    pandas = sys.modules["pandas"]
+    rows, columns = table.shape[0], math.prod(table.shape[1:])
+    index = getattr(table, "index", table)
+    names = getattr(table, "columns", None)
+    shown_rows = min(rows, pandas.get_option("display.max_rows") or _MOST_CELLS)
+    shown_columns = min(columns, pandas.get_option("display.max_columns") or 100)
+    index_levels, name_levels = index.nlevels, 1 if names is None else names.nlevels
+    cells = shown_rows * (shown_columns + index_levels) + name_levels * shown_columns
+    cost = _CELL * cells + (index_levels**2 + name_levels**2) // 10
+    if cost > _MOST_WORK or table is index:
+        return cost, None
+    return cost, _object_cells(table, shown_rows, shown_columns)
+
+
+def _object_cells(table: Any, rows: int, columns: int) -> Iterable[Any]:
+    """Yield what the shown cells of a table contain, where that may be any object."""
+    one_column = table.ndim == 1
+    width = 1 if one_column else table.shape[1]
+    for number in _ends(width, columns):
+        column = (table if one_column else table.iloc[:, number]).array
+        if column.dtype.kind == "O":
+            for row in _ends(len(column), rows):
+                yield column[row]
+
+
+def _ends(size: int, shown: int) -> Iterable[int]:
+    half = shown // 2 + 1
+    return range(size) if size <= 2 * half else chain(range(half), range(size - half, size))
