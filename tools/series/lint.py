@@ -27,9 +27,11 @@ ALLOWED_PATHS = frozenset(
         "smolagents/agents.py",
         "smolagents/cli.py",
         # Where a tool's signature is shown, and where what it requires would be lost.
-        "smolagents/gradio_ui.py",
         "smolagents/mcp_client.py",
         "smolagents/tools.py",
+        # Where values and texts of programs are shown and recorded.
+        "smolagents/gradio_ui.py",
+        "smolagents/utils.py",
     }
 )
 
