@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import IO
 
@@ -22,7 +24,12 @@ from .forks import forget, keep_open
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["HostPipe", "run_program"]
+__all__ = ["HostPipe", "find_program", "run_program"]
+
+# Most bytes that are kept of what a program prints: the last ones.
+_KEPT_BYTES = 1 << 20
+# Time in which a program that was killed lets go of its output, in seconds.
+_OUTPUT_SECONDS = 5.0
 
 # Has the kernel watch the pipe, before this process becomes the program.
 _WATCHED = """
@@ -33,7 +40,7 @@ fcntl.fcntl(pipe, fcntl.F_SETSIG, signal.SIGKILL)
 fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC)
 if select.select([pipe], [], [], 0)[0]:
     sys.exit("the process that started this has ended")
-os.execvp(program[0], program)
+os.execv(program[0], program)
 """
 
 
@@ -82,47 +89,95 @@ class HostPipe:
 
     def close(self) -> None:
         """Kill what is left of the program. Idempotent."""
-        if self._reading >= 0:
-            os.close(self._reading)
-            self._reading = -1
+        # In this order: the kernel watches for as long as somebody has the other end.
         if self._writing is not None:
             self._writing.close()
             forget((self._writing,))
             self._writing = None
+        if self._reading >= 0:
+            os.close(self._reading)
+            self._reading = -1
+
+
+def find_program(name: str) -> str | None:
+    """Find a program; return its absolute path, or ``None`` if there is none.
+
+    Args:
+        name: of a program on PATH, or its path. Folders of PATH that are not absolute do not
+            count: what lies in the current folder may be anybody's.
+
+    Example:
+        >>> os.path.isabs(find_program("sh"))
+        True
+    """
+    if os.path.dirname(name):
+        found = shutil.which(name)
+        return None if found is None else os.path.abspath(found)
+    folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    return found if found is not None and os.path.isabs(found) else None
 
 
 def run_program(
     command: Sequence[str],
     *,
     seconds: float,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str],
     folder: str | os.PathLike[str] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
+) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; it and what it starts end with this process.
 
+    It can read nothing from this process. ``stdout`` of the result is the last MiB of what it
+    printed, errors included.
+
     Args:
-        command: the program and its arguments.
+        command: the program by its absolute path, and its arguments.
         seconds: longest time it may take.
-        environment: of the program; ``None`` for that of this process.
+        environment: all that its environment has.
         folder: that it works in; ``None`` for that of this process.
 
     Raises:
+        ValueError: the program is not named by an absolute path.
+        OSError: it cannot be started.
         subprocess.TimeoutExpired: it took longer, and was killed.
 
     Example:
-        >>> run_program(["echo", "done"], seconds=60.0).stdout
-        b'done\\n'
+        >>> run_program(["/bin/echo", "done"], seconds=60.0, environment={}).stdout
+        'done\\n'
     """
+    if not os.path.isabs(command[0]):
+        raise ValueError(f"{command[0]!r} is not an absolute path: find_program() returns that")
     with contextlib.closing(HostPipe()) as pipe:
         watched = [sys.executable, "-I", "-S", "-c", _WATCHED, *map(str, pipe.inherited)]
-        return subprocess.run(
+        process = subprocess.Popen(
             [*(watched if pipe.inherited else ()), *command],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
+            stdout=subprocess.PIPE,
+            # One pipe: two would lose the order in which it printed.
+            stderr=subprocess.STDOUT,
             env=environment,
             cwd=folder,
             start_new_session=True,
             pass_fds=pipe.inherited,
         )
+        kept = bytearray()
+        assert process.stdout is not None
+        reader = threading.Thread(target=_read_end, args=(process.stdout, kept), daemon=True)
+        reader.start()
+        try:
+            code = process.wait(seconds)
+        finally:
+            # What it left running has its output, too.
+            pipe.close()
+            process.kill()
+            process.wait()
+            reader.join(_OUTPUT_SECONDS)
+    return subprocess.CompletedProcess(command, code, kept.decode("utf-8", "replace"))
+
+
+def _read_end(stream: IO[bytes], kept: bytearray) -> None:
+    """Read a stream, and keep its end."""
+    with stream:
+        while data := os.read(stream.fileno(), 1 << 16):
+            kept += data
+            del kept[:-_KEPT_BYTES]

@@ -114,7 +114,8 @@ class HelperProcess:
         arguments = json.dumps([theirs.fileno(), sys.path])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-X", "utf8", "-c", BOOTSTRAP, arguments],
+                # Isolated: modules in the current folder may be anybody's.
+                [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()], start_new_session=True,
                 env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},

@@ -97,8 +97,7 @@ def _ask_pip(options: Sequence[str], environment: Mapping[str, str]) -> tuple[in
         done = run_program(command, seconds=_SECONDS / 2 - 1, environment=environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
-    text = b"\n".join((done.stdout, done.stderr)).decode("utf-8", "replace")
-    return done.returncode, without_passwords(text)
+    return done.returncode, without_passwords(done.stdout)
 
 
 def _cut(text: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
 from ..errors import ExecutorStartError
-from ..host_pipe import run_program
+from ..host_pipe import find_program, run_program
+from ..redaction import without_passwords
 
 __all__ = [
     "BARE_ENVIRONMENT",
@@ -40,22 +40,22 @@ _CONFINED = (
 
 
 def find_deno(path: str | None = None) -> str:
-    """The Deno program: ``path``, the one that pip installed here, or the first on PATH.
+    """Absolute path of Deno: ``path``, the one that pip installed here, or the first on PATH.
 
     Raises:
         ExecutorStartError: there is none; says what installs it.
     """
     if path is not None:
-        found = shutil.which(path)
+        found = find_program(path)
         if found is None:
             raise ExecutorStartError(f"deno={path!r}: there is no such program")
         return found
     try:
         from deno import find_deno_bin
 
-        return os.fsdecode(find_deno_bin())
+        return os.path.abspath(os.fsdecode(find_deno_bin()))
     except (ImportError, FileNotFoundError):
-        found = shutil.which("deno")
+        found = find_program("deno")
     if found is None:
         raise ExecutorStartError(f"WasmExecutor needs Deno, which is not installed: {INSTALL}")
     return found
@@ -106,12 +106,12 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
     Raises:
         ExecutorStartError: it could not; with Deno's own words.
     """
-    command = [deno, "cache", "--quiet", "--no-config", "--no-lock", package]
+    command = [deno, "cache", "--quiet", "--no-config", "--no-lock", "--", package]
     environment = {**os.environ, "DENO_DIR": folder, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"}
     try:
         done = run_program(command, seconds=seconds, environment=environment, folder=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExecutorStartError(f"{package} could not be fetched: {error}") from None
     if done.returncode:
-        text = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+        text = without_passwords(done.stdout).strip()[-2000:]
         raise ExecutorStartError(f"{package} could not be fetched: {text}")

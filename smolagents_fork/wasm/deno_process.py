@@ -7,7 +7,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 
@@ -72,7 +71,7 @@ class DenoProcess:
                 stdout=theirs.fileno(),
                 stderr=their_errors,
                 env=BARE_ENVIRONMENT,
-                cwd=tempfile.gettempdir(),
+                cwd="/",
                 start_new_session=True,
                 pass_fds=self._host_pipe.inherited,
             )

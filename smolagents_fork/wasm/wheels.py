@@ -158,7 +158,9 @@ def _run_pip(
     ]
     wanted = ", ".join(requirements)
     try:
-        done = run_program(command, seconds=max(0.001, deadline.at_most(1e6)))
+        done = run_program(
+            command, seconds=max(0.001, deadline.at_most(1e6)), environment=os.environ
+        )
     except subprocess.TimeoutExpired:
         raise ExecutorStartError(
             f"pip could not fetch {wanted}: it took more than {deadline.seconds} seconds"
@@ -167,7 +169,7 @@ def _run_pip(
         raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from None
     if not done.returncode:
         return
-    text = without_passwords(done.stderr.decode("utf-8", "replace"))
+    text = without_passwords(done.stdout)
     errors = "\n".join(line for line in text.splitlines() if line.startswith("ERROR:"))
     hint = ""
     if "No matching distribution found for " in text:

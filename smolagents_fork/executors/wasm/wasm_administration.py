@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...checks import Check, Finding, failed, ok, skipped, warning
+from ...host_pipe import run_program
 from ...sandboxes.package_index import index_checks
-from ...wasm.deno_binary import INSTALL, find_deno
+from ...wasm.deno_binary import BARE_ENVIRONMENT, INSTALL, find_deno
 from ...wasm.pyodide_files import VERSION, cache_folder, check_files
 from ..administration import Preparation, run_check
 from .wasm_executor import WasmExecutor
@@ -54,12 +54,11 @@ def _system() -> Finding:
 
 def _deno() -> Finding:
     deno = find_deno()
-    done = subprocess.run(
-        [deno, "--version"], capture_output=True, text=True, timeout=_DENO_SECONDS, check=False
-    )
+    command = [deno, "--version"]
+    done = run_program(command, seconds=_DENO_SECONDS, environment=BARE_ENVIRONMENT, folder="/")
     found = re.match(r"deno (\d+)\.(\S+)", done.stdout)
     if done.returncode or found is None:
-        return failed(f"{deno} does not run: {(done.stderr or done.stdout).strip()[:300]}", INSTALL)
+        return failed(f"{deno} does not run: {done.stdout.strip()[:300]}", INSTALL)
     text = f"{found[1]}.{found[2]} ({deno})"
     if int(found[1]) != _TESTED_DENO:
         return warning(f"{text}: only Deno {_TESTED_DENO} is tested", INSTALL)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...folders.user_folder import temporary_file
+from ...host_pipe import find_program
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
@@ -45,7 +46,8 @@ class MissingHelpers:
         programs = ", ".join(f"{_PROGRAM}{name}" for name in self.names)
         return (
             f"no credentials were sent: {self.path} names {programs}, which is not installed: "
-            "install it, or take it out of the file"
+            "install it in a folder that PATH names by its absolute path, or take it out of the "
+            "file"
         )
 
 
@@ -68,7 +70,7 @@ def find_missing_helpers() -> MissingHelpers | None:
     store, helpers = config.get(_STORE), config.get(_HELPERS)
     by_registry = helpers if isinstance(helpers, dict) else {}
     names = {name for name in (store, *by_registry.values()) if isinstance(name, str) and name}
-    missing = {name for name in names if shutil.which(_PROGRAM + name) is None}
+    missing = {name for name in names if not _is_installed(_PROGRAM + name)}
     if not missing:
         return None
     left: dict[str, Any] = {_AUTHS: config.get(_AUTHS) or dict(_NO_CREDENTIALS)}
@@ -76,6 +78,13 @@ def find_missing_helpers() -> MissingHelpers | None:
         left[_STORE] = store
     left[_HELPERS] = {key: name for key, name in by_registry.items() if name not in missing}
     return MissingHelpers(path, tuple(sorted(missing)), left)
+
+
+def _is_installed(program: str) -> bool:
+    # docker-py takes a name with a separator as a path, and folders of PATH that are not absolute:
+    # what it starts has to be what is found without them.
+    found = None if os.path.basename(program) != program else find_program(program)
+    return found is not None and found == shutil.which(program)
 
 
 def leave_out(api: APIClient, missing: MissingHelpers) -> None:

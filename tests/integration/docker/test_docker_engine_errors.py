@@ -84,7 +84,8 @@ def test_credential_helper_that_is_not_installed(image, monkeypatch, tmp_path, c
     )
     assert str(caught.value).endswith(
         f"; no credentials were sent: {path} names docker-credential-no-such-helper, which is not "
-        "installed: install it, or take it out of the file"
+        "installed: install it in a folder that PATH names by its absolute path, or take it out of "
+        "the file"
     )
 
 

@@ -39,6 +39,16 @@ def test_named_deno_is_taken_or_missed(tmp_path):
     assert find_deno(str(path)) == str(path)
 
 
+def test_deno_is_the_same_wherever_it_is_started(tmp_path, monkeypatch):
+    path = program(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert find_deno("./deno") == str(path)
+    monkeypatch.setitem(sys.modules, "deno", None)
+    monkeypatch.setenv("PATH", f":.:{tmp_path.name}")
+    with pytest.raises(ExecutorStartError, match="which is not installed"):
+        find_deno()
+
+
 def test_command_has_one_permission():
     command = confined_command("deno", ["/a", "/b,c"], ["--flag=1", "--other"], ["serve", "x"])
     allowed = [part for part in command if part.startswith("--allow")]
