@@ -106,7 +106,7 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
     Raises:
         ExecutorStartError: it could not; with Deno's own words.
     """
-    command = [deno, "cache", "--quiet", "--no-config", "--no-lock", "--", package]
+    command = [deno, "cache", "--quiet", "--no-config", "--no-lock", package]
     environment = {**os.environ, "DENO_DIR": folder, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"}
     try:
         done = run_program(command, seconds=seconds, environment=environment, folder=folder)

@@ -216,9 +216,9 @@ def test_requirement_that_is_an_option_is_refused(tmp_path: Path):
 
 def test_pip_that_does_not_answer_is_given_up(index: Path, tmp_path: Path, monkeypatch):
     def expired(*arguments, **options):
-        raise subprocess.TimeoutExpired("pip", options["timeout"])
+        raise subprocess.TimeoutExpired("pip", options["seconds"])
 
-    monkeypatch.setattr(wheels.subprocess, "run", expired)
+    monkeypatch.setattr(wheels, "run_program", expired)
     lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
     with pytest.raises(ExecutorStartError, match=r"pip could not fetch slow: .*0\.5 seconds"):
         wheels.wheels_for(["slow"], tmp_path / "cache", lock, None, 0.5, print)

@@ -136,7 +136,7 @@ def test_no_descriptor_of_the_host_is_inherited(guest: WasmExecutor):
 
 
 def test_javascript_that_waits_reaches_nothing(outside: Path, port: int, monkeypatch):
-    monkeypatch.setattr(deno_binary, "_SCRIPT", str(HERE / "attempts.mjs"))
+    monkeypatch.setattr(deno_binary, "GUEST_SCRIPT", str(HERE / "attempts.mjs"))
     command = deno_binary.confined_command(
         deno_binary.find_deno(), [str(HERE)], [], [str(outside), str(port)]
     )

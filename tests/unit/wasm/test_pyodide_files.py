@@ -36,12 +36,12 @@ def npm(monkeypatch, files: dict[str, bytes]) -> list[list[str]]:
     """Stand in for Deno's npm client: writes ``files`` where it would."""
     calls: list[list[str]] = []
 
-    def run(command, *, env, **options):
+    def run(command, *, environment, **options):
         calls.append(command)
-        written(Path(env["DENO_DIR"], "npm", "registry", "pyodide", VERSION), files)
-        return subprocess.CompletedProcess(command, 0, b"", b"")
+        written(Path(environment["DENO_DIR"], "npm", "registry", "pyodide", VERSION), files)
+        return subprocess.CompletedProcess(command, 0, "")
 
-    monkeypatch.setattr(deno_binary.subprocess, "run", run)
+    monkeypatch.setattr(deno_binary, "run_program", run)
     return calls
 
 
@@ -67,19 +67,19 @@ def test_changed_download_is_refused_and_not_kept(release, tmp_path, monkeypatch
 
 def test_failed_download_has_denos_words_and_the_other_way(release, tmp_path, monkeypatch):
     def run(command, **options):
-        return subprocess.CompletedProcess(command, 1, b"", b"error: no route to host\n")
+        return subprocess.CompletedProcess(command, 1, "error: no route to host\n")
 
-    monkeypatch.setattr(deno_binary.subprocess, "run", run)
+    monkeypatch.setattr(deno_binary, "run_program", run)
     with pytest.raises(ExecutorStartError, match=r"no route to host\n.*pyodide_dir="):
         pyodide_files.pyodide_files(tmp_path, "deno", 10, print)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_download_without_an_end_is_given_up(release, tmp_path, monkeypatch):
-    def run(command, *, timeout, **options):
-        raise subprocess.TimeoutExpired(command, timeout)
+    def run(command, *, seconds, **options):
+        raise subprocess.TimeoutExpired(command, seconds)
 
-    monkeypatch.setattr(deno_binary.subprocess, "run", run)
+    monkeypatch.setattr(deno_binary, "run_program", run)
     with pytest.raises(ExecutorStartError, match="timed out after 10 seconds"):
         pyodide_files.pyodide_files(tmp_path, "deno", 10, print)
 
