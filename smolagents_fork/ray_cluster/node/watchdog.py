@@ -50,7 +50,7 @@ class Watchdog:
                 [sys.executable, "-I", "-c", _WATCH,
                  json.dumps([sys.path, module, function, arguments])],
                 stdin=reading, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=_START_SECONDS, check=True, cwd="/",
+                timeout=_START_SECONDS, check=True, cwd="/", env=os.environ,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
             os.close(self._writing)
