@@ -155,9 +155,9 @@ class HostWatch:
         end = time.monotonic() + GONE_SECONDS
         while True:
             found = [f"process {n}" for n in self._processes() if n != pid]
-            # The child's files are in a folder of it.
-            kept = os.path.basename(os.path.dirname(folder or ""))
-            found += [f"folder {n}" for n in os.listdir(self.sandboxes) if n != kept]
+            # The child's files are in a folder of it, in those of its user and of this process.
+            kept = Path(folder or self.sandboxes / "none" / "none").parent
+            found += [f"folder {path}" for path in _beside(kept, self.sandboxes)]
             if not found or time.monotonic() > end:
                 return found
             time.sleep(0.01)
@@ -188,6 +188,15 @@ class HostWatch:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()
+
+
+def _beside(kept: Path, folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder and is neither on the way to another path nor in it."""
+    for path in folder.iterdir():
+        if path != kept and kept.is_relative_to(path):
+            yield from _beside(kept, path)
+        elif path != kept:
+            yield path
 
 
 def open_things() -> dict[str, int]:
