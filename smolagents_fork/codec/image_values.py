@@ -41,7 +41,7 @@ def picture_of(value: Any) -> Any:
         if kind.__module__.startswith("plotly.") and hasattr(kind, "to_image"):
             with contextlib.suppress(Exception):
                 return _opened(value.to_image(format="png"))
-            return value.to_html(include_plotlyjs="cdn")
+            return value.to_html(include_plotlyjs=True)
     except Exception:  # no Pillow, or a figure that cannot be drawn
         return value
     return value

@@ -584,8 +584,8 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     # Without these, code with too many brackets ends without an error message.
     shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
-    # Without the library itself, which is megabytes in each display.
-    os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype+notebook_connected")
+    # Neither a page that loads the library from an address nor one that has its megabytes.
+    os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
     # "To exit: use 'exit'" is for people at a prompt.
     warnings.filterwarnings("ignore", message="To exit: use")
     shell.kernel.raw_input = process.no_input
