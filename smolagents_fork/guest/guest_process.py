@@ -11,9 +11,10 @@ from typing import Protocol
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
+from .frame_stream import FrameStream
 from .frames import Body, Frame, Kind
 
-__all__ = ["GuestProcess", "exit_text", "remaining_text"]
+__all__ = ["GuestProcess", "StreamedGuest", "exit_text", "remaining_text"]
 
 # Limit of reading what a process that has ended has left.
 _MOST_SECONDS = 10.0
@@ -79,6 +80,40 @@ class GuestProcess(Protocol):
 
     def close(self) -> None:
         """Kill the process and release all resources. Idempotent."""
+
+
+class StreamedGuest:
+    """The part of a :class:`GuestProcess` that is its stream's.
+
+    Args:
+        stream: of its frames.
+    """
+
+    def __init__(self, stream: FrameStream) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
+        """Have the next turns send a frame, whose body must not change meanwhile."""
+        self._stream.put(kind, run, body)
+
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that the process has not read yet."""
+        return self._stream.unsent
+
+    @property
+    def idle(self) -> bool:
+        """True if the last turn neither sent nor read anything."""
+        return self._stream.idle
+
+    def text_of(self, frame: Frame) -> str:
+        """Return the text of an OUTPUT frame that was not read before."""
+        return self._decoder.decode(frame.body)
+
+    def text_in_log(self) -> str:
+        """Return nothing: every print is a frame at once."""
+        return ""
 
 
 def remaining_text(

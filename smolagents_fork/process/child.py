@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import math
 import os
@@ -18,7 +17,7 @@ from ..errors import SandboxDiedError
 from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
-from ..guest.guest_process import exit_text, remaining_text
+from ..guest.guest_process import StreamedGuest, exit_text, remaining_text
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 from .processor_clock import ProcessorClock
 
@@ -29,7 +28,7 @@ _SENT = struct.Struct("=I")  # number of times the log was sent: the first half 
 _KEPT_STDERR = 8 * 1024
 
 
-class Child:
+class Child(StreamedGuest):
     """Host side of a child: frames in and out under deadlines, and its exit.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
@@ -61,7 +60,7 @@ class Child:
         # Read, not mapped: the child may truncate the file, and reading a mapping past its end
         # kills the process.
         self._log = log
-        self._stream = FrameStream(data, kinds, self._notice)
+        super().__init__(FrameStream(data, kinds, self._notice))
         self._stream.watch(status.fileno())
         self._stream.watch(output)
         # Other threads may query, stop and close the child. The lock serialises them, because the
@@ -69,7 +68,6 @@ class Child:
         self._status_lock = threading.RLock()
         self._exit = b""
         self._stderr = b""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._output_frames = 0
         self._seen = 0
         self._closed = False
@@ -83,17 +81,7 @@ class Child:
         """Have the next turns send a frame; see :class:`GuestProcess`."""
         if kind is Kind.RUN:
             self._processor.begin(self.pid)
-        self._stream.put(kind, run, body)
-
-    @property
-    def unsent(self) -> int:
-        """Number of bytes that the child has not read yet."""
-        return self._stream.unsent
-
-    @property
-    def idle(self) -> bool:
-        """True if the last turn neither sent nor read anything."""
-        return self._stream.idle
+        super().put(kind, run, body)
 
     def turn(self, seconds: float) -> Frame | None:
         """Send what the child reads, and return a frame that is complete.

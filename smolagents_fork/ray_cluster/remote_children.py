@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import dataclasses
 import socket
@@ -21,8 +20,8 @@ from ..errors import (
 )
 from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
-from ..guest.frames import Body, Frame, Kind, of_relay
-from ..guest.guest_process import remaining_text
+from ..guest.frames import Frame, Kind, of_relay
+from ..guest.guest_process import StreamedGuest, remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
 from .cluster_client import Cluster, RemoteSandbox
@@ -199,7 +198,7 @@ class RemoteFolder:
         return file_infos_of(found)
 
 
-class RemoteChild:
+class RemoteChild(StreamedGuest):
     """A child on a node, whose frames come through a stream; see :class:`GuestProcess`.
 
     Args:
@@ -214,8 +213,7 @@ class RemoteChild:
         self.pid = 0
         self._sandbox = sandbox
         self._connection = stream
-        self._stream = FrameStream(stream, {**kinds, **of_relay()})
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        super().__init__(FrameStream(stream, {**kinds, **of_relay()}))
         self._closed = False
         self._killed = False
         self._death: SandboxDiedError | None = None
@@ -242,20 +240,6 @@ class RemoteChild:
         if type(pid) is not int:
             raise ProtocolError(f"{self._sandbox}: a STARTED frame has a process number")
         self.pid = pid
-
-    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Have the next turns send a frame; see :class:`GuestProcess`."""
-        self._stream.put(kind, run, body)
-
-    @property
-    def unsent(self) -> int:
-        """Number of bytes that the relay has not read yet."""
-        return self._stream.unsent
-
-    @property
-    def idle(self) -> bool:
-        """True if the last turn neither sent nor read anything."""
-        return self._stream.idle
 
     def turn(self, seconds: float) -> Frame | None:
         """Send what the relay reads, and return a frame that is complete."""
@@ -322,14 +306,6 @@ class RemoteChild:
     def record_call(self, seconds: float) -> None:
         """Record the time of a run; see :meth:`RemoteSandbox.record_call`."""
         self._sandbox.record_call(seconds)
-
-    def text_of(self, frame: Frame) -> str:
-        """Return the text of an OUTPUT frame."""
-        return self._decoder.decode(frame.body)
-
-    def text_in_log(self) -> str:
-        """Return nothing: the relay sends what the child's log has."""
-        return ""
 
     def remaining_text(self) -> str:
         """Return all remaining text of a child that has ended, or is about to end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
 import socket
@@ -15,7 +14,7 @@ from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
-from ..guest.guest_process import exit_text, remaining_text
+from ..guest.guest_process import StreamedGuest, exit_text, remaining_text
 from ..host_pipe import HostPipe
 from ..shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
@@ -33,7 +32,7 @@ _CAUSES = {
 }
 
 
-class DenoProcess:
+class DenoProcess(StreamedGuest):
     """A Deno process, started by the constructor.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
@@ -55,7 +54,6 @@ class DenoProcess:
     ) -> None:
         self._closed = False
         self._lock = threading.RLock()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
         self._stop_requests = 0
         self._stop_file = stop_file
@@ -89,24 +87,10 @@ class DenoProcess:
             self._record = record_guest(stop_file, self.pid)
         keep_open((self._data, self._process))
         os.set_blocking(self._errors, False)
-        self._stream = FrameStream(self._data, kinds, self._read_errors)
+        super().__init__(FrameStream(self._data, kinds, self._read_errors))
         self._stream.watch(self._errors)
 
     # -- frames --
-
-    def put(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Have the next turns send a frame; see :class:`GuestProcess`."""
-        self._stream.put(kind, run, body)
-
-    @property
-    def unsent(self) -> int:
-        """Number of bytes that the process has not read yet."""
-        return self._stream.unsent
-
-    @property
-    def idle(self) -> bool:
-        """True if the last turn neither sent nor read anything."""
-        return self._stream.idle
 
     def turn(self, seconds: float) -> Frame | None:
         """Send what the process reads, and return a frame that is complete.
@@ -128,14 +112,6 @@ class DenoProcess:
                 self._stream.unwatch(self._errors)
                 os.close(self._errors)
                 self._errors = -1
-
-    def text_of(self, frame: Frame) -> str:
-        """Return the text of an OUTPUT frame."""
-        return self._decoder.decode(frame.body)
-
-    def text_in_log(self) -> str:
-        """Return nothing: every print is a frame at once."""
-        return ""
 
     def remaining_text(self) -> str:
         """Return all remaining text of a process that has ended, or is about to end."""
