@@ -128,7 +128,7 @@ class Answer:
             self._end = Deadline(self._grace)
         for deadline, reason in ((self._deadline, ""), (self._end, "interrupted: ")):
             if deadline is not None and deadline.expired():
-                raise ProtocolError(f"{self._action}: {reason}{self._missing(deadline)}")
+                raise ProtocolError(f"{reason}{self._missing(deadline)}")
         return (self._end or self._deadline).at_most(SLICE)
 
     def _missing(self, deadline: Deadline) -> str:
@@ -166,4 +166,4 @@ class Answer:
             if self._kind is Kind.CONTENT:
                 raise ExecutorError(message)
             raise ConfigurationError(f"{self._action}: {message}")
-        raise ProtocolError(f"{self._action}: a {frame.kind.name} frame instead of an answer")
+        raise ProtocolError(f"a {frame.kind.name} frame instead of an answer")

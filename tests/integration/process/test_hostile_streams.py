@@ -186,7 +186,7 @@ def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
         eventually(lambda: ex._session._running)
         ex.interrupt()
         thread.join(60)
-        assert "interrupted: " in errors[0]
+        assert errors[0].startswith(f"{ask}: interrupted: ")
         assert ex("1 + 1").output == 2
 
 
