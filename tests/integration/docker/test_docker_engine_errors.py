@@ -215,7 +215,7 @@ def test_image_that_cannot_do_it(image, content, words):
     [
         ({"volumes": {"/no/such/folder": {"bind": "/data", "mode": "ro"}}}, "is not there"),
         ({"container_run_kwargs": {"no_such": 1}}, "unexpected keyword argument 'no_such'"),
-        ({"image_name": "Not A Name!"}, "image_name='Not A Name!' the engine says: invalid"),
+        ({"image_name": "Not-A-Name"}, "image_name='Not-A-Name' the engine says: invalid"),
         ({"image": ""}, "image='' a name is empty"),
         ({"workdir": "/proc"}, "the engine says"),
     ],
@@ -228,6 +228,22 @@ def test_what_the_engine_refuses(image, quick, keywords, words):
     # Only a runtime that there is not is told to be one.
     assert "docker info" not in str(caught.value)
     assert not os.path.exists("/no/such/folder")
+
+
+@pytest.mark.parametrize("option", ["image", "base_image"])
+@pytest.mark.parametrize("name", ["$(id).x/i", "other\nhost.invalid/i", "../containers/x"])
+def test_odd_image_is_neither_an_address_of_the_engine_nor_given_to_a_helper(
+    option, name, tmp_path, monkeypatch
+):
+    helper, asked = tmp_path / "docker-credential-x", tmp_path / "asked"
+    helper.write_text(f"#!/bin/sh\ncat >> {asked}\nexit 1\n")
+    helper.chmod(0o755)
+    (tmp_path / "config.json").write_text('{"credsStore": "x"}')
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), os.environ["PATH"]]))
+    with pytest.raises(ConfigurationError, match="is not a reference to an image"):
+        DockerExecutor(**{option: name})
+    assert not asked.exists()
 
 
 def test_limits_that_are_too_low_to_start_in(image):

@@ -38,9 +38,13 @@ def prepare_image(
 
     Raises:
         ImageBuildError: a build failed, or the time ran out.
-        ConfigurationError: an entry is not a requirement, or ``image_name`` is not a name.
+        ConfigurationError: an entry is not a requirement, or a name is not a reference.
     """
     image, name = spec.image, spec.image_name
+    for option, text in (("image", image), ("base_image", spec.base_image)):
+        if text:
+            # Before it is part of an address of the engine's.
+            parse_reference(option, text)
     reference = None if name is None else parse_reference("image_name", name)
     if reference is not None and reference.digest:
         raise ConfigurationError(
