@@ -25,8 +25,8 @@ _POLICY = (
     '<meta http-equiv="x-dns-prefetch-control" content="off"><meta charset="utf-8">'
 )
 _LOOKUPS = re.compile(r"<(?=(?:link|meta|base)\b)", re.IGNORECASE)
-# The start of anything in HTML that is not text.
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+# The start of anything in HTML that is not text, but for the tags around a model's code.
+_MARKUP = re.compile(r"<(?!/?code>)(?=[A-Za-z/!?])")
 # A diagram can name images.
 _DIAGRAM = re.compile(r"([`~]{3,}[^\S\n]*)(?=\{?[^\S\n]*\.?mermaid)", re.IGNORECASE)
 
@@ -56,8 +56,8 @@ def isolated_page(page: str) -> str | None:
 def harmless_markdown(text: str, most: int = DEFAULT_PRINT_LENGTH) -> str:
     """Return Markdown without images and HTML, however a browser reads it.
 
-    A space follows ``<`` before a name and ``!`` before a bracket, in code, too. The text of a
-    diagram is shown as text.
+    A space follows ``<`` before a name and ``!`` before a bracket, in code, too; ``<code>`` stays.
+    The text of a diagram is shown as text.
 
     Args:
         text: of a program or a model.

@@ -18,7 +18,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from ..forks import reset_in_child
+from ..forks import ForkSafeLock, reset_in_child
 
 __all__ = ["REMOVING", "discard_tree", "remove_behind", "remove_tree"]
 
@@ -177,7 +177,7 @@ def _permit(name: str, parent: int) -> None:
         os.close(descriptor)
 
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
 _worker: threading.Thread | None = None
 
@@ -222,5 +222,5 @@ def _at_exit() -> None:
 @reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has no other threads."""
-    global _lock, _waiting, _worker
-    _lock, _waiting, _worker = threading.Lock(), queue.SimpleQueue(), None
+    global _waiting, _worker
+    _waiting, _worker = queue.SimpleQueue(), None

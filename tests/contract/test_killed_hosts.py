@@ -98,7 +98,8 @@ kind, moment = sys.argv[1:]
 def start():
     global executor
     print("starting", flush=True)
-    executor = getattr(smolagents_fork, kind)(["time"], timeout_seconds=600)
+    limits = {"max_operations": 10**12, "max_while_iterations": 10**12}
+    executor = getattr(smolagents_fork, kind)(["time"], timeout_seconds=600, **limits)
 
 def begun():
     print("begun", flush=True)

@@ -56,12 +56,12 @@ def test_no_message_loads_an_image(arguments):
 )
 def test_answer_without_a_moderate_text_is_shown(answer):
     (text,) = texts_of(FinalAnswerStep(answer))
-    assert text.startswith("**Final answer:**\n")
+    assert text.startswith("**Final answer:** ")
     assert len(text) < 60_000
 
 
 def test_ordinary_answer_is_shown_as_it_is():
-    assert texts_of(FinalAnswerStep({"a": 1})) == ["**Final answer:**\n{'a': 1}\n"]
+    assert texts_of(FinalAnswerStep({"a": 1})) == ["**Final answer:** {'a': 1}"]
 
 
 @pytest.mark.parametrize("mode", ["RGB", "CMYK", "F", "HSV"])
@@ -82,5 +82,5 @@ def test_streamed_text_loads_no_image():
 def test_text_of_a_page_is_the_limited_one():
     value = [[0] * 3_000_000]
     assert texts_of(FinalAnswerStep(value)) == [
-        f"**Final answer:**\n{limited_text(value).replace('<list', '< list')}\n"
+        f"**Final answer:** {limited_text(value).replace('<list', '< list')}"
     ]

@@ -52,10 +52,19 @@ def _arguments(arguments: Any) -> str:
 
 def _answer(output: Any) -> Any:
     if isinstance(output, AgentImage):
-        try:
-            return AgentImage(with_png_mode(output.to_raw()))
-        except Exception as error:
-            return AgentText(f"an image that cannot be shown: {_text(error)}")
+        return _image(output)
     if isinstance(output, AgentAudio):  # a file that the host wrote
         return output
-    return AgentText(_text(output))
+    return AgentText(_text(output)) if isinstance(output, AgentText) else _text(output)
+
+
+def _image(image: Any) -> Any:
+    """Return an image that PNG can have, or a text in its place."""
+    try:
+        return AgentImage(with_png_mode(image.to_raw()))
+    except Exception as error:
+        try:
+            image.to_string()  # the path of a file
+        except Exception:
+            return AgentText(f"an image that cannot be shown: {_text(error)}")
+        return image

@@ -105,7 +105,7 @@ def test_package_is_installed(executor: Any):
 
 
 def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: Hosted):
-    with pytest.raises(ExecutorError, match="pip install nowhere_found failed:\n") as caught:
+    with pytest.raises(ExecutorError, match="pip install -- nowhere_found failed:\n") as caught:
         hosted.make(imports=("nowhere_found",))
     assert "No matching distribution found for nowhere_found" in str(caught.value)
 

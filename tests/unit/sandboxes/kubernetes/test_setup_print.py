@@ -26,7 +26,7 @@ def test_manifests_and_dockerfile_are_written(capsys):
     }
     dockerfile = [line[4:] for line in out.splitlines() if line.startswith("#   ")]
     assert dockerfile[0].startswith("FROM python:3.")
-    assert any(line.endswith('pip install --no-cache-dir "pillow"') for line in dockerfile)
+    assert any(line.endswith("pip install --no-cache-dir -- pillow") for line in dockerfile)
     # A cluster does not tell an image's command, so the engine has to know it.
     assert dockerfile[-1] == f"CMD {json.dumps(list(GATEWAY_COMMAND))}"
 
