@@ -22,8 +22,12 @@ __all__ = ["TerminalConsole", "harmless", "make_harmless"]
 _KEPT = frozenset("\n\t\u200c\u200d")
 # Control, format, lone surrogate, line and paragraph separator (Unicode's general categories).
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Selectors of variants that no font has, by which text can be hidden in text.
-_SELECTORS = range(0xE0100, 0xE01F0)
+# Marks and letters that are invisible, by which text can be hidden in text. The two selectors of
+# variants that emoji have are not among them.
+_INVISIBLE = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}
+    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)}
+)
 
 
 class _Shown(dict[int, str]):
@@ -31,7 +35,7 @@ class _Shown(dict[int, str]):
 
     def __missing__(self, number: int) -> str:
         char = chr(number)
-        obeyed = number in _SELECTORS or unicodedata.category(char) in _OBEYED
+        obeyed = number in _INVISIBLE or unicodedata.category(char) in _OBEYED
         if obeyed and char not in _KEPT:
             char = char.encode("unicode_escape").decode("ascii")
         self[number] = char

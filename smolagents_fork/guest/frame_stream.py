@@ -58,6 +58,8 @@ class FrameStream:
         self._outgoing: deque[memoryview] = deque()
         #: Whether the last turn neither sent nor read anything.
         self.idle = False
+        #: Whether an exception of a signal's handler has left a frame in pieces.
+        self.broken = False
 
     @property
     def unsent(self) -> int:
@@ -107,6 +109,8 @@ class FrameStream:
             OSError: the other side has closed the connection, or this one has.
             ProtocolError: it sent an invalid or unexpected frame.
         """
+        if self.broken:
+            raise ConnectionError("a frame was left in pieces")
         sent = self._send() if self._outgoing else 0
         frame = self._reader.next()
         if frame is not None:
@@ -117,27 +121,37 @@ class FrameStream:
             if size is None and self._wait(seconds):
                 size = self._receive()
         self.idle = size is None and not sent
-        return None if size is None else self._reader.filled(size)
+        if size is None:
+            return None
+        frame = self._reader.filled(size)
+        self.broken = False
+        return frame
 
     def _send(self) -> int:
         with self._lock:
             part = self._outgoing[0]
+            # Until what was sent is noted: a signal's handler may raise in between.
+            self.broken = True
             try:
                 sent = self._connection.send(part[:_SENT_AT_ONCE])
             except BlockingIOError:
+                self.broken = False
                 return 0
             if sent < len(part):
                 self._outgoing[0] = part[sent:]
             else:
                 self._outgoing.popleft()
+            self.broken = False
             return sent
 
     def _receive(self) -> int | None:
-        """Read what has arrived into the reader; ``None`` if nothing has."""
+        """Read what has arrived into the reader, which notes it; ``None`` if nothing has."""
+        self.broken = True
         try:
             with self._reader.space as space:
                 size = self._connection.recv_into(space, 0, _NOT_BLOCKING)
         except BlockingIOError:
+            self.broken = False
             return None
         if not size:
             raise ConnectionError("the other side has closed the connection")

@@ -57,6 +57,10 @@ class GuestProcess(Protocol):
         """True if the last turn neither sent nor read anything."""
 
     @property
+    def broken(self) -> bool:
+        """True if an exception has left a frame in pieces: the process is of no more use."""
+
+    @property
     def ended(self) -> bool:
         """True if the process is known to have ended."""
 
@@ -106,6 +110,11 @@ class StreamedGuest:
     def idle(self) -> bool:
         """True if the last turn neither sent nor read anything."""
         return self._stream.idle
+
+    @property
+    def broken(self) -> bool:
+        """True if an exception has left a frame in pieces: the process is of no more use."""
+        return self._stream.broken
 
     def text_of(self, frame: Frame) -> str:
         """Return the text of an OUTPUT frame that was not read before."""

@@ -7,6 +7,7 @@ was told about builds. So it is asked for wheels by name only, and the metadata 
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.parser import BytesHeaderParser
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Wheel", "resolve"]
 
+# What a zip file can raise, whatever is in it: encrypted, of an unknown method, damaged.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _MOST_ROUNDS = 50
 _MOST_WHEELS = 300
 _MOST_METADATA_BYTES = 4 << 20
@@ -57,7 +68,7 @@ class Wheel:
             name, version, _, _ = parse_wheel_filename(path.name)
             with zipfile.ZipFile(path) as archive:
                 return cls(path, name, version, _needs_of(archive))
-        except (InvalidWheelFilename, OSError, ValueError, LookupError, zipfile.BadZipFile) as bad:
+        except (InvalidWheelFilename, *_UNREADABLE) as bad:
             raise ExecutorStartError(f"{path.name} cannot be read as a wheel: {bad}") from None
 
 
@@ -66,7 +77,8 @@ def _needs_of(archive: zipfile.ZipFile) -> tuple[str, ...]:
     (name,) = [one for one in names if one.count("/") == 1]
     if archive.getinfo(name).file_size > _MOST_METADATA_BYTES:
         raise ValueError(f"its metadata has more than {_MOST_METADATA_BYTES} bytes")
-    return tuple(BytesHeaderParser().parsebytes(archive.read(name)).get_all("Requires-Dist") or ())
+    found = BytesHeaderParser().parsebytes(archive.read(name)).get_all("Requires-Dist")
+    return tuple(str(one) for one in found or ())
 
 
 @dataclass
@@ -168,8 +180,10 @@ def _needs(
 def _required(
     wheel: Wheel, extras: Iterable[str], environment: Mapping[str, str]
 ) -> list[Requirement]:
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
     from packaging.requirements import InvalidRequirement, Requirement
 
+    bad = (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, ConfigurationError)
     found = []
     for text in wheel.needs:
         try:
@@ -179,7 +193,7 @@ def _required(
             ):
                 continue
             found.append(parse_requirement(text))
-        except (InvalidRequirement, ConfigurationError):
+        except bad:
             raise ExecutorStartError(
                 f"{wheel.path.name} requires {text[:200]!r}, which is not a name with versions: "
                 "nothing is fetched from addresses that a package names"

@@ -83,6 +83,15 @@ WRONG = [
         )
         for name in ("final_answer", "lookup", "web")
     ),
+    *(
+        (
+            {"fine": 1, name: 5},
+            ValueError,
+            f"helper(): additional_args has the name {name!r}, which code cannot write; "
+            "use an identifier",
+        )
+        for name in ("class", "False", "a b", "", "1x", "\ufb01nal_answer")
+    ),
 ]
 
 

@@ -31,6 +31,7 @@ OBEYED = {
     "invisible": "pay\u200b\u2060\ufeffload",
     "tags": "".join(chr(0xE0000 + ord(char)) for char in "ignore all"),
     "selectors": "".join(chr(0xE0100 + number) for number in range(3)),
+    "fillers": "a\u3164b\u115fc\u034fd\u180be\ufe00f",
     "lines": "one\u2028two\u2029three\x85four",
     "bell, null, delete": "\a\0\x7f",
     "soft hyphen": "pass\u00adword",

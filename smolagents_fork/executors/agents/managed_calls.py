@@ -10,7 +10,9 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
+from smolagents_fork.codec.rpc import is_nameable
 from smolagents_fork.forks import ForkSafeLock
 from smolagents_fork.short_texts import limited_text
 from smolagents_fork.upstream import AgentError
@@ -45,7 +47,8 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
 
     Raises:
         TypeError: ``additional_args`` is not a dict with names of variables.
-        ValueError: one of them is the name of a tool, or Python reserves it.
+        ValueError: one of them is the name of a tool, or Python reserves it, or code cannot write
+            it.
         AgentError: the agent was interrupted while this call waited.
 
     Example:
@@ -83,6 +86,12 @@ def _check_names(agent: MultiStepAgent, given: Any) -> None:
         shown = repr(name)[:_LONGEST_NAME]
         if not isinstance(name, str):
             raise TypeError(f"{agent.name}(): additional_args has the name {shown}; use text")
+        runs_code = hasattr(agent, "python_executor")
+        if runs_code and not (is_nameable(name) and normalize("NFKC", name) == name):
+            raise ValueError(
+                f"{agent.name}(): additional_args has the name {shown}, which code cannot write; "
+                "use an identifier"
+            )
         if name.startswith("__") and name.endswith("__"):
             raise ValueError(
                 f"{agent.name}(): additional_args has the name {shown}, which Python reserves; "
@@ -117,4 +126,4 @@ def _remove(agent: MultiStepAgent, names: list[str]) -> None:
     with contextlib.suppress(Exception):
         # The executor keeps what it was sent, for its next sandbox.
         executor.send_variables(dict.fromkeys(names))
-        executor("\n".join(f"del {name}" for name in names if name.isidentifier()))
+        executor("\n".join(f"del {name}" for name in names))

@@ -17,7 +17,7 @@ from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
 from .guest_answers import failure
 
-__all__ = ["LATE", "SLICE", "Answer", "Question", "converse"]
+__all__ = ["EARLY", "LATE", "SLICE", "Answer", "Question", "converse"]
 
 #: Longest interval between checks of deadlines and interrupts, in seconds.
 SLICE = 0.05
@@ -25,6 +25,8 @@ SLICE = 0.05
 #: late displays, calls after the end.
 MOST_UNASKED = 4096
 
+#: What a guest may not do: what is sent to it would wait without limit.
+EARLY = "it answers before it has read the request"
 #: Frames that a thread of the program may send after its run.
 LATE = (Kind.OUTPUT, Kind.DISPLAY)
 
@@ -140,7 +142,7 @@ class Answer:
 
     def expects(self, frame: Frame) -> bool:
         """Tell whether a frame is the answer."""
-        return frame.run == self._number
+        return frame.run == self._number and frame.kind not in LATE
 
     def take(self, frame: Frame | None) -> Frame | None:
         """Return the answer; see :class:`Question`.
@@ -155,6 +157,8 @@ class Answer:
             work()
         if frame is None or frame.kind in LATE:
             return None
+        if frame.run == self._number and self._guest.unsent:
+            raise ProtocolError(EARLY)
         if frame.run in self._left:
             self._left.remove(frame.run)
             if frame.run != self._number:

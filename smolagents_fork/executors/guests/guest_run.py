@@ -15,16 +15,16 @@ from ...guest.body_memory import BODIES
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
 from ...hints import advice
-from .conversation import LATE, SLICE, converse
+from .conversation import EARLY, LATE, SLICE, converse
 from .guest_answers import failure, program_error
 from .guest_options import GuestOptions
 
 __all__ = ["LOST", "GuestRun", "Outcome"]
 
-# Bytes of answers that a program may leave unread when it calls again.
-_MOST_UNREAD = 1 << 20
 # Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER = 0.1
+# Bytes of answers that a program may leave unread when it calls again.
+_MOST_UNREAD = 1 << 20
 _CANCELLED = "the call was cancelled on the host"
 #: End of messages about a child that has ended.
 LOST = "; its state is lost, the next call starts in a new process"
@@ -81,6 +81,8 @@ class GuestRun:
         self._left = left
         self._deadline = deadline
         self._stop: _Stop | None = None
+        # Whether the child has read the code.
+        self._was_read = False
         #: Whether the child was killed because it did not stop.
         self.killed = False
 
@@ -125,6 +127,7 @@ class GuestRun:
 
     def take(self, frame: Frame | None) -> Outcome | None:
         """Use a frame; return the outcome when the run has ended."""
+        self._was_read = self._was_read or not self._child.unsent
         if frame is None:
             if self._stop is not None and self._stop.reason != "answer" and self._child.idle:
                 # Again: Python drops an exception of a signal's handler in a finaliser.
@@ -137,6 +140,8 @@ class GuestRun:
             self._left.remove(frame.run)
         elif frame.run != self._number:
             raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
+        elif not self._was_read:
+            raise ProtocolError(EARLY)
         elif frame.kind is Kind.CALL:
             self._answer(frame)
         else:

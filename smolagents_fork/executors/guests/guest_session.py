@@ -284,6 +284,10 @@ class GuestSession:
                 if self._closing:
                     raise ExecutorClosedError(f"{action} was ended by cleanup()") from None
                 raise error.reworded(f"{action}: {error}{LOST}") from None
+            except BaseException:
+                if child.broken:  # Ctrl-C in the middle of a frame
+                    self._drop()
+                raise
 
     def _ask(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -75,11 +76,12 @@ def test_reply_that_is_not_read_holds_no_run(in_time, end, program):
         assert ex("1 + 1").output == 2
 
 
+@pytest.mark.parametrize("number", [1, (1 << 31) + 1])  # of a run, and of the next request
 @pytest.mark.parametrize("kind", [Kind.OUTPUT, Kind.DISPLAY])
 @pytest.mark.parametrize("ask", ["send_variables", "send_tools", "variables"])
-def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask):
+def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask, number):
     with executor() as ex:
-        flood = packed(kind, 1, b"x") * 100
+        flood = packed(kind, number, b"x") * 100
         ex(
             "import os, signal\n"
             f"def flood(*_):\n    while True:\n        os.write(3, {flood!r})\n"
@@ -188,6 +190,67 @@ def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
         thread.join(60)
         assert errors[0].startswith(f"{ask}: interrupted: ")
         assert ex("1 + 1").output == 2
+
+
+def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
+    with executor(timeout_seconds=60) as ex:
+        early = b"".join(packed(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30))
+        ex(
+            f"import os, signal, time\nframes = {early!r}\n"
+            "def answer(*_):\n    os.write(3, frames)\n    time.sleep(600)\n"
+            "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
+        )
+        time.sleep(0.4)
+        with pytest.raises(ProtocolError, match="it answers before it has read the request"):
+            ex.send_variables({"x": bytes(60_000_000)})
+        ex.send_variables({"x": bytes(1000)})
+        assert ex("len(x)").output == 1000
+
+
+def test_result_of_code_that_was_not_read_ends_the_child(in_time):
+    with executor(timeout_seconds=60) as ex:
+        early = packed(Kind.DONE, 2, b"42")
+        ex(
+            f"import os, signal, time\nframe = {early!r}\n"
+            "def answer(*_):\n    os.write(3, frame)\n    time.sleep(600)\n"
+            "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
+        )
+        time.sleep(0.4)
+        with pytest.raises(ProtocolError, match="it answers before it has read the request"):
+            ex("#" * 5_000_000)
+        assert ex("1 + 1").output == 2
+
+
+class _Interruption(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("ask", ["send_variables", "variables", "reply"])
+def test_interruption_in_the_middle_of_a_frame_breaks_no_later_call(in_time, ask):
+    def interrupt(*_: Any) -> None:
+        raise _Interruption
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with executor(timeout_seconds=60) as ex:
+            ex.send_tools({"large": lambda: bytes(20_000_000)})
+            ex("data = b'x' * 20_000_000")
+            work = {
+                "send_variables": lambda: ex.send_variables({"y": bytes(20_000_000)}),
+                "variables": ex.variables,
+                "reply": lambda: ex("len(large())"),
+            }[ask]
+            for moment in range(1, 15):
+                signal.setitimer(signal.ITIMER_REAL, 0.003 * moment)
+                with contextlib.suppress(_Interruption):
+                    work()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                assert ex("1 + 1").output == 2
+                if "data" not in ex.variables():
+                    ex("data = b'x' * 20_000_000")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):

@@ -203,6 +203,13 @@ def test_versions_that_go_together_are_found(index: Path, tmp_path: Path):
     assert "is asked for by one-1.0-py3-none-any.whl, three-1.0-py3-none-any.whl" in str(bad.value)
 
 
+@pytest.mark.parametrize("need", ["x; python_version ~= '3'", "x; platform_machine ~= 'x'", "\xfc"])
+def test_strange_requirement_of_a_wheel_is_named(index: Path, tmp_path: Path, need: str):
+    make_wheel(index, "strange", need)
+    with pytest.raises(ExecutorStartError, match="strange"):
+        names_for(index, tmp_path, "strange")
+
+
 def test_file_that_is_not_a_wheel_is_named(index: Path, tmp_path: Path):
     (index / "broken-1.0-py3-none-any.whl").write_bytes(b"not a zip")
     with pytest.raises(ExecutorStartError, match=r"broken-1\.0-py3-none-any\.whl"):
