@@ -111,9 +111,8 @@ def image_from(data: Any) -> Any:
         raw = base64.b64decode(data) if isinstance(data, str) else bytes(data)
         image = Image.open(io.BytesIO(_pixel_chunks(raw)), formats=("PNG",))
         image.load()
-    except (
-        Exception
-    ):  # Pillow documents several for bad data, and the user's warnings may be errors
+    except Exception:
+        # Pillow documents several for bad data, and the user's warnings may be errors.
         return None
     return image
 

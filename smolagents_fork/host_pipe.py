@@ -2,9 +2,8 @@
 
 PR_SET_PDEATHSIG follows the thread that started a program, which may end long before its process.
 So the kernel watches a pipe: when its writing end is closed, which only this process has, the
-kernel itself kills the program (``F_SETSIG``, Linux). What the program does meanwhile makes no
-difference, and there is no second process that could be ended first. Other systems have no such
-signal.
+kernel itself kills the program (``F_SETSIG``, Linux), whatever the program does meanwhile. No
+second process is needed, which could be ended first. Other systems do not have this signal.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ __all__ = ["harmless_markdown", "isolated_page"]
 #: Longest page that is shown, in characters.
 LONGEST_PAGE = 2_000_000
 
-# Lookups of names are no loads to a browser's policy: neither the elements that ask for one nor
-# the names of links may cause them.
+# A browser's policy does not count lookups of names as loads, so the page must not cause them:
+# neither by an element that asks for one, nor by the names of links.
 _POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
     "style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'\">"

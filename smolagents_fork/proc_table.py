@@ -15,6 +15,7 @@ __all__ = [
     "process_exists",
     "process_table",
     "start_ticks",
+    "thread_count",
 ]
 
 _STATES = {"T": "stopped", "t": "stopped"}
@@ -89,7 +90,7 @@ def process_exists(pid: int) -> bool:
     fields = _own_stat_fields(pid)
     # A zombie has ended, though its process id is still in use. One with threads has only lost the
     # first of them.
-    return fields is None or fields[0] not in ("Z", "X") or int(fields[17]) > 1
+    return fields is None or fields[0] not in ("Z", "X") or _threads(fields) > 1
 
 
 def start_ticks(pid: int) -> int | None:
@@ -100,6 +101,20 @@ def start_ticks(pid: int) -> int | None:
     """
     fields = _own_stat_fields(pid)
     return None if fields is None else int(fields[19])
+
+
+def thread_count(pid: int) -> int | None:
+    """Return how many threads a process has; ``None`` if ``/proc`` does not say.
+
+    Args:
+        pid: its process id.
+    """
+    fields = _stat_fields(pid)
+    return None if fields is None else _threads(fields)
+
+
+def _threads(fields: list[str]) -> int:
+    return int(fields[17])
 
 
 def _own_stat_fields(pid: int) -> list[str] | None:

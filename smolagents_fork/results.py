@@ -32,7 +32,7 @@ class Display:
         value: a PIL image for bitmap images, a Python value for JSON, text for everything else. A
             kernel that is not the fork's own may send a bitmap that is not a PNG. The host does not
             open it: it is in ``forms``, and ``value`` is the next best form, or the same bytes or
-            base64 text where there is no other.
+            base64 text if that is the only form.
         forms: every form received, by MIME type; a bitmap is a PIL image if the sandbox has opened
             it, else bytes or base64 text.
         path: file on the host that a figure was saved in; ``None`` if it was not.

@@ -55,9 +55,7 @@ class DirectCall:
             TypeError: the arguments do not match; worded as by Python, with the tool's name.
         """
         positional, named = self._bind(*args, **kwargs)
-        misfit = self._spec.misfit(positional, named)
-        if misfit is not None:
-            raise TypeError(misfit)
+        self._spec.refuse_reserved(named)
         with telemetry.tool_call(self.name):
             return complete(self._target(*positional, **named))
 

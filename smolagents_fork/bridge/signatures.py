@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -55,14 +55,22 @@ class StubSpec:
         """Return why a closed signature refuses these arguments; ``None`` if it accepts them."""
         if not self.closed:
             return None
-        other = next((name for name in kwargs if name in self.reserved), None)
-        if other is not None:
-            return f"{self.name}() got an unexpected keyword argument {other!r}"
         try:
+            self.refuse_reserved(kwargs)
             self._binder(*args, **kwargs)
         except TypeError as error:
             return str(error)[:_LONGEST_REFUSAL]
         return None
+
+    def refuse_reserved(self, names: Iterable[str]) -> None:
+        """Check that no keyword of a call is the caller's.
+
+        Raises:
+            TypeError: one is; worded as by Python.
+        """
+        other = next((name for name in names if name in self.reserved), None)
+        if other is not None:
+            raise TypeError(f"{self.name}() got an unexpected keyword argument {other!r}")
 
     @functools.cached_property
     def _binder(self) -> Callable[..., Any]:

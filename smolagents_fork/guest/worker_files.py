@@ -15,10 +15,10 @@ from typing import Any
 
 from ..codec import decode, encode
 
-__all__ = ["MOST_LISTED", "answer", "request"]
+__all__ = ["answer", "request"]
 
 #: Entries that are looked at for one list.
-MOST_LISTED = 10_000
+_MOST_FILES = 10_000
 _LENGTH = 4
 
 
@@ -93,8 +93,8 @@ def _list(_data: bytes | bytearray, *, path: str) -> bytes:
     while waiting:
         for entry in os.scandir(waiting.pop()):
             seen += 1
-            if seen > MOST_LISTED:
-                raise OSError(0, f"there are more than {MOST_LISTED} files: list a folder below it")
+            if seen > _MOST_FILES:
+                raise OSError(0, f"there are more than {_MOST_FILES} files: list a folder below it")
             if entry.name[0] == ".":
                 continue
             if entry.is_dir(follow_symlinks=False):

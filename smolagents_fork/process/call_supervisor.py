@@ -16,6 +16,7 @@ import socket
 import struct
 from collections.abc import Callable
 
+from ..proc_table import thread_count
 from .descriptor_passing import send_descriptors
 from .syscalls import MACHINES
 from .user_counts import UserCounts
@@ -83,12 +84,9 @@ class CallSupervisor:
         """Count the child's own threads: RLIMIT_NPROC counts the user's, and none of root's."""
         if not self._counts.tasks.are_left():
             return errno.EAGAIN
-        try:
-            with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
-                threads = int(file.read().rpartition(")")[2].split()[17])
-        except OSError:
-            return errno.EAGAIN  # without a count, refuse more threads
-        return 0 if threads < self._threads else errno.EAGAIN
+        threads = thread_count(self.pid)
+        # Without a count, refuse more threads.
+        return errno.EAGAIN if threads is None or threads >= self._threads else 0
 
 
 def give_listener(channel: socket.socket, listener: int) -> None:

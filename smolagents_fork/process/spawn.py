@@ -216,7 +216,7 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
 
 def _forked(fork_server: _ForkServer, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
-        # Closed one by one if there is no descriptor for the next.
+        # When descriptors run out, those made before are closed one by one.
         data, their_data = socket.socketpair()
         stack.callback(their_data.close)
         ours.callback(data.close)

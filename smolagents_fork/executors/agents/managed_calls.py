@@ -82,11 +82,12 @@ def _check_names(agent: MultiStepAgent, given: Any) -> None:
             f"{agent.name}() takes additional_args as a dict of variables, "
             f"not as {type(given).__name__}"
         )
+    runs_code = hasattr(agent, "python_executor")
+    tools = {"final_answer", *agent.tools, *agent.managed_agents}
     for name in given:
         shown = repr(name)[:_LONGEST_NAME]
         if not isinstance(name, str):
             raise TypeError(f"{agent.name}(): additional_args has the name {shown}; use text")
-        runs_code = hasattr(agent, "python_executor")
         if runs_code and not (is_nameable(name) and normalize("NFKC", name) == name):
             raise ValueError(
                 f"{agent.name}(): additional_args has the name {shown}, which code cannot write; "
@@ -97,7 +98,7 @@ def _check_names(agent: MultiStepAgent, given: Any) -> None:
                 f"{agent.name}(): additional_args has the name {shown}, which Python reserves; "
                 "use another"
             )
-        if name in {"final_answer", *agent.tools, *agent.managed_agents}:
+        if name in tools:
             raise ValueError(
                 f"{agent.name}(): additional_args has the name {shown} of a tool of that agent; "
                 "use another"

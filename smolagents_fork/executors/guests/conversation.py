@@ -40,7 +40,7 @@ class Question(Protocol[_Result]):
         """Return the seconds that the next turn may wait.
 
         Raises:
-            ExecutorError: there is no time left.
+            ExecutorError: the time is over.
         """
 
     def expects(self, frame: Frame) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...codec import decode
 from ...errors import DecodeError, ExecutorError, FileTooLargeError, ProtocolError
-from ...guest.worker_files import MOST_LISTED, request
+from ...guest.worker_files import request
 from ...results import FileInfo
 
 __all__ = ["GuestFiles"]
@@ -75,8 +75,6 @@ class GuestFiles:
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`FileStore`."""
         found = _decoded(self._ask(request("list", path=path)), list)
-        if len(found) > MOST_LISTED:
-            raise ProtocolError(f"a list of {len(found)} files")
         infos = []
         for entry in found:
             if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:

@@ -148,7 +148,7 @@ class GuestSession:
         self._child = child = self._launcher.start()
         deadline = Deadline(self.options.startup_timeout_seconds)
         setup = encode(self._launcher.setup())
-        report = self._ask(child, Kind.SETUP, setup, Kind.READY, "start", deadline)
+        report = self._ask(child, Kind.SETUP, setup, Kind.READY, "start", deadline=deadline)
         self._launcher.accept(decode(report, path="report"))
         self._dispatcher.connected()
         if self._tools:
@@ -275,10 +275,16 @@ class GuestSession:
         """Ask the child, started if necessary, between two runs; see :meth:`_ask`."""
         with self._busy():
             child = self._ready_child()
-            # One second per megabyte is enough even on a busy machine.
-            deadline = Deadline(30.0 + (body_size(body) + answer_bytes) / 1e6)
             try:
-                return self._ask(child, kind, body, expected, action, deadline, meanwhile)
+                return self._ask(
+                    child,
+                    kind,
+                    body,
+                    expected,
+                    action,
+                    answer_bytes=answer_bytes,
+                    meanwhile=meanwhile,
+                )
             except (SandboxDiedError, ProtocolError) as error:
                 self._drop()
                 if self._closing:
@@ -296,10 +302,14 @@ class GuestSession:
         body: Body,
         expected: Kind,
         action: str,
+        *,
         deadline: Deadline | None = None,
+        answer_bytes: int = 0,
         meanwhile: Callable[[], None] | None = None,
     ) -> bytes | bytearray:
         """Send a request and return the body of its answer.
+
+        Without a ``deadline``, it has one by its size and the ``answer_bytes`` that it may get.
 
         Raises:
             SandboxDiedError: the child ended; says how.
@@ -307,6 +317,8 @@ class GuestSession:
             ExecutorError: it refused.
         """
         size = body_size(body)
+        # One second per megabyte is enough even on a busy machine.
+        deadline = deadline or Deadline(30.0 + (size + answer_bytes) / 1e6)
         number = 0
         if kind is not Kind.SETUP:
             # The answer to a request that was left must not count as that to the next.
@@ -318,7 +330,7 @@ class GuestSession:
             expected,
             number,
             self._left,
-            deadline or Deadline(30.0 + size / 1e6),
+            deadline,
             action,
             size,
             self._interrupted,

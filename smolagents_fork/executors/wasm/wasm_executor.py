@@ -126,8 +126,7 @@ class WasmExecutor(GuestExecutor):
     def _start(self) -> None:
         check_imports(self.additional_imports)
         if self._pool is None:
-            note = log_line if self.logger is None else weakly(self._note)
-            source = GuestSource(self.options, self.additional_imports, note)
+            source = GuestSource(self.options, self.additional_imports, weakly(self._note))
         else:
             source = self._pool.source
             self._first = self._first or self._pool.acquire(tenant=self._tenant)
