@@ -6,6 +6,7 @@ import struct
 
 import pytest
 from websocket import ABNF, WebSocketProtocolException, WebSocketTimeoutException
+from websocket_frames import frame
 
 from smolagents_fork.jupyter.websocket import _FrameReader
 
@@ -36,15 +37,6 @@ class Source:
 
 def reader_of(source: Source) -> _FrameReader:
     return _FrameReader(source.recv, source)
-
-
-def frame(payload: bytes, first: int = 0x82) -> bytes:
-    size = len(payload)
-    if size < 126:
-        return struct.pack("!BB", first, size) + payload
-    if size < 65_536:
-        return struct.pack("!BBH", first, 126, size) + payload
-    return struct.pack("!BBQ", first, 127, size) + payload
 
 
 def read(reader: _FrameReader) -> ABNF:

@@ -13,25 +13,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from websocket_frames import frame
+
 from smolagents_fork.codec import encode
 from smolagents_fork.jupyter import wire
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import ImageSpec, Report, SandboxSpec, SandboxStatus
 
-__all__ = ["Gateway", "HostileEngine", "call", "frame"]
+__all__ = ["Gateway", "HostileEngine", "call"]
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-
-
-def frame(payload: bytes, first: int = 0x82) -> bytes:
-    """A WebSocket frame without a mask."""
-    size = len(payload)
-    if size < 126:
-        return struct.pack("!BB", first, size) + payload
-    if size < 65_536:
-        return struct.pack("!BBH", first, 126, size) + payload
-    return struct.pack("!BBQ", first, 127, size) + payload
 
 
 def call(number: int, name: str, *args: Any) -> bytes:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from background import acting
-from hostile_gateway import Gateway, HostileEngine, call, endless, frame
+from hostile_gateway import Gateway, HostileEngine, call, endless
 from smolagents import tool
+from websocket_frames import frame
 
 from smolagents_fork.errors import ExecutorError, ForkError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.docker import DockerExecutor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
-import struct
 from types import SimpleNamespace
 
 import pytest
+from websocket_frames import frame
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorError
@@ -31,12 +31,6 @@ def ends():
     yield made, theirs
     made.close()
     theirs.close()
-
-
-def frame(payload: bytes, first: int = 0x82) -> bytes:
-    if len(payload) < 126:
-        return bytes((first, len(payload))) + payload
-    return struct.pack(">BBH", first, 126, len(payload)) + payload
 
 
 def sent(theirs: socket.socket) -> tuple[int, bytes]:
