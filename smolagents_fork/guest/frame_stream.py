@@ -115,8 +115,9 @@ class FrameStream:
         frame = self._reader.next()
         if frame is not None:
             return frame
-        size = self._receive()
-        if size is None and not self._outgoing and seconds > 0:
+        if self._outgoing or seconds <= 0:
+            size = self._receive()
+        else:
             size = self._spin.wait(self._receive)
             if size is None and self._wait(seconds):
                 size = self._receive()
