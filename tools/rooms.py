@@ -1,4 +1,4 @@
-"""Holds the interpreter against DESIGN section 7: rooms, import cycles, size, overrides."""
+"""Holds the guarded interpreter against DESIGN section 7: rooms, import cycles, size, overrides."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("meter",),
     ("compiling", "guards", "modules"),
-    ("messages", "rebinding"),
+    ("rebinding",),
     ("api",),
     ("__init__",),
 )
 #: DESIGN asks for 6,000; what is there may not grow until it is.
-MOST_LINES = 6947
+MOST_LINES = 6655
 MOST_OVERRIDES = 60
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}
@@ -73,21 +73,23 @@ def _rows(value: ast.expr) -> int:
 
 
 def rooms_violations(package: Path) -> list[str]:
-    """Everything in ``interpreter/`` that its rooms do not allow, one line each.
+    """Everything in ``interpreter/guarded/`` that its rooms do not allow, one line each.
 
     Args:
         package: the folder of ``smolagents_fork``.
     """
-    folder = package / "interpreter"
+    folder = package / "interpreter" / "guarded"
     found = [f"import cycle: {' -> '.join(cycle)}" for cycle in cycles(modules(package, folder))]
     found += _wrong_directions(package, folder)
     lines = line_count(folder)
     if lines > MOST_LINES:
-        found.append(f"interpreter/ has {lines:,} lines; at most {MOST_LINES:,} are allowed")
+        found.append(
+            f"interpreter/guarded/ has {lines:,} lines; at most {MOST_LINES:,} are allowed"
+        )
     try:
         rows = override_rows(folder)
     except ValueError as problem:
-        found.append(f"interpreter/{problem}")
+        found.append(f"interpreter/guarded/{problem}")
     else:
         if rows is not None and rows > MOST_OVERRIDES:
             found.append(f"OVERRIDES has {rows} rows; at most {MOST_OVERRIDES} are allowed")
@@ -114,6 +116,6 @@ def _wrong_directions(package: Path, folder: Path) -> list[str]:
 
 
 def _room(module: str) -> str:
-    """The room of a module such as ``interpreter.guards.attributes``."""
+    """The room of a module such as ``interpreter.guarded.guards.attributes``."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
+    return parts[2] if len(parts) > 2 else "__init__"

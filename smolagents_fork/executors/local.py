@@ -26,8 +26,9 @@ from ..distributions.import_names import import_names, missing_packages
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
 from ..figures import FigureFolder
 from ..forks import reset_in_child
-from ..interpreter import Interpreter, Limits, is_authorized
-from ..interpreter.policy import REFUSED_BUILTINS
+from ..interpreter.guarded import Interpreter, Limits
+from ..interpreter.guarded.policy import REFUSED_BUILTINS
+from ..interpreter.imports import is_authorized
 from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ..representation import represent
 from ..results import Display

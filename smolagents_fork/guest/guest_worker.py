@@ -22,8 +22,8 @@ from ..errors import (
     EncodeError,
     InterpreterError,
 )
-from ..interpreter import Interpreter, Limits
-from ..interpreter.meter import FinalAnswer, TimeStop
+from ..interpreter.guarded import Interpreter, Limits
+from ..interpreter.stops import FinalAnswer, TimeStop
 from ..texts import (
     class_name,
     encodable,

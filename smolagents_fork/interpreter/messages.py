@@ -7,7 +7,8 @@ line and its text, a hint where one can be given, and the program's own frames.
 from __future__ import annotations
 
 import ast
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from ..errors import (
@@ -21,9 +22,8 @@ from ..errors import (
 )
 from ..hints import hint, positions
 from ..texts import class_name, exact_text, exception_field, exit_failure, missing_cause
-from . import policy
-from .compiling.program import Program, program_of_file
-from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
+from .program_text import Program, find_program
+from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = ["failed", "stopped"]
 
@@ -43,7 +43,7 @@ def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
     for _ in range(_DEEPEST):
         if entry is None:
             break
-        program = program_of_file(entry.tb_frame.f_code.co_filename)
+        program = find_program(entry.tb_frame.f_code.co_filename)
         if program is not None:
             found.append((program, entry, entry.tb_lineno))
         entry = entry.tb_next
@@ -158,10 +158,21 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
     )
 
 
-def failed(error: BaseException, program: Program) -> InterpreterError:
+def failed(
+    error: BaseException,
+    program: Program,
+    refused: Mapping[str, str] = MappingProxyType({}),
+    recursion_advice: str = "",
+) -> InterpreterError:
     """Make the error for a run that ended in an exception.
 
     Runs the program's own ``__str__``, so it is called while the limits are still in force.
+
+    Args:
+        error: the exception.
+        program: what ran.
+        refused: builtins that programs do not have -> what to do instead.
+        recursion_advice: follows the text of a RecursionError.
     """
     kind: type[InterpreterError] = ProgramFailedError
     raised = type(error)  # asked for its class, an object of the program's may raise anything
@@ -173,7 +184,7 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     name = "InterpreterError" if ours else class_name(error)
     text, notes = _text_of(error), _notes_of(error)
     if issubclass(raised, RecursionError):
-        text += "; it goes deeper than max_recursion_depth allows"
+        text += recursion_advice
     elif issubclass(raised, SystemExit):
         text = exit_failure(error)
     elif issubclass(raised, MemoryError):
@@ -189,7 +200,7 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
         while innermost is not None and innermost.tb_next is not None:
             innermost = innermost.tb_next
         try:
-            help_ = hint(error, inner.tree, entry, innermost is entry, policy.REFUSED_BUILTINS)
+            help_ = hint(error, inner.tree, entry, innermost is entry, refused)
         except (ProgramStop, FinalAnswer):
             raise
         except BaseException:

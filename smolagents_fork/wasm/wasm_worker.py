@@ -20,7 +20,7 @@ from ..codec import decode, encode
 from ..errors import ProtocolError
 from ..guest.frames import MOST_OUTPUT, Body, Frame, FrameReader, Kind, from_host, packed
 from ..guest.guest_worker import Worker, warm_up
-from ..interpreter import DEFAULT_IMPORTS
+from ..interpreter.imports import DEFAULT_IMPORTS
 
 __all__ = ["main", "prepare"]
 

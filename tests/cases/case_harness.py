@@ -251,7 +251,7 @@ def _evaluate(expression: ast.expr, space: dict[str, Any]) -> Any:
 def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
     """Run the program in the fork's interpreter."""
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter import Interpreter
+    from smolagents_fork.interpreter.guarded import Interpreter
 
     if interpreter is None:
         interpreter = Interpreter(additional_authorized_imports=AUTHORISED)

@@ -14,7 +14,7 @@ from smolagents import CodeAgent, LocalPythonExecutor
 from smolagents.local_python_executor import BASE_PYTHON_TOOLS, evaluate_python_code
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.interpreter.policy import REFUSED_BUILTINS
+from smolagents_fork.interpreter.guarded.policy import REFUSED_BUILTINS
 
 REFUSED = "'open' is not among the explicitly allowed tools"
 

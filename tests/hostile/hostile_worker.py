@@ -99,7 +99,7 @@ def run_ours(
     code: str, imports: list[str], limits: dict[str, Any]
 ) -> tuple[str, BaseException | None]:
     """Run the program in the fork's interpreter; other errors are faults."""
-    from smolagents_fork.interpreter import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
     interpreter = Interpreter(
         additional_authorized_imports=tuple(imports),
@@ -134,7 +134,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     probe is a separate program.
     """
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
     weak = request["mode"] == "weak"
     space: dict[str, Any] = {**hostile_canary.tools(), **hostile_canary.variables()}

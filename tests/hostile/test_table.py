@@ -38,7 +38,7 @@ def test_no_header_is_left_in_the_code() -> None:
 
 
 def test_limits_of_the_suite_are_those_the_interpreter_takes() -> None:
-    from smolagents_fork.interpreter import Limits
+    from smolagents_fork.interpreter.guarded import Limits
 
     assert Limits(**LIMITS).timeout_seconds == TIMEOUT_SECONDS
 

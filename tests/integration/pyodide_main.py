@@ -60,7 +60,7 @@ def run_hostile(step: int, without: list[str]) -> None:
     import hostile_harness
 
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
     limits = Limits(**{**hostile_harness.LIMITS, "timeout_seconds": SECONDS})
     for name in hostile_harness.HARMLESS_MODULES:

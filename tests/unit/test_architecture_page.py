@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import re
 
-from smolagents_fork.interpreter import Interpreter
-from smolagents_fork.interpreter.compiling.ast_builders import TYPE_CONSTANTS, load, tree_below
-from smolagents_fork.interpreter.compiling.facts import Facts
-from smolagents_fork.interpreter.compiling.rewriter import Rewriter
+from smolagents_fork.interpreter.guarded import Interpreter
+from smolagents_fork.interpreter.guarded.compiling.ast_builders import (
+    TYPE_CONSTANTS,
+    load,
+    tree_below,
+)
+from smolagents_fork.interpreter.guarded.compiling.facts import Facts
+from smolagents_fork.interpreter.guarded.compiling.rewriter import Rewriter
 from tools.paths import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-WALK = PAGE.split("## One program through the interpreter")[1].split("\n## ")[0]
+WALK = PAGE.split("## One program through the guarded interpreter")[1].split("\n## ")[0]
 _ROOMS, PROGRAM, REWRITTEN = re.findall(r"^```text\n(.*?)^```$", WALK, re.MULTILINE | re.DOTALL)
 
 
@@ -47,6 +51,6 @@ def test_program_runs() -> None:
 
 
 def test_every_file_of_the_interpreter_is_named() -> None:
-    folder = ROOT / "smolagents_fork" / "interpreter"
+    folder = ROOT / "smolagents_fork" / "interpreter" / "guarded"
     files = {path.name for path in folder.rglob("*.py")} - {"__init__.py"}
     assert {name for name in files if name not in WALK} == set()

@@ -17,7 +17,7 @@ from smolagents_fork.displays import DisplayLog
 from smolagents_fork.errors import ConfigurationError, ProtocolError
 from smolagents_fork.executors.guests.guest_answers import display_bundle
 from smolagents_fork.figures import FigureFolder
-from smolagents_fork.interpreter.modules.showing import ProgramDisplays
+from smolagents_fork.interpreter.guarded.modules.showing import ProgramDisplays
 
 
 def test_no_file_is_overwritten(tmp_path):

@@ -116,7 +116,7 @@ class Inside:
     """The fork's interpreter, with the modules that the file imports authorised."""
 
     def __init__(self, text: str, path: str, seconds: float) -> None:
-        from smolagents_fork.interpreter import Interpreter, Limits
+        from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
         # CPython has no such limits; the process's memory is limited in both engines.
         limits = Limits(

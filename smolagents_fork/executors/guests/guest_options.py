@@ -12,7 +12,7 @@ from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...hints import import_advice
-from ...interpreter import Limits
+from ...interpreter.guarded import Limits
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.resource_limits import check_size, parse_size
 from ..file_transfers import Files, GivenFiles

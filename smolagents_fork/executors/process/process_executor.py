@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorStartError
-from ...interpreter import DEFAULT_IMPORTS
+from ...interpreter.imports import DEFAULT_IMPORTS
 from ...process.child_places import ChildEngine, ChildPlace, ChildRequest, LocalChildren
 from ...process.confinement_report import Bounds, Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for

@@ -13,7 +13,7 @@ import pytest
 from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.guest.guest_worker import Worker
-from smolagents_fork.interpreter import Limits
+from smolagents_fork.interpreter.guarded import Limits
 
 OPTIONS = {
     "imports": [],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError, ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 MODULES = ["asyncio", "contextlib", "dataclasses", "enum", "json"]
 #: Small, so that a rule that forgets to count is noticed at once.

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from smolagents_fork.errors import ProgramFailedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 HEAD = """
 import os, signal, sys, threading, time
 # A shell starts what it puts into the background with SIGINT ignored, which children inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 ours = Interpreter(["asyncio", "contextlib", "threading"], limits=Limits(
     timeout_seconds=40, max_operations=10**12, max_while_iterations=10**12))
 def begun():

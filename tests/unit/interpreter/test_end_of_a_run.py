@@ -12,7 +12,7 @@ from smolagents_fork.errors import (
     ProgramFailedError,
     ProgramInterruptedError,
 )
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 MODULES = ("asyncio", "contextlib", "threading")
 #: Ways to go on after {end}; ``late()`` is a tool, and the list ``seen`` is the program's.

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from smolagents_fork.errors import InterpreterError, ProgramFailedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 POSITIONS = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python 3.10 does not know the column of what failed"

@@ -16,7 +16,7 @@ from smolagents_fork.errors import (
     TimeLimitExceededError,
 )
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 PLENTY = Limits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
 # Well before what is not interrupted ends by itself.

@@ -14,7 +14,7 @@ from smolagents_fork.errors import (
     ProgramFailedError,
     TimeLimitExceededError,
 )
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 SMALL = Limits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=300)
 

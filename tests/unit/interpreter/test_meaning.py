@@ -8,8 +8,8 @@ import pytest
 from background import at_once
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
-from smolagents_fork.interpreter.compiling.program import ProgramOptions, compile_program
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded.compiling.program import ProgramOptions, compile_program
 
 
 def run(code: str, **variables: Any) -> Any:

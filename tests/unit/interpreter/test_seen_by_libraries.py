@@ -16,7 +16,7 @@ import pytest
 from background import running
 
 from smolagents_fork import routed_places
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 HERE = Path(__file__)
 #: What libraries do with classes and functions of a program. Each means the same in CPython.

@@ -13,8 +13,8 @@ import pytest
 
 import smolagents_fork
 from smolagents_fork.errors import InterpreterError
-from smolagents_fork.interpreter.api import Interpreter
-from smolagents_fork.interpreter.meter import TimeStop
+from smolagents_fork.interpreter.guarded.api import Interpreter
+from smolagents_fork.interpreter.stops import TimeStop
 
 MAIN = """
 import asyncio, threading

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 MODULES = ("asyncio", "contextlib", "functools", "threading")
 

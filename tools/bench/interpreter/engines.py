@@ -52,7 +52,7 @@ def cpython() -> Callable[[str], Any]:
 
 def fork() -> Callable[[str], Any]:
     """The fork's interpreter with every limit in force, set so that no program reaches one."""
-    from smolagents_fork.interpreter import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
     limits = Limits(max_operations=MANY, max_while_iterations=10**9, timeout_seconds=600.0)
 
@@ -178,7 +178,7 @@ def call_cost(engine: str, calls: int, new: bool) -> list[float]:
     """
     seconds = []
     if engine == "fork":
-        from smolagents_fork.interpreter import Interpreter
+        from smolagents_fork.interpreter.guarded import Interpreter
 
         kept = Interpreter()
         run: Callable[[str], Any] = kept.run
@@ -216,7 +216,7 @@ def first_runs(engine: str, sources: list[str], modules: list[str]) -> list[floa
             return compile(source, "<program>", "exec", dont_inherit=True)
 
     elif engine == "fork":
-        from smolagents_fork.interpreter import Interpreter
+        from smolagents_fork.interpreter.guarded import Interpreter
 
         interpreter = Interpreter(modules)
         interpreter.send_tools({"final_answer": lambda value: value})

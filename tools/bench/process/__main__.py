@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy
 
 from smolagents_fork.executors.process import ProcessExecutor
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 from smolagents_fork.process.spawn import stop_fork_servers
 
 from ..companion import Companion, local_companion

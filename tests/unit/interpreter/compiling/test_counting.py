@@ -9,7 +9,7 @@ import pytest
 from program_harness import stopped
 
 from smolagents_fork.errors import ProgramFailedError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 SMALL = Limits(max_operations=20_000, timeout_seconds=300)
 NEST = "a = 1\nfor i in range(60): a = A(a)\n"
@@ -149,7 +149,7 @@ PROTOCOLS = {
 HEAD = """
 import os, sys, resource
 from smolagents_fork.errors import LimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
     Interpreter(limits=Limits(max_operations=20_000)).run(sys.argv[1])

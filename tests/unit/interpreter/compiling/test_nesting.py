@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import InterpreterError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 WORDS = (
     "Code parsing failed: its nested finally blocks would expand to more than 300,000 nodes; "

@@ -10,8 +10,8 @@ import pytest
 from case_harness import all_cases
 
 from smolagents_fork.errors import ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter, policy
-from smolagents_fork.interpreter.compiling import program
+from smolagents_fork.interpreter.guarded import Interpreter, policy
+from smolagents_fork.interpreter.guarded.compiling import program
 
 #: Nodes that the parser makes of no program: other modes of parsing, and names of old Pythons.
 NEVER_PARSED = frozenset(

@@ -10,8 +10,8 @@ import pytest
 from program_harness import in_ours, in_python, stopped
 
 from smolagents_fork.errors import LimitExceededError
-from smolagents_fork.interpreter import Interpreter
-from smolagents_fork.interpreter.compiling.program import ProgramOptions, compile_program
+from smolagents_fork.interpreter.guarded import Interpreter
+from smolagents_fork.interpreter.guarded.compiling.program import ProgramOptions, compile_program
 
 OPERATORS = ("+", "*", "%", "<<", "**", "-", "&", "|", "^", ">>", "//", "/", "@")
 REWRITTEN = ("+", "*", "%", "<<", "**")

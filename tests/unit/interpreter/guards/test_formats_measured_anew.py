@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import LimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 LIMITS = Limits(max_text_length=10_000, timeout_seconds=20)
 

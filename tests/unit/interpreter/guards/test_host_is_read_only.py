@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import InterpreterError, ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 
 class HostClass:

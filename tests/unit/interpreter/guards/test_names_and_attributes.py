@@ -11,7 +11,7 @@ from smolagents_fork.errors import (
     ProgramFailedError,
     ProgramRefusedError,
 )
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 
 def refused(code: str) -> str:

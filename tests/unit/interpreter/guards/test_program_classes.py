@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 MODULES = ["abc", "collections", "contextlib", "copy", "dataclasses", "enum", "functools", "types",
            "typing"]  # fmt: skip

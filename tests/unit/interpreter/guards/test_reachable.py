@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from smolagents_fork.interpreter import DEFAULT_IMPORTS, Interpreter, policy
+from smolagents_fork.interpreter.guarded import Interpreter, policy
+from smolagents_fork.interpreter.imports import DEFAULT_IMPORTS
 
 NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 #: Made anew at every reading, and all alike; a program's own function is walked instead.

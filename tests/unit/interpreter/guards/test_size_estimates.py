@@ -8,8 +8,8 @@ from collections import deque
 import pytest
 from program_harness import in_ours, in_python, stopped
 
-from smolagents_fork.interpreter import Limits
-from smolagents_fork.interpreter.guards.sizes import ESTIMATES
+from smolagents_fork.interpreter.guarded import Limits
+from smolagents_fork.interpreter.guarded.guards.sizes import ESTIMATES
 
 LIMITS = Limits(
     max_items=10_000, max_text_length=10_000, max_integer_bits=10_000, timeout_seconds=300

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import InterpreterError, ProgramInterruptedError, TimeLimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
-from smolagents_fork.interpreter.modules import event_loops
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded.modules import event_loops
 
 PROGRAM = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 7\n"
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from smolagents_fork.errors import ImportRefusedError, InterpreterError, ProgramRefusedError
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 
 @pytest.mark.parametrize("authorised", ["os.path", "os", "os.*"])

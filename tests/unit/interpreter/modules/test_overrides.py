@@ -9,8 +9,8 @@ import pytest
 from program_harness import in_ours, in_python
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError, TimeLimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
-from smolagents_fork.interpreter.modules.overrides import OVERRIDES
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded.modules.overrides import OVERRIDES
 
 ALL = sorted({module for module, _member in OVERRIDES})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.guarded import Interpreter
 
 MODULES = ("calendar", "contextlib", "csv", "io", "pandas", "pprint", "sys", "traceback")
 

@@ -11,7 +11,7 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import InterpreterError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 
 
 def test_what_a_library_prints_for_a_program_is_the_programs_output(

@@ -18,8 +18,8 @@ from smolagents_fork.errors import (
     ProgramInterruptedError,
     TimeLimitExceededError,
 )
-from smolagents_fork.interpreter import Interpreter, Limits
-from smolagents_fork.interpreter.meter import ProgramStop
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.stops import ProgramStop
 
 IMPORTS = (
     "import threading, queue, time, itertools\n"
@@ -297,7 +297,7 @@ def test_a_thread_belongs_to_a_run() -> None:
 HEAD = f"""
 import os, sys
 from smolagents_fork.errors import TimeLimitExceededError
-from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
 ours = Interpreter({MODULES!r}, limits=Limits(timeout_seconds=1))
 try:
     ours.run({IMPORTS!r} + "from concurrent.futures import Future\\n" + sys.argv[1])

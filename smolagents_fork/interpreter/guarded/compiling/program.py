@@ -4,9 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
-import functools
 import gc
-import itertools
 import sys
 import warnings
 from collections import OrderedDict
@@ -16,8 +14,10 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from ...errors import InterpreterError, ProgramRefusedError
-from ...forks import ForkSafeLock
+from ....errors import InterpreterError, ProgramRefusedError
+from ....forks import ForkSafeLock
+from ...last_value import keep_last_value
+from ...program_text import Program, new_filename, register_program, syntax_error
 from .. import policy
 from ..meter import recursion_limit
 from .ast_builders import (
@@ -27,18 +27,14 @@ from .ast_builders import (
     const,
     function_definition,
     load,
-    node_types,
     place,
-    store,
     tree_below,
 )
 from .facts import Facts
 from .rewriter import Rewriter
 
-__all__ = ["PROGRAM_FILE", "Program", "ProgramOptions", "compile_program", "program_of_file"]
+__all__ = ["GuardedProgram", "ProgramOptions", "compile_program"]
 
-#: Beginning of the file names of programs.
-PROGRAM_FILE = "<program "
 _RESULT = "@result"
 _FUNCTION = "@program"
 #: Programs kept compiled, over all interpreters of the process: code objects have no state.
@@ -47,10 +43,8 @@ _KEEP = 256
 _MOST_EXPANDED = 300_000
 #: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
 _DEEPEST = 6000
-_cache: OrderedDict[Any, Program] = OrderedDict()
-_by_filename: OrderedDict[str, Program] = OrderedDict()
+_cache: OrderedDict[Any, GuardedProgram] = OrderedDict()
 _lock = ForkSafeLock()
-_numbers = itertools.count(1)
 _COROUTINE = 0x80  # CO_COROUTINE
 
 
@@ -78,34 +72,21 @@ class ProgramOptions:
 
 
 @dataclass(frozen=True)
-class Program:
+class GuardedProgram(Program):
     """A compiled program.
 
     Args:
-        source: the text it was compiled from.
-        code: code of a function without parameters.
         costs: of the blocks that take ticks.
-        filename: the file name of its frames.
-        is_async: whether the top level awaits.
         assumed: globals that must be numbers or unbound when a run starts.
         written: globals that functions of the program bind, perhaps in a later run.
     """
 
-    source: str
-    code: CodeType
-    filename: str
-    is_async: bool
     costs: frozenset[int] = frozenset()
     assumed: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
 
-    @functools.cached_property
-    def tree(self) -> ast.Module:
-        """The tree as written, for messages."""
-        return ast.parse(self.source)
 
-
-def compile_program(source: str, options: ProgramOptions) -> Program:
+def compile_program(source: str, options: ProgramOptions) -> GuardedProgram:
     """Compile ``source``, or take it from the cache.
 
     Raises:
@@ -127,40 +108,18 @@ def compile_program(source: str, options: ProgramOptions) -> Program:
         if collects:
             gc.enable()
     with _lock:
-        _cache[key] = _by_filename[program.filename] = program
-        while len(_by_filename) > 2 * _KEEP:
-            _by_filename.popitem(last=False)
+        _cache[key] = program
+        register_program(program)
         while len(_cache) > _KEEP:
             _cache.popitem(last=False)
     return program
 
 
-def program_of_file(filename: str) -> Program | None:
-    """Find the program whose frames have ``filename``, if it is still kept."""
-    return _by_filename.get(filename)
-
-
 # -- parsing --
 
 
-def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
-    error.filename = "<unknown>"  # upstream's name for it, the same in every run
-    line = error.text
-    if line is None and error.lineno and error.lineno <= len(source.splitlines()):
-        line = source.splitlines()[error.lineno - 1]
-    shown = ""
-    if line:
-        first = max(0, (error.offset or 1) - 1)  # tabs stay, so that the caret stands below
-        before = "".join(c if c == "\t" else " " for c in line[:first].ljust(first))
-        shown = f"\n    {line.rstrip()}\n    {before}^"  # four spaces in, as Python shows it
-    return InterpreterError(
-        f"Code parsing failed on line {error.lineno or 1} due to: {type(error).__name__}: {error}"
-        f"{shown}"
-    )
-
-
-def _compile(source: str, options: ProgramOptions) -> Program:
-    filename = f"{PROGRAM_FILE}{next(_numbers)}>"
+def _compile(source: str, options: ProgramOptions) -> GuardedProgram:
+    filename = new_filename()
     with warnings.catch_warnings():
         # A program's "is" with a literal is not a concern of the host's warning filters.
         warnings.simplefilter("ignore")
@@ -181,7 +140,7 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             with deep if sys.version_info >= (3, 11) else nullcontext():
                 return _rewritten(source, tree, below, filename, plain, options)
         except SyntaxError as error:
-            raise _syntax_error(source, error) from None
+            raise syntax_error(source, error) from None
         except (RecursionError, MemoryError) as error:
             raise InterpreterError(
                 f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
@@ -257,7 +216,7 @@ def _rewritten(
     filename: str,
     plain: CodeType,
     options: ProgramOptions,
-) -> Program:
+) -> GuardedProgram:
     is_async = bool(plain.co_flags & _COROUTINE)
     future = plain.co_flags & __future__.annotations.compiler_flag
     facts = Facts(tree, below, options.taken, options.written, options.trust_globals)
@@ -267,7 +226,7 @@ def _rewritten(
     cost = facts.costs.block(tree.body)
     tree.body = [s for s in tree.body if getattr(s, "module", None) != "__future__"]
     _note_sources(tree.body, source.splitlines())
-    _keep_last_value(tree.body)
+    keep_last_value(tree.body, _RESULT)
     # Python 3.14 evaluates annotations only when somebody asks.
     evaluates = not future and not hasattr(ast, "TemplateStr")
     rewriter = Rewriter(
@@ -291,7 +250,7 @@ def _rewritten(
     module = ast.Module(body=[function], type_ignores=[])
     code = _unwrapped(compile(module, filename, "exec", future, dont_inherit=True))
     costs, written = frozenset(rewriter.prices), frozenset(facts.written)
-    return Program(source, code, filename, is_async, costs, facts.assumed, written)
+    return GuardedProgram(source, code, filename, is_async, costs, facts.assumed, written)
 
 
 def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
@@ -312,29 +271,6 @@ def _keep_documentation(tree: ast.Module, nodes: Iterable[ast.AST]) -> bool:
         return False
     tree.body.insert(0, place(assign("__doc__", const(text)), tree.body[0]))
     return True
-
-
-def _keep_last_value(body: list[ast.stmt]) -> None:
-    """Make the last statement leave its value: an expression, an assignment, or a block's last."""
-    if not body:
-        return
-    last = body[-1]
-    if isinstance(last, ast.Expr):
-        body[-1] = place(assign(_RESULT, last.value), last)
-    elif isinstance(last, ast.Assign):
-        last.targets.insert(0, place(store(_RESULT), last))
-    elif isinstance(last, (ast.AnnAssign, ast.AugAssign)):
-        if isinstance(last.target, ast.Name) and last.value is not None:
-            body.append(place(assign(_RESULT, load(last.target.id)), last))
-    elif isinstance(last, ast.Match) or hasattr(last, "handlers"):
-        parts: list[Any] = getattr(last, "cases", None) or last.handlers
-        for part in parts:
-            _keep_last_value(part.body)
-        if not isinstance(last, ast.Match):
-            _keep_last_value(last.orelse or last.body)  # type: ignore[attr-defined]
-    elif isinstance(last, node_types("If For AsyncFor While With AsyncWith")):
-        _keep_last_value(last.body)
-        _keep_last_value(getattr(last, "orelse", []))
 
 
 # -- names of the compiled code --

@@ -21,20 +21,17 @@ from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, NoReturn
 
-from ..codec.rpc import RUN_ENDED
-from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
-from ..forks import ForkSafeLock
-from ..output import DEFAULT_PRINT_LENGTH
+from ...codec.rpc import RUN_ENDED
+from ...errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
+from ...forks import ForkSafeLock
+from ...output import DEFAULT_PRINT_LENGTH
+from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = [
-    "FinalAnswer",
-    "InterruptStop",
     "Limits",
     "Meter",
     "MeteredItems",
-    "ProgramStop",
     "Ticks",
-    "TimeStop",
     "recursion_limit",
 ]
 
@@ -126,22 +123,6 @@ def recursion_limit(depth: int, *, lower: bool = True) -> Iterator[None]:
             if _recursion_users == 0:
                 # Too low for where we are now would be an error; it cannot be, we were here before.
                 sys.setrecursionlimit(_recursion_before)
-
-
-class ProgramStop(BaseException):
-    """A limit is spent. A BaseException, so that ``except Exception`` does not see it."""
-
-
-class TimeStop(ProgramStop):
-    """The wall clock is spent."""
-
-
-class InterruptStop(ProgramStop):
-    """The host asked the program to stop."""
-
-
-class FinalAnswer(BaseException):
-    """``final_answer`` was called; ends the run through every handler of the program."""
 
 
 class Meter:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from ...forks import ForkSafeLock
-from ...open_figures import OpenFigures
-from ...texts import class_name
+from ....forks import ForkSafeLock
+from ....open_figures import OpenFigures
+from ....texts import class_name
 
 __all__ = ["ProgramDisplays"]
 

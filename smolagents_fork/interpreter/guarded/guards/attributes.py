@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ...errors import AttributeRefusedError, ProgramRefusedError
+from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
 from ..meter import Meter
 from .program_classes import ProgramClasses, real_mro, real_namespace

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ... import routed_places
-from ...forks import ForkSafeLock
-from ...routed_places import ProgramPlaces, routes
+from .... import routed_places
+from ....forks import ForkSafeLock
+from ....routed_places import ProgramPlaces, routes
 
 __all__ = ["OutputStream", "StandardStreams"]
 

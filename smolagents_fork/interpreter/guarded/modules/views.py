@@ -16,11 +16,12 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ...errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
+from ....errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
+from ...imports import ALIASED_SUBMODULES, is_authorized, is_public, refusal_advice
 from .. import policy
 from .overrides import OVERRIDES
 
-__all__ = ["ModuleViews", "is_authorized"]
+__all__ = ["ModuleViews"]
 
 #: Functions refused as values even where their module is authorised, unless given as tools of that
 #: name: upstream's DANGEROUS_FUNCTIONS, and what runs text as code in a submodule of numpy.
@@ -35,35 +36,6 @@ _OVERRIDDEN = frozenset(home for home, _ in OVERRIDES)
 _DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
 #: What of a module comes with other packages that are authorised.
 _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
-
-
-def is_authorized(name: str, authorized: Iterable[str]) -> bool:
-    """Tell whether a list of authorised imports allows ``name``.
-
-    ``pkg`` allows its public submodules, too; ``pkg.sub`` allows ``pkg``, which leads to it. As in
-    upstream, ``pkg.*`` allows everything below ``pkg``, and ``*`` everything. Submodules of a
-    package with overrides contain what those replace, so each has to be listed.
-    """
-    return any(_allows(entry, name) for entry in authorized)
-
-
-def _allows(entry: str, name: str) -> bool:
-    allowed, parts = entry.split("."), name.split(".")
-    if "*" in allowed:
-        top = allowed[: allowed.index("*")]
-        return top == parts[: len(top)] or parts == top[: len(parts)]
-    if len(parts) <= len(allowed):
-        return parts == allowed[: len(parts)]
-    return allowed == parts[: len(allowed)] and _is_public(name, len(allowed))
-
-
-def _is_public(name: str, start: int) -> bool:
-    """Tell whether a module comes with the package that the first ``start`` parts name."""
-    parts = name.split(".")
-    return name in policy.ALIASED_SUBMODULES or not any(
-        parts[end].startswith("_") or ".".join(parts[:end]) in _OVERRIDDEN
-        for end in range(start, len(parts))
-    )
 
 
 class _LoadedModules(Mapping[str, Any]):
@@ -111,7 +83,7 @@ class ModuleViews:
 
     def allows(self, name: str) -> bool:
         """Tell whether programs may import ``name``."""
-        if is_authorized(name, self.authorized):
+        if is_authorized(name, self.authorized, _OVERRIDDEN):
             return True
         return name in _PARTS and any(self.allows(package) for package in _PARTS[name][0])
 
@@ -122,7 +94,7 @@ class ModuleViews:
     def called_member(self, view: types.ModuleType, name: str) -> Any:
         """Give a member about to be called: whoever authorised ``os`` may call its shell."""
         home = view.__name__
-        if f"{home}.{name}" in _DANGEROUS and is_authorized(home, self.authorized):
+        if f"{home}.{name}" in _DANGEROUS and is_authorized(home, self.authorized, _OVERRIDDEN):
             return getattr(sys.modules[home], name)
         return getattr(view, name)
 
@@ -130,16 +102,12 @@ class ModuleViews:
 
     def _import(self, name: str) -> types.ModuleType:
         if not self.allows(name):
-            refused = ImportRefusedError(f"Import of {name} is not allowed. {self._advice(name)}")
+            refused = ImportRefusedError(
+                f"Import of {name} is not allowed. {refusal_advice(name, self.authorized)}"
+            )
             refused.name = name
             raise refused
         return self._load(name)
-
-    def _advice(self, name: str) -> str:
-        return (
-            f"Authorized imports are: {self.authorized}. To allow it, the agent's author can pass "
-            f"additional_authorized_imports=[{name!r}]"
-        )
 
     def _load(self, name: str) -> types.ModuleType:
         real = importlib.import_module(name)
@@ -152,8 +120,8 @@ class ModuleViews:
         Only of modules that the list names: ``six.moves.builtins`` is not part of ``six``.
         """
         starred = [entry for entry in self.authorized if entry.endswith("*")]
-        known = name in {*policy.ALIASED_SUBMODULES, *self.authorized} or is_authorized(
-            name, starred
+        known = name in {*ALIASED_SUBMODULES, *self.authorized} or is_authorized(
+            name, starred, _OVERRIDDEN
         )
         if known and module.__name__ != name and sys.modules.get(name) is module:
             self._imported_as[module.__name__] = name
@@ -231,7 +199,7 @@ class ModuleViews:
         name = module.__name__
         if not partial and not self.allows(self._imported_as.get(name, name)):
             known = "." in name and self.allows(name.split(".")[0])
-            hint = f". {self._advice(name)}" if known else ""
+            hint = f". {refusal_advice(name, self.authorized)}" if known else ""
             raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
         view = self._views.get(name)
         if view is None:
@@ -248,7 +216,7 @@ class ModuleViews:
         del members["__loader__"], members["__spec__"]
         overrides = self._overrides(module)
         parts = None
-        if name in _PARTS and not is_authorized(name, self.authorized):
+        if name in _PARTS and not is_authorized(name, self.authorized, _OVERRIDDEN):
             parts = _PARTS[name][1]
         for member, value in list(vars(module).items()):
             public = not member.startswith("_") and (parts is None or member in parts)
@@ -272,7 +240,9 @@ class ModuleViews:
         entries = [f"{entry.removesuffix('.*')}." for entry in self.authorized]
         if home not in self._members and not f"{home}.".startswith(tuple(entries)):
             return False
-        if value.__name__.split(".")[0] != home.split(".")[0] or not _is_public(value.__name__, 1):
+        if value.__name__.split(".")[0] != home.split(".")[0] or not is_public(
+            value.__name__, 1, _OVERRIDDEN
+        ):
             return False
         self._members.add(value.__name__)
         return True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...awaitables import complete
+from ....awaitables import complete
 from ..meter import Meter
 
 __all__ = ["ToolCaller"]

@@ -12,20 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
-from ..help import helper
-from ..output import PrintContainer, print_whole
-from ..texts import class_name, encodable, is_successful_exit
-from . import messages
+from ...errors import InterpreterError, ProgramFailedError, ProgramRefusedError
+from ...help import helper
+from ...output import PrintContainer, print_whole
+from ...texts import class_name, encodable, is_successful_exit
+from .. import messages
+from ..imports import DEFAULT_IMPORTS
+from ..stops import FinalAnswer, ProgramStop
 from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS, is_word
-from .compiling.program import Program, ProgramOptions, compile_program
+from .compiling.program import GuardedProgram, ProgramOptions, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
+from .meter import Limits, Meter, MeteredItems, recursion_limit
 from .modules.event_loops import WHOLE, EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.showing import ProgramDisplays, note_import
@@ -33,7 +35,7 @@ from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .modules.waiting import waiting_members
-from .policy import DEFAULT_IMPORTS
+from .policy import REFUSED_BUILTINS
 from .rebinding import copied, program_functions, rebound
 
 __all__ = ["Interpreter", "Result"]
@@ -358,7 +360,7 @@ class Interpreter:
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count
 
-    def _compiled(self, code: str) -> Program:
+    def _compiled(self, code: str) -> GuardedProgram:
         """Compile ``code``, without assumptions about numbers that the state contradicts."""
         state, builtins = self.state, self._namespace()
         options = ProgramOptions(
@@ -380,7 +382,7 @@ class Interpreter:
         self._written |= program.written
         return program
 
-    def _function(self, program: Program) -> types.FunctionType:
+    def _function(self, program: GuardedProgram) -> types.FunctionType:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
         self.state["__builtins__"] = builtins = self._namespace()
@@ -388,14 +390,19 @@ class Interpreter:
             builtins[ticks_name(cost)] = self.meter.ticks(cost)
         return types.FunctionType(program.code, self.state, "<module>")
 
-    def _call(self, program: Program, function: types.FunctionType) -> Any:
+    def _call(self, program: GuardedProgram, function: types.FunctionType) -> Any:
         return self._loops.run(function()) if program.is_async else function()
 
 
-def _failure(error: BaseException, program: Program) -> InterpreterError:
+def _failure(error: BaseException, program: GuardedProgram) -> InterpreterError:
     """Make the error of a program that raised; of its class only the name is safe to tell."""
     try:
-        return messages.failed(error, program)
+        return messages.failed(
+            error,
+            program,
+            REFUSED_BUILTINS,
+            "; it goes deeper than max_recursion_depth allows",
+        )
     except Exception:
         return ProgramFailedError(f"Code execution failed due to: {class_name(error)}")
 

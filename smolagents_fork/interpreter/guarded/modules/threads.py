@@ -15,7 +15,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..meter import FinalAnswer, Meter, ProgramStop
+from ...stops import FinalAnswer, ProgramStop
+from ..meter import Meter
 from .showing import ProgramDisplays
 from .streams import StandardStreams
 

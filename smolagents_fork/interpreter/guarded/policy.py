@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 
 __all__ = [
-    "ALIASED_SUBMODULES",
     "ALLOWED_DUNDERS",
     "ALLOWED_DUNDER_NAMES",
     "ALLOWED_NODES",
@@ -17,7 +16,6 @@ __all__ = [
     "BY_NAME_DUNDERS",
     "CALLED_ONLY",
     "CONSUMERS",
-    "DEFAULT_IMPORTS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
@@ -30,14 +28,6 @@ __all__ = [
     "is_dunder",
     "is_plain",
 ]
-
-#: Upstream's BASE_BUILTIN_MODULES.
-DEFAULT_IMPORTS = frozenset(
-    "collections datetime itertools math queue random re stat statistics time unicodedata".split()
-)
-
-#: Modules of another name that come with their package as its public submodules.
-ALIASED_SUBMODULES = frozenset({"collections.abc", "os.path"})
 
 #: Syntax a program may be made of. Some exists from a later Python on only.
 _NODE_NAMES = """

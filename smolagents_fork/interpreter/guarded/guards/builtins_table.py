@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...errors import AttributeRefusedError, ProgramRefusedError
+from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
 from ..meter import Meter, MeteredItems
 from .attributes import AttributeGuard

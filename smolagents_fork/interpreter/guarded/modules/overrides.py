@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from ...errors import ProgramRefusedError
+from ....errors import ProgramRefusedError
 from .. import policy
 from ..guards.attributes import AttributeGuard, FrameProxy
 from ..guards.program_classes import ProgramClasses

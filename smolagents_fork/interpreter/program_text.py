@@ -1,0 +1,80 @@
+"""Programs by the file name of their code: their text and their tree, for messages."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections import OrderedDict
+from dataclasses import dataclass
+from types import CodeType
+
+from ..errors import InterpreterError
+
+__all__ = ["Program", "find_program", "new_filename", "register_program", "syntax_error"]
+
+#: Programs that are found; the oldest ones are forgotten.
+_MOST_PROGRAMS = 512
+_programs: OrderedDict[str, Program] = OrderedDict()
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program.
+
+    Args:
+        source: the text it was compiled from.
+        code: of its top level.
+        filename: the file name of its frames.
+        is_async: whether the top level awaits.
+    """
+
+    source: str
+    code: CodeType
+    filename: str
+    is_async: bool
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The tree as written, for messages."""
+        return ast.parse(self.source)
+
+
+def new_filename() -> str:
+    """Return a file name for the code of the next program."""
+    return f"<program {next(_numbers)}>"
+
+
+def register_program(program: Program) -> None:
+    """Let messages find a program."""
+    _programs[program.filename] = program
+    while len(_programs) > _MOST_PROGRAMS:
+        _programs.popitem(last=False)
+
+
+def find_program(filename: str) -> Program | None:
+    """Return the program whose frames have ``filename``, if it is still known."""
+    return _programs.get(filename)
+
+
+def syntax_error(source: str, error: SyntaxError) -> InterpreterError:
+    """Return the error of a text that is not Python.
+
+    Args:
+        source: the text.
+        error: of Python's parser or compiler.
+    """
+    error.filename = "<unknown>"  # upstream's name for it, the same in every run
+    line = error.text
+    if line is None and error.lineno and error.lineno <= len(source.splitlines()):
+        line = source.splitlines()[error.lineno - 1]
+    shown = ""
+    if line:
+        first = max(0, (error.offset or 1) - 1)  # tabs stay, so that the caret stands below
+        before = "".join(c if c == "\t" else " " for c in line[:first].ljust(first))
+        shown = f"\n    {line.rstrip()}\n    {before}^"  # four spaces in, as Python shows it
+    return InterpreterError(
+        f"Code parsing failed on line {error.lineno or 1} due to: {type(error).__name__}: {error}"
+        f"{shown}"
+    )
