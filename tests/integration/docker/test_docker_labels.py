@@ -167,7 +167,7 @@ def test_strange_owners_are_skipped_and_named_and_cost_nobody_anything(
         with caplog.at_level(logging.WARNING, "smolagents_fork"):
             assert main(["ps", "--json"]) == 0
             assert main(["gc", "--dry-run", "--match", dead, "--json"]) == 0
-            assert reaper.reap(engine) in ([dead], [])  # another test's reaper may be first
+            reaper.reap(engine)  # other tests leave orphans, too, and have reapers
         with pytest.raises(docker.errors.NotFound):
             engine.containers.get(dead)
         for container in made[:-1]:
