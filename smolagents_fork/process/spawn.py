@@ -77,11 +77,15 @@ class _ForkServer:
         self._control = ours
         keep_open((ours, self.process))
         ours.settimeout(_START_SECONDS)
+        stderr: Any = self.process.stderr
         try:
             ready = ours.recv(1)
         except OSError:
             ready = b""
-        stderr: Any = self.process.stderr
+        except BaseException:  # an interrupt: nobody else has this server
+            self.process.kill()
+            self.close()
+            raise
         if ready != b"R":
             self.process.kill()
             text = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
@@ -164,13 +168,14 @@ def _fork_server(layout: Layout, bounds: Bounds, renew: _ForkServer | None = Non
     shared = Shared(layout.readable, layout.listable, bounds.network, bounds.kernel)
     key = (layout.path, layout.preload, shared)
     with _fork_servers_lock:
-        found = _fork_servers.get(key)
-        if found is not None and found is renew:
-            found.close()
-            found = None
-        if found is None:
-            found = _fork_servers[key] = _ForkServer(layout, shared)
-        return found
+        # Also those of other layouts: a process that has ended is there until its host asks for it.
+        for other, fork_server in list(_fork_servers.items()):
+            if fork_server is renew or fork_server.process.poll() is not None:
+                del _fork_servers[other]
+                fork_server.close()
+        if key not in _fork_servers:
+            _fork_servers[key] = _ForkServer(layout, shared)
+        return _fork_servers[key]
 
 
 def stop_fork_servers() -> None:

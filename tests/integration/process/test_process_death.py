@@ -24,6 +24,7 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
+from smolagents_fork.proc_table import process_table
 from smolagents_fork.process import spawn
 from smolagents_fork.process.confinement_report import Kernel
 
@@ -116,13 +117,50 @@ def test_a_killed_fork_server_is_replaced():
         ex.send_tools({"three": lambda: 3})
         pid = ex.pid
         assert pid is not None
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            fork_server = int(file.read().rpartition(")")[2].split()[1])
-        os.kill(fork_server, signal.SIGKILL)
+        os.kill(process_table()[pid].parent, signal.SIGKILL)
         assert eventually(lambda: gone(pid))  # it dies with its parent
         with pytest.raises(SandboxDiedError, match="between two calls, "):
             ex("three()")
         assert ex("three()").output == 3
+
+
+@pytest.mark.usefixtures("own_fork_server")
+@pytest.mark.parametrize("idle", [False, True], ids=["killed", "idle"])
+def test_ended_fork_server_is_reaped_by_the_next_start(monkeypatch, idle: bool):
+    if idle:
+        hurry = "fork_server.IDLE_SECONDS = 0.2\nfork_server.main"
+        monkeypatch.setattr(spawn, "BOOTSTRAP", spawn.BOOTSTRAP.replace("fork_server.main", hurry))
+    with executor() as one, executor(["numpy"]) as other:
+        table = process_table()
+        ended = {table[ex.pid].parent for ex in (one, other) if ex.pid is not None}
+        assert len(ended) == 2
+        for pid in () if idle else ended:
+            os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: all(map(gone, ended)))
+    assert all(os.path.exists(f"/proc/{pid}") for pid in ended)
+    with executor() as ex:
+        assert ex("6 * 7").output == 42
+        assert ex.pid is not None
+        last = process_table()[ex.pid].parent
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in ended - {last})
+    spawn.stop_fork_servers()
+    assert not os.path.exists(f"/proc/{last}")
+
+
+@pytest.mark.usefixtures("own_fork_server")
+def test_an_interrupted_start_leaves_no_fork_server(monkeypatch):
+    slow = "import time\ntime.sleep(600)\n" + spawn.BOOTSTRAP
+    monkeypatch.setattr(spawn, "BOOTSTRAP", slow)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(KeyboardInterrupt), executor():
+            pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    left = [one for one in process_table().values() if slow in one.argv]
+    assert left == []
 
 
 def test_ctrl_c_on_the_host_does_not_leave_the_program_running():
