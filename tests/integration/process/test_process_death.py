@@ -149,18 +149,16 @@ def test_ended_fork_server_is_reaped_by_the_next_start(monkeypatch, idle: bool):
 
 @pytest.mark.usefixtures("own_fork_server")
 def test_an_interrupted_start_leaves_no_fork_server(monkeypatch):
-    slow = "import time\ntime.sleep(600)\n" + spawn.BOOTSTRAP
-    monkeypatch.setattr(spawn, "BOOTSTRAP", slow)
+    # By then the host has started it, and waits until it is ready.
+    late = "import os, time\ntime.sleep(1)\nos.kill(os.getppid(), 14)\ntime.sleep(600)\n"
+    monkeypatch.setattr(spawn, "BOOTSTRAP", late)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
     try:
         with pytest.raises(KeyboardInterrupt), executor():
             pass
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    left = [one for one in process_table().values() if slow in one.argv]
-    assert left == []
+    assert [one for one in process_table().values() if late in one.argv] == []
 
 
 def test_ctrl_c_on_the_host_does_not_leave_the_program_running():
