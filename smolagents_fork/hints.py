@@ -13,10 +13,11 @@ import difflib
 import errno
 import itertools
 import re
-import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
+
+from .standard_library import is_standard
 
 __all__ = [
     "advice",
@@ -293,8 +294,18 @@ def installed_import_advice(name: str) -> str:
     return _authorise(name, "pass", ", which installs it")
 
 
+def _standard_advice(name: str) -> str:
+    """Return advice about a module of the standard library, which no package index has."""
+    if "." in name:
+        return ""  # misspelt
+    return (
+        f"{name!r} belongs to the standard library of another version, or of another system: the "
+        "Python that runs this code does not have it"
+    )
+
+
 def _authorise(name: str, way: str, effect: str) -> str:
-    if "." in name or name in sys.stdlib_module_names:
+    if "." in name:
         return ""  # misspelt, or never there
     return (
         f"{name!r} is not installed: the agent's author can {way} "
@@ -318,12 +329,13 @@ def advice(
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
     lines = [text for pattern, text in _ADVICE if pattern.search(message)]
-    names = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
+    missing = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
+    lines += [_standard_advice(name) for name in missing[:1] if is_standard(name)]
     command = _COMMAND.search(message)
     if command is not None:
         lines.append(_NO_COMMANDS)
-        names += _PACKAGE.findall(command[1] or "")
-    lines += [of_module(name) for name in names[:1]]
+        missing += _PACKAGE.findall(command[1] or "")
+    lines += [of_module(name) for name in missing[:1] if not is_standard(name)]
     text = "".join(f"\n{line}" for line in lines if line)
     return text + network_hint(message, network_remedy, own_loopback=own_loopback)
 

@@ -12,7 +12,7 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # Low to high. A module imports from its own part and from rows above it; parts in one row are
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "errors", "inventory", "proc_table"),
+    ("_version", "errors", "inventory", "proc_table", "standard_library"),
     ("forks", "redaction"),
     (
         "awaitables",

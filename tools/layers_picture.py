@@ -55,6 +55,7 @@ WORDS = {
     "checks": "checks of a machine",
     "inventory": "what the fork has here",
     "proc_table": "/proc",
+    "standard_library": "names, by version",
     "local_processes": "sandboxes that are processes",
     "command_line": "smolagents-fork",
     "__init__": "public names, looked up late",

@@ -15,6 +15,7 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import PurePosixPath
 
+from ..standard_library import absence
 from .namespaces import import_name_in
 from .requirements import Entry, distribution_for, import_names_of, parse_entry
 
@@ -69,6 +70,9 @@ def missing_packages(entries: Iterable[str]) -> str:
             f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
             "modules or remove them from the authorized imports list."
         )
+    for top in missing:
+        if why := absence(top, sys.version_info.minor):
+            unsatisfied.append(f"This Python has no module {top}: {why}.")
     return " ".join(unsatisfied)
 
 

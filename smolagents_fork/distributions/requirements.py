@@ -5,7 +5,7 @@ needs distribution names, and some of the best known differ. The rules, in order
 
 1. ``*`` needs no requirement: it allows every import, and names no package.
 2. ``package.*`` and ``package.module`` count as ``package``.
-3. Names of the standard library need no requirement.
+3. Names of the standard library, in any version of Python, need no requirement.
 4. Names inside a namespace package (``google.cloud.storage``, ``ruamel.yaml``) become the
    distribution of that part; see ``namespaces``.
 5. Others are looked up in the table below, or used unchanged.
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
 from ..redaction import without_passwords
+from ..standard_library import is_standard
 from .namespaces import NAMESPACES, distribution_in
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def parse_entry(text: str) -> Entry:
     parsed = parse_requirement(text)
     name, versions = parsed.name, str(parsed.specifier)
     entry = Entry(text, name, versions=versions)
-    if versions and entry.top in sys.stdlib_module_names:
+    if versions and is_standard(entry.top):
         raise ConfigurationError(
             f"{text!r}: {name} is part of Python and has no version of its own; leave it out"
         )
@@ -251,7 +251,7 @@ def distribution_for(name: str) -> str | None:
         'scikit-learn'
     """
     top = name.split(".", 1)[0]
-    if name == "*" or top in sys.stdlib_module_names or top in _SMOLAGENTS:
+    if name == "*" or is_standard(top) or top in _SMOLAGENTS:
         return None
     if top in NAMESPACES:
         return distribution_in(name)

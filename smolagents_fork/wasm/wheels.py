@@ -17,23 +17,24 @@ from ..host_pipe import run_program
 from ..redaction import without_passwords
 from .wheel_needs import Wheel, resolve
 
-__all__ = ["PLATFORM", "wheels_for"]
+__all__ = ["MINOR", "PLATFORM", "wheels_for"]
 
-#: What the pinned release of Pyodide runs: its platform's tag, and CPython's version.
-PLATFORM, PYTHON = "pyemscripten_2026_0_wasm32", "314"
+#: Platform's tag of the pinned release of Pyodide, and minor version of its Python 3.
+PLATFORM, MINOR = "pyemscripten_2026_0_wasm32", 14
+_PYTHON = f"3{MINOR}"
 _SHOWN_CHARACTERS = 2000
 # Values of the markers of requirements in a guest.
 _ENVIRONMENT = {
     "implementation_name": "cpython",
-    "implementation_version": f"{PYTHON[0]}.{PYTHON[1:]}.0",
+    "implementation_version": f"3.{MINOR}.0",
     "os_name": "posix",
     "platform_machine": "wasm32",
     "platform_python_implementation": "CPython",
     "platform_release": "",
     "platform_system": "Emscripten",
     "platform_version": "",
-    "python_full_version": f"{PYTHON[0]}.{PYTHON[1:]}.0",
-    "python_version": f"{PYTHON[0]}.{PYTHON[1:]}",
+    "python_full_version": f"3.{MINOR}.0",
+    "python_version": f"3.{MINOR}",
     "sys_platform": "emscripten",
 }
 
@@ -65,7 +66,7 @@ def wheels_for(
     if not requirements:
         return []
     offered = {} if folder is None else _checked(folder, lock)
-    key = json.dumps([PLATFORM, PYTHON, sorted(requirements), sorted(offered.items())])
+    key = json.dumps([PLATFORM, _PYTHON, sorted(requirements), sorted(offered.items())])
     chosen = cache / "requirements" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
     wheels = _remembered(chosen, cache)
     if wheels is None:
@@ -150,8 +151,8 @@ def _run_pip(
         # Isolated: modules in the current folder may be anybody's.
         *(sys.executable, "-I", "-m", "pip", "download", "--only-binary=:all:", "--no-deps"),
         *("--dest", target),
-        *("--platform", PLATFORM, "--python-version", PYTHON, "--implementation", "cp"),
-        *("--abi", f"cp{PYTHON}", "--disable-pip-version-check", "--no-input", "--quiet"),
+        *("--platform", PLATFORM, "--python-version", _PYTHON, "--implementation", "cp"),
+        *("--abi", f"cp{_PYTHON}", "--disable-pip-version-check", "--no-input", "--quiet"),
         *(() if folder is None else ("--find-links", str(folder))),
         "--",
         *requirements,
@@ -176,7 +177,7 @@ def _run_pip(
         name = text.rpartition("No matching distribution found for ")[2].splitlines()[0]
         hint = (
             f"\n{name} has to be there as a wheel of pure Python, or as one for {PLATFORM} and "
-            f"CPython 3.{PYTHON[1:]}: in pip's index, or in a folder with the wheels of Pyodide's "
+            f"CPython 3.{MINOR}: in pip's index, or in a folder with the wheels of Pyodide's "
             "own packages (packages_dir=). Other executors take any wheel: executor_type='docker'"
         )
     raise ExecutorStartError(

@@ -23,6 +23,7 @@ _MODULES = (
     "open_figures",
     "output",
     "routed_places",
+    "standard_library",
     "texts",
 )
 # The same bytes for the same sources: the snapshot is found by them.

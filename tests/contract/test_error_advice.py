@@ -104,6 +104,14 @@ def test_words_for_an_optional_module_without_a_cause(named: tuple[str, Any], wo
     assert error_of(named, f"raise {words}").count(NOT_INSTALLED[named[0]]) == 1
 
 
+def test_module_of_another_system(named: tuple[str, Any]):
+    code = "raise ModuleNotFoundError(\"No module named 'winreg'\", name='winreg')"
+    assert error_of(named, code).endswith(
+        "\n'winreg' belongs to the standard library of another version, or of another system: the "
+        "Python that runs this code does not have it"
+    )
+
+
 @pytest.mark.parametrize("code", ["!pip install -q lxml", "%pip install lxml", "pip install lxml"])
 def test_command_of_a_notebook(named: tuple[str, Any], code: str):
     if named[0] == "docker":
@@ -174,7 +182,7 @@ def test_http_client_that_speaks_of_node_js_is_about_the_network():
     )
 
 
-@pytest.mark.parametrize("name", ["json", "absent", "numpy.misspelt"])
+@pytest.mark.parametrize("name", ["json", "absent", "annotationlib", "numpy.misspelt"])
 def test_module_that_cannot_be_installed(name: str):
     text = advice(f"ModuleNotFoundError: No module named {name!r}")
     assert ("is not installed" in text) is (name == "absent")

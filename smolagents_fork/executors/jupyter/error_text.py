@@ -82,7 +82,7 @@ def _missing_module(name: str, present: Sequence[str], of_pool: bool) -> str:
     more = ""
     try:
         if not requirements_for([name]):
-            return ""  # of the standard library or the fork: pip does not install it
+            return ""  # of the fork: pip does not install it
     except ConfigurationError as error:
         more = f" ({error})"
     return (

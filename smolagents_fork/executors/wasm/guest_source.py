@@ -16,11 +16,12 @@ from ...distributions.requirements import parse_entry, requirements_for
 from ...errors import ConfigurationError, ExecutorStartError
 from ...folders.user_folder import temporary_file
 from ...guest.frames import Kind, from_guest
+from ...standard_library import absence
 from ...wasm.deno_binary import confined_command, find_deno
 from ...wasm.deno_process import DenoProcess, answer_of
 from ...wasm.pyodide_files import cache_folder, check_files, pyodide_files
 from ...wasm.snapshots import START_BYTES, snapshot_file
-from ...wasm.wheels import wheels_for
+from ...wasm.wheels import MINOR, wheels_for
 from ...wasm.worker_archive import worker_archive
 from .wasm_options import WasmOptions
 
@@ -81,16 +82,26 @@ def installation(options: WasmOptions, note: Callable[[str], None]) -> Installat
 
 
 def check_imports(imports: Sequence[str]) -> None:
-    """Refuse imports that lead to JavaScript.
+    """Refuse imports that lead to JavaScript, and modules that the guest's Python does not have.
 
     Args:
         imports: modules programs may import.
+
+    Raises:
+        ConfigurationError: names the modules, and what to do about them.
     """
-    if refused := sorted(_JAVASCRIPT & {parse_entry(entry).top for entry in imports}):
+    tops = sorted({parse_entry(entry).top for entry in imports})
+    if refused := [top for top in tops if top in _JAVASCRIPT]:
         raise ConfigurationError(
             f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
             "programs; give the code a tool"
         )
+    for top in tops:
+        if why := absence(top, MINOR):
+            raise ConfigurationError(
+                f"additional_authorized_imports: the Python 3.{MINOR} of WasmExecutor has no "
+                f"module {top!r}: {why}; leave it out, or name a distribution that provides it"
+            )
 
 
 class GuestSource:

@@ -15,12 +15,18 @@ from smolagents.monitoring import AgentLogger, LogLevel
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ImportRefusedError
+from smolagents_fork.standard_library import STANDARD_MODULES, absence
 from smolagents_fork.wasm import wheels
 from smolagents_fork.wasm.pyodide_files import VERSION, cache_folder
 
 
 def make_wheel(
-    folder: Path, name: str, *needs: str, tag: str = "py3-none-any", version: str = "1.0"
+    folder: Path,
+    name: str,
+    *needs: str,
+    tag: str = "py3-none-any",
+    version: str = "1.0",
+    module: str = "",
 ) -> Path:
     """A wheel whose module says its own name."""
     info = f"{name}-{version}.dist-info"
@@ -28,12 +34,12 @@ def make_wheel(
     metadata += "".join(f"Requires-Dist: {need}\n" for need in needs)
     path = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{name}.py", f"NAME = {name!r}\n")
+        archive.writestr(f"{module or name}.py", f"NAME = {name!r}\n")
         archive.writestr(f"{name}-{version}.data/purelib/{name}_more.py", "MORE = 1\n")
         archive.writestr(f"{name}-{version}.data/scripts/{name}_program", "#!python\n")
         archive.writestr(f"{info}/METADATA", metadata)
         archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
-        archive.writestr(f"{info}/RECORD", "")
+        archive.writestr(f"{info}/RECORD", f"{module or name}.py,,\n")
     return path
 
 
@@ -74,6 +80,31 @@ def test_package_and_what_it_depends_on(index: Path, tmp_path: Path):
         assert executor(code).output == ["first_one", "second_one"]
         with pytest.raises(ImportRefusedError, match="micropip"):
             executor("import micropip")
+
+
+def test_standard_library_is_the_guests_own(index: Path, tmp_path: Path):
+    # Anyone may register these names, which an older host does not know.
+    for name in ("annotationlib", "compression"):
+        make_wheel(index, name)
+    imports = ["annotationlib", "compression", "sys"]
+    with WasmExecutor(imports, cache_dir=tmp_path / "cache") as executor:
+        code = (
+            "import annotationlib, compression, sys\n"
+            "hasattr(annotationlib, 'NAME'), hasattr(compression, 'NAME')"
+        )
+        assert executor(code).output == (False, False)
+        names = set(executor("sorted(sys.stdlib_module_names)").output)
+    assert not (tmp_path / "cache" / "wheels").exists()
+    known = {name for name in STANDARD_MODULES if not absence(name, wheels.MINOR)}
+    assert names == known - {"test"}
+
+
+def test_distribution_brings_back_a_module_that_python_removed(index: Path, tmp_path: Path):
+    make_wheel(index, "legacy_cgi", module="cgi")
+    with WasmExecutor(["legacy-cgi"], cache_dir=tmp_path / "cache") as executor:
+        assert executor("import cgi\ncgi.NAME").output == "legacy_cgi"
+    with pytest.raises(ConfigurationError, match=r"has no module 'cgi': Python 3\.13 "):
+        WasmExecutor(["cgi"], cache_dir=tmp_path / "cache")
 
 
 def test_parts_of_a_wheel_are_where_they_belong(index: Path, tmp_path: Path):
