@@ -68,10 +68,7 @@ class GuestProcess(Protocol):
         """Return the error that describes the end; a process still running is killed."""
 
     def text_of(self, frame: Frame) -> str:
-        """Return the text of an OUTPUT frame that was not read before."""
-
-    def text_in_log(self) -> str:
-        """Return printed text that the host can read and no frame has brought yet."""
+        """Return the text of an OUTPUT frame."""
 
     def remaining_text(self) -> str:
         """Return all remaining text of a process that has ended, or is about to end."""
@@ -117,12 +114,8 @@ class StreamedGuest:
         return self._stream.broken
 
     def text_of(self, frame: Frame) -> str:
-        """Return the text of an OUTPUT frame that was not read before."""
+        """Return the text of an OUTPUT frame."""
         return self._decoder.decode(frame.body)
-
-    def text_in_log(self) -> str:
-        """Return nothing: every print is a frame at once."""
-        return ""
 
 
 def remaining_text(
@@ -145,7 +138,6 @@ def remaining_text(
                 break
             if frame is not None and frame.kind is Kind.OUTPUT:
                 parts.append(process.text_of(frame))
-    parts.append(process.text_in_log())
     parts.append(decoder.decode(b"", True))
     return "".join(parts)
 

@@ -1,4 +1,4 @@
-"""The worker of a guest: receives code, runs it in the interpreter, and sends the result.
+"""The worker of a guest: receives code, has the engine run it, and sends the result.
 
 It shares its process with the program, so the host does not trust it. Its checks serve programs
 that are not hostile.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 import types
@@ -18,38 +19,29 @@ from ..codec import decode, encode, encode_message, encode_parts, encode_variabl
 from ..codec.attachments import split_messages
 from ..codec.image_values import open_pictures
 from ..codec.rpc import RUN_ENDED, HostCalls
-from ..errors import (
-    EncodeError,
-    InterpreterError,
-)
-from ..interpreter.guarded import Interpreter, Limits
+from ..errors import EncodeError, InterpreterError
+from ..interpreter.display_forms import bundle_of
+from ..interpreter.imports import DEFAULT_IMPORTS
+from ..interpreter.plain import PlainEngine
 from ..interpreter.stops import FinalAnswer, TimeStop
-from ..texts import (
-    class_name,
-    encodable,
-    exact_text,
-    exception_field,
-    is_static,
-    plain_text,
-    without_text,
-)
+from ..texts import class_name, encodable
 from . import worker_files
 from .frames import Body, Frame, Kind
+from .program_output import use_program_output
 
 __all__ = ["Link", "Worker", "warm_up"]
 
 # A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
 _LONGEST_REPR = 80_000
-# Name in the state of the value that is converted to text.
-_VALUE = "_output_of_the_last_call"
 _STOPPED = "The execution was stopped from outside"
 
 
 def warm_up() -> None:
-    """Run the interpreter once, so that later workers have it imported and compiled."""
-    interpreter = Interpreter()
-    interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
-    decode(encode({"a": (1, 2.5)}))
+    """Run a program once, so that later workers have what it takes imported and compiled."""
+    main = sys.modules["__main__"]
+    engine = PlainEngine(DEFAULT_IMPORTS, lambda _bundle: None)
+    decode(encode(engine.run("import math\n[math.sqrt(n) for n in range(3)]", list)))
+    sys.modules["__main__"] = main
 
 
 class Link(Protocol):
@@ -70,27 +62,20 @@ class Link(Protocol):
     def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame, after the text printed before it."""
 
-    def write(self, text: str) -> None:
-        """Write printed text."""
-
 
 class Worker:
-    """The interpreter and its connection to the host.
+    """The engine and its connection to the host.
 
     Args:
         link: the connection.
-        options: ``imports``, ``limits``, ``memory`` and ``max_value_bytes`` as the host sent them.
+        options: ``imports``, ``memory`` and ``max_value_bytes`` as the host sent them.
     """
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
         link.shield = self.shielded
-        limits = Limits(**options["limits"])
-        self._interpreter = Interpreter(
-            options["imports"], limits=limits, on_output=link.write, on_display=self._display
-        )
-        # Of files, the guest's confinement is the boundary: the kernel's, or Deno's.
-        self._interpreter.send_builtins({"open": open})
+        use_program_output()
+        self._engine = PlainEngine({*DEFAULT_IMPORTS, *options["imports"]}, self._display)
         # The host ends a child that sends more; a program that is not hostile gets an error first.
         self._max_value_bytes = options["max_value_bytes"]
         memory = options["memory"]
@@ -116,7 +101,9 @@ class Worker:
             elif frame.kind is Kind.FILE:
                 self._exchange_file(frame)
             elif frame.kind is Kind.READ_STATE:
-                body = encode_variables(self._interpreter.state, self._max_value_bytes, binary=True)
+                body = encode_variables(
+                    self._engine.variables(), self._max_value_bytes, binary=True
+                )
                 self._link.send(Kind.STATE, frame.run, body)
             # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
@@ -131,14 +118,14 @@ class Worker:
         Args:
             frame: what was interrupted; only the program's own code is stopped.
         """
-        if not self._shielded and self._link.stop_asked and self._interpreter.is_in_program(frame):
-            self._stop()
+        if not self._shielded and self._link.stop_asked and self._engine.is_in_program(frame):
+            raise TimeStop(_STOPPED)
 
     def _stop(self) -> NoReturn:
-        stop = TimeStop(_STOPPED)
-        # The meter raises it again wherever the program catches it.
-        self._interpreter.meter.interrupt(stop)
-        raise stop
+        """End the program, whose calls the host does not serve any more."""
+        if threading.current_thread() is threading.main_thread():
+            raise TimeStop(_STOPPED)
+        raise SystemExit  # ends the thread
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
@@ -155,22 +142,25 @@ class Worker:
     # -- frames --
 
     def _run(self, frame: Frame) -> None:
+        # Before and after, since a program may set a handler of its own.
+        signal.signal(signal.SIGINT, self.stop_if_asked)
         self._link.run = frame.run
         self._in_run = True
         kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
+        signal.signal(signal.SIGINT, self.stop_if_asked)
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.
             self._in_run = False
+            self._calls.refuse_threads()
             self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, Body]:
         if self._link.stop_asked:
             return Kind.FAILED, _failure("TimeLimitExceededError", _STOPPED)
         try:
-            result = self._interpreter.run(code)
-            if result.is_final_answer:
-                return Kind.FINAL, b""
-            return Kind.DONE, self._encoded(result.output)
+            return Kind.DONE, self._engine.run(code, self._encoded)
+        except FinalAnswer:
+            return Kind.FINAL, b""
         except InterpreterError as error:
             advice = self._memory_advice if isinstance(error.__cause__, MemoryError) else ""
             return Kind.FAILED, _failure(type(error).__name__, f"{error}{advice}")
@@ -180,44 +170,32 @@ class Worker:
                 f"MemoryError: the memory limit is reached{self._memory_advice}",
             )
         except BaseException as error:
-            # A BaseException of the program, which must not end the guest.
-            return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
+            # Raised while an error was described, which must not end the guest.
+            return Kind.FAILED, _failure("ProgramFailedError", class_name(error))
 
     def _encoded(self, value: Any) -> Body:
-        """Encode the value of the last expression, or its text if it cannot be encoded."""
+        """Encode the program's value, or its text if it cannot be encoded."""
         try:
             parts = encode_parts(value, max_bytes=self._max_value_bytes)
             return parts if len(parts) > 1 else bytes(parts[0])
         except EncodeError:
-            text = encodable(self._text_of(value))
+            forms = bundle_of(value)
+        if len(forms) > 1:
+            self._display(forms)
+        text = encodable(forms["text/plain"])
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
-
-    def _text_of(self, value: Any) -> str:
-        """Compute ``repr(value)`` in a separate run, with the limits and the tools."""
-        text = plain_text(value, "repr")
-        if text is not None:
-            return text
-        state = self._interpreter.state
-        state[_VALUE] = value
-        try:
-            made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
-            return exact_text(made.output) if isinstance(made.output, str) else ""
-        except InterpreterError as error:
-            return without_text(value, error.__cause__ or error, "repr")
-        finally:
-            state.pop(_VALUE, None)
 
     def _accept(self, frame: Frame) -> None:
         try:
             if frame.kind is Kind.TOOLS:
                 specs = _from_host(frame.body)
                 tools = {spec["name"]: self._calls.stub(**spec) for spec in specs}
-                self._interpreter.send_tools(tools)
+                self._engine.send_tools(tools)
             else:
                 variables: dict[str, Any] = {}
                 for message in split_messages(frame.body):
                     variables.update(_from_host(message))
-                self._interpreter.send_variables(variables)
+                self._engine.send_variables(variables)
         except Exception as error:
             body = _failure(type(error).__name__, str(error))
             self._link.send(Kind.FAILED, frame.run, body)
@@ -261,24 +239,16 @@ class Worker:
                     return frame.body
         os._exit(0)  # the host has closed the connection
 
-    def _finish(self) -> None:
-        # The host already has the value. The stop survives every handler of the program.
-        self._interpreter.meter.finish(None)
-        raise FinalAnswer(None)
+    def _finish(self) -> NoReturn:
+        # The host already has the value.
+        if threading.current_thread() is threading.main_thread():
+            raise FinalAnswer
+        raise SystemExit  # ends the thread; the host stops the run
 
 
 def _from_host(body: bytes | bytearray | memoryview) -> Any:
     # The host has its own limit, and is trusted.
     return decode(body, path="variables", max_bytes=len(body))
-
-
-def _text_of_error(error: BaseException) -> str:
-    """Return name and text of an exception; only the name if the program may define its class."""
-    name = class_name(error)
-    plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
-    if not plain or not is_static(type(error)):
-        return name
-    return f"{name}: {error}"
 
 
 def _failure(kind: str, message: str) -> bytes:

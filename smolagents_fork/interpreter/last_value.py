@@ -11,8 +11,8 @@ from typing import Any
 __all__ = ["keep_last_value"]
 
 
-def keep_last_value(body: list[ast.stmt], name: str) -> None:
-    """Have the last statement bind its value to a variable as well.
+def keep_last_value(body: list[ast.stmt], name: str) -> bool:
+    """Have the last statement bind its value to a variable as well; return whether it has one.
 
     The statement is an expression or an assignment, or the last one of the block that ends the
     program.
@@ -22,25 +22,27 @@ def keep_last_value(body: list[ast.stmt], name: str) -> None:
         name: of the variable.
     """
     if not body:
-        return
-    last = body[-1]
+        return False
+    last: Any = body[-1]
     if isinstance(last, ast.Expr):
         body[-1] = _placed(ast.Assign([_store(name)], last.value), last)
-    elif isinstance(last, ast.Assign):
+        return True
+    if isinstance(last, ast.Assign):
         last.targets.insert(0, _placed(_store(name), last))
-    elif isinstance(last, (ast.AnnAssign, ast.AugAssign)):
-        if isinstance(last.target, ast.Name) and last.value is not None:
-            value = ast.Name(last.target.id, ast.Load())
-            body.append(_placed(ast.Assign([_store(name)], value), last))
-    elif isinstance(last, ast.Match) or hasattr(last, "handlers"):
-        parts: list[Any] = getattr(last, "cases", None) or last.handlers
-        for part in parts:
-            keep_last_value(part.body, name)
-        if not isinstance(last, ast.Match):
-            keep_last_value(last.orelse or last.body, name)  # type: ignore[attr-defined]
+        return True
+    if isinstance(last, (ast.AnnAssign, ast.AugAssign)):
+        if not isinstance(last.target, ast.Name) or last.value is None:
+            return False
+        value = ast.Name(last.target.id, ast.Load())
+        body.append(_placed(ast.Assign([_store(name)], value), last))
+        return True
+    blocks = [part.body for part in getattr(last, "cases", ())]
+    if hasattr(last, "handlers"):  # try: its else, if it has one, ends it
+        blocks = [last.orelse or last.body, *(part.body for part in last.handlers)]
     elif isinstance(last, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
-        keep_last_value(last.body, name)
-        keep_last_value(getattr(last, "orelse", []), name)
+        blocks = [last.body, getattr(last, "orelse", [])]
+    found = [keep_last_value(block, name) for block in blocks]
+    return any(found)
 
 
 def _store(name: str) -> ast.Name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import linecache
 from collections import OrderedDict
 from dataclasses import dataclass
 from types import CodeType
@@ -47,10 +48,15 @@ def new_filename() -> str:
 
 
 def register_program(program: Program) -> None:
-    """Let messages find a program."""
+    """Let messages find a program, and libraries its source text."""
     _programs[program.filename] = program
+    source = program.source
+    # Without a time of change, which keeps linecache from looking for a file.
+    lines = source.splitlines(keepends=True)
+    linecache.cache[program.filename] = (len(source), None, lines, program.filename)
     while len(_programs) > _MOST_PROGRAMS:
-        _programs.popitem(last=False)
+        forgotten, _ = _programs.popitem(last=False)
+        linecache.cache.pop(forgotten, None)
 
 
 def find_program(filename: str) -> Program | None:

@@ -18,14 +18,16 @@ from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import StreamedGuest, exit_text, remaining_text
-from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 from .processor_clock import ProcessorClock
+from .stop_request import STOPPED_RUN
 
 __all__ = ["Child"]
 
 _EXIT = struct.Struct("!i")
-_SENT = struct.Struct("=I")  # number of times the log was sent: the first half of its header
-_KEPT_STDERR = 8 * 1024
+# Bytes of output that are read at once: as many as a pipe has.
+_PIPE_BYTES = 64 * 1024
+# Bytes of output that an error about the end quotes.
+_QUOTED = 2000
 
 
 class Child(StreamedGuest):
@@ -36,8 +38,8 @@ class Child(StreamedGuest):
     Args:
         data: the connection for frames.
         status: the connection to the fork server, for signals and the exit code.
-        output: the child's standard error.
-        log: its printed text, in memory that it shares.
+        output: a pipe from the child's standard output and standard error.
+        request: memory that it shares, in which a run to stop is named.
         kinds: frames that are accepted from it.
         cpu_seconds: processor time of one run; ``None`` for no limit.
     """
@@ -47,7 +49,7 @@ class Child(StreamedGuest):
         data: socket.socket,
         status: socket.socket,
         output: int,
-        log: int,
+        request: int,
         kinds: dict[Kind, int],
         cpu_seconds: float | None = None,
     ) -> None:
@@ -57,19 +59,19 @@ class Child(StreamedGuest):
         self._data = data
         self._status = status
         self._output: int | None = output
-        # Read, not mapped: the child may truncate the file, and reading a mapping past its end
-        # kills the process.
-        self._log = log
-        super().__init__(FrameStream(data, kinds, self._notice))
+        # Written, not mapped: the child may truncate the file, and a mapping past its end kills.
+        self._request = request
+        # What was read of the output and not taken, and the frame behind it.
+        self._text = b""
+        self._behind: Frame | None = None
+        self._quoted = b""
+        super().__init__(FrameStream(data, kinds))
         self._stream.watch(status.fileno())
         self._stream.watch(output)
         # Other threads may query, stop and close the child. The lock serialises them, because the
         # descriptor of a closed socket may be reused.
         self._status_lock = threading.RLock()
         self._exit = b""
-        self._stderr = b""
-        self._output_frames = 0
-        self._seen = 0
         self._closed = False
         status.setblocking(False)
         self._status_poll = select.poll()
@@ -84,12 +86,17 @@ class Child(StreamedGuest):
         super().put(kind, run, body)
 
     def turn(self, seconds: float) -> Frame | None:
-        """Send what the child reads, and return a frame that is complete.
+        """Send what the child reads, and return a frame that is complete, or new output as one.
+
+        Output that was written before a frame precedes it.
 
         Raises:
             SandboxDiedError: the child has ended, or was killed at its limit of processor time.
             ProtocolError: the child sent an invalid or unexpected frame.
         """
+        if self._behind is not None:
+            behind, self._behind = self._behind, None
+            return behind
         if self._processor.is_over(time.monotonic()):
             self.kill()
             raise SandboxDiedError(
@@ -97,32 +104,36 @@ class Child(StreamedGuest):
                 "killed; raise that parameter, or do less in one call",
                 cause="exit",
             )
+        frame, is_over = None, False
         try:
             frame = self._stream.turn(seconds)
             if frame is None and self._stream.idle and self.ended:
                 # The last frames may have arrived between the two checks, hence the second turn.
                 # Now nobody can write any more, unless the program passed its connection on.
                 frame = self._stream.turn(0)
-                if frame is None and self._stream.idle:
-                    raise self.death()
+                is_over = frame is None and self._stream.idle
         except OSError:
-            raise self.death() from None
+            is_over = True
+        self._read_output()
+        if self._text:
+            text, self._text = self._text, b""
+            self._behind = frame
+            return Frame(Kind.OUTPUT, 0, text)
+        if is_over:
+            raise self.death()
         return frame
 
     def watch(self, other: socket.socket) -> None:
         """End the wait of a turn when another socket has something to read, too."""
         self._stream.watch(other.fileno())
 
-    def _notice(self, number: int) -> None:
-        if number == self._output:
-            self._read_output()
-
     def _read_output(self) -> None:
         if self._output is None:
             return
         with contextlib.suppress(BlockingIOError):
-            data = os.read(self._output, 1 << 16)
-            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+            data = os.read(self._output, _PIPE_BYTES)
+            self._text += data
+            self._quoted = (self._quoted + data)[-_QUOTED:]
             if not data:
                 self._stream.unwatch(self._output)
                 os.close(self._output)
@@ -155,9 +166,10 @@ class Child(StreamedGuest):
                 f"process {self.pid} closed its connection and was killed", cause="connection"
             )
         self._read_output()
-        text = self._stderr.decode("utf-8", "replace").strip()
+        text = self._quoted.decode("utf-8", "replace").strip()
         return SandboxDiedError(
-            f"process {self.pid} {exit_text(self.exit_code)}" + (f": {text}" if text else ""),
+            f"process {self.pid} {exit_text(self.exit_code)}"
+            + (f"; the last of its output: {text}" if text else ""),
             cause="signal" if self.exit_code < 0 else "exit",
         )
 
@@ -165,30 +177,6 @@ class Child(StreamedGuest):
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
             _ready([self._status], select.POLLIN, left)
-
-    def text_of(self, frame: Frame) -> str:
-        """Return the text of an OUTPUT frame that was not read from the log before."""
-        self._output_frames = (self._output_frames + 1) & 0xFFFFFFFF
-        new, self._seen = frame.body[self._seen :], 0
-        return self._decoder.decode(new)
-
-    def text_in_log(self) -> str:
-        """Return printed text that has not been sent and was not read before."""
-        if self._closed:
-            return ""  # the descriptor may have been reused
-        # The child may have written anything here; it can only corrupt its own output.
-        header = os.pread(self._log, LOG_HEADER.size, 0)
-        if len(header) < LOG_HEADER.size:
-            return ""
-        sent, length = LOG_HEADER.unpack(header)
-        if sent != self._output_frames:
-            return ""  # a frame with this text is on its way
-        length = min(length, LOG_SIZE - LOG_TEXT)
-        new = os.pread(self._log, max(0, length - self._seen), LOG_TEXT + self._seen)
-        if os.pread(self._log, LOG_HEADER.size, 0)[: _SENT.size] != header[: _SENT.size]:
-            return ""  # sent meanwhile: the text just read may be later text
-        self._seen = max(self._seen, length)
-        return self._decoder.decode(new)
 
     def remaining_text(self) -> str:
         """Return all remaining text of a child that has ended, or is about to end."""
@@ -201,8 +189,8 @@ class Child(StreamedGuest):
         comparison, so a late signal stops no other run.
         """
         with self._status_lock, contextlib.suppress(OSError):
-            if not self._closed:  # else the log's descriptor may have been reused
-                os.pwrite(self._log, STOPPED_RUN.pack(run & 0xFFFFFFFF), LOG_HEADER.size)
+            if not self._closed:  # else the descriptor may have been reused
+                os.pwrite(self._request, STOPPED_RUN.pack(run & 0xFFFFFFFF), 0)
                 self._status.send(b"I")
 
     def kill(self) -> None:
@@ -225,7 +213,7 @@ class Child(StreamedGuest):
         if self._output is not None:
             os.close(self._output)
             self._output = None
-        os.close(self._log)
+        os.close(self._request)
 
 
 def _ready(ends: list[Any], event: int, seconds: float) -> list[Any]:

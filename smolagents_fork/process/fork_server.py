@@ -66,9 +66,13 @@ _GIVEN, _TAKEN = b"G", b"T"
 _SPARE_SECONDS = 1.0
 # Longest wait for the end of a host that has closed its connection, in seconds.
 _HOST_SECONDS = 5.0
-_DESCRIPTORS = 4  # data socket, status socket, standard output, output log
-# Numbers in a child, above the standard ones; that of the fork server is open until it is ready.
-_DATA, _LOG, _PARENT = 3, 4, 5
+_DESCRIPTORS = 4  # data socket, status socket, output, memory for requests to stop
+# First of the numbers in a child of its connection, the memory for requests to stop, and the fork
+# server, which is open until the child is ready. They are above its limit of descriptors: a program
+# that closes all that it may have opened does not close them.
+_FIRST_OWN = 1000
+# Numbers above those that are used for a moment.
+_SPARE_NUMBERS = 16
 
 
 @dataclass(frozen=True)
@@ -390,20 +394,21 @@ def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gc.collect()  # what is left of the fork server, before its descriptors have other files
         descriptors = beginning.descriptors
-        _arrange(descriptors, beginning.parent.detach())
-        parent = socket.socket(fileno=_PARENT)
+        data, request, own_parent = own = _own_numbers()
+        _arrange(descriptors, beginning.parent.detach(), own)
+        parent = socket.socket(fileno=own_parent)
         _reseed()
         threading.main_thread().name = "program"
         begun = confinement.Confinement(shared)
         if descriptors is None:
-            _arrange(_taken_descriptors(parent), _PARENT, begun.descriptors)
-        bounds = _received_bounds()
+            _arrange(_taken_descriptors(parent), own_parent, own, begun.descriptors)
+        bounds = _received_bounds(data)
         os.setsid()
         for folder in (bounds.work_folder, bounds.temporary_folder):
             with contextlib.suppress(FileExistsError):  # the child before it has made it
                 os.mkdir(folder, 0o700)
         _use_folders(bounds.work_folder, bounds.temporary_folder)
-        worker.main(_DATA, _LOG, begun, bounds, parent)
+        worker.main(data, request, begun, bounds, parent)
         code = 0
     except SystemExit:
         code = 71
@@ -433,9 +438,22 @@ def _taken_descriptors(parent: socket.socket) -> list[int]:
     return descriptors
 
 
-def _received_bounds() -> Bounds:
-    """Receive from the host what this process is to be; exit if the host has ended."""
-    with socket.socket(fileno=os.dup(_DATA)) as connection:
+def _own_numbers() -> tuple[int, int, int]:
+    """Return the numbers in a child of its connection, its requests to stop and the fork server."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = _FIRST_OWN
+    if most != resource.RLIM_INFINITY:
+        first = min(first, most - _SPARE_NUMBERS)
+    return first, first + 1, first + 2
+
+
+def _received_bounds(number: int) -> Bounds:
+    """Receive from the host what this process is to be; exit if the host has ended.
+
+    Args:
+        number: of the connection.
+    """
+    with socket.socket(fileno=os.dup(number)) as connection:
         (size,) = LENGTH.unpack(connection.recv(LENGTH.size, socket.MSG_WAITALL))
         data = b""
         while len(data) < size:
@@ -453,23 +471,32 @@ def _use_folders(work: str, temporary: str) -> None:
     tempfile.tempdir = None
 
 
-def _arrange(descriptors: list[int] | None, parent: int, kept: tuple[int, ...] = ()) -> None:
+def _arrange(
+    descriptors: list[int] | None,
+    parent: int,
+    own: tuple[int, int, int],
+    kept: tuple[int, ...] = (),
+) -> None:
     """Move the descriptors of a child to the numbers that they have in it; close all others.
 
     Args:
         descriptors: those of its request; ``None`` if they are not known yet.
         parent: of the connection to the fork server.
-        kept: numbers above those, which stay open.
+        own: see :func:`_own_numbers`.
+        kept: other numbers that stay open.
     """
     if descriptors is not None:
         os.dup2(descriptors[2], 2)  # first, so that the host learns of a failure
-    null = os.open(os.devnull, os.O_RDONLY)
-    data, _, output, log = descriptors or [null] * _DESCRIPTORS
-    moves = ((null, 0), (output, 1), (output, 2), (data, _DATA), (log, _LOG), (parent, _PARENT))
+    null, sink = os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
+    data, _, output, request = descriptors or [null, null, sink, null]
+    moves = (
+        *((null, 0), (output, 1), (output, 2)),
+        *zip((data, request, parent), own, strict=True),
+    )
     for source, target in _kept(moves):
         os.dup2(source, target)
-    first = _PARENT + 1
-    for number in (*sorted(kept), 1 << 16):
+    first = 3
+    for number in (*sorted({*kept, *own}), 1 << 16):
         os.closerange(first, number)
         first = number + 1
 

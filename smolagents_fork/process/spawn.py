@@ -23,8 +23,8 @@ from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds, Shared
 from .descriptor_passing import send_descriptors
-from .output_log import LOG_SIZE
 from .sandbox_paths import Layout
+from .stop_request import REQUEST_SIZE
 
 __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
@@ -158,7 +158,7 @@ _ENVIRONMENT = {
     # Memory of a value that is gone serves the next one: new pages cost as much as the copy.
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
-    "MPLBACKEND": "agg",
+    "MPLBACKEND": "module://smolagents_fork.interpreter.plain.figure_backend",
 }
 _fork_servers: dict[tuple[Any, ...], _ForkServer] = {}
 _fork_servers_lock = ForkSafeLock()
@@ -231,9 +231,9 @@ def _forked(fork_server: _ForkServer, bounds: Bounds, kinds: dict[Kind, int]) ->
         output, their_output = os.pipe()
         stack.callback(os.close, their_output)
         ours.callback(os.close, output)
-        log = _shared_file()
-        theirs = [their_data.fileno(), their_status.fileno(), their_output, log]
-        child = Child(data, status, output, log, kinds, bounds.cpu_seconds)
+        request = _shared_file()
+        theirs = [their_data.fileno(), their_status.fileno(), their_output, request]
+        child = Child(data, status, output, request, kinds, bounds.cpu_seconds)
         ours.pop_all()  # they are the child's now
         pid = None
         try:
@@ -270,12 +270,12 @@ def _shared_file() -> int:
     if not hasattr(os, "memfd_create"):
         with tempfile.TemporaryFile() as file:
             number = os.dup(file.fileno())
-            os.ftruncate(number, LOG_SIZE)
+            os.ftruncate(number, REQUEST_SIZE)
             return number
     import fcntl  # not available on Windows, where this module is imported
 
-    log: int = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(log, LOG_SIZE)
+    request: int = os.memfd_create("stop", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(request, REQUEST_SIZE)
     # Before the child gets it: no limit would count memory that the child adds to it.
-    fcntl.fcntl(log, _F_ADD_SEALS, _F_SEAL_SEAL | _F_SEAL_SHRINK | _F_SEAL_GROW)
-    return log
+    fcntl.fcntl(request, _F_ADD_SEALS, _F_SEAL_SEAL | _F_SEAL_SHRINK | _F_SEAL_GROW)
+    return request

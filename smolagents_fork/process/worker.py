@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,18 +18,15 @@ from ..guest.guest_worker import Worker
 from ..guest.spin_wait import SpinWait
 from .confinement import Confinement
 from .confinement_report import Bounds, Report
-from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
+from .stop_request import REQUEST_SIZE, STOPPED_RUN
 
 __all__ = ["Link", "main", "rehearse"]
 
-#: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
-_FLUSH_SECONDS = 0.05
 _REHEARSED_PROGRAM = (
     "import math\nprint([math.sqrt(n + 1) for n in range(3)])\nx = {}\n(x, 'text', 2.5)"
 )
 _REHEARSED_SETUP: dict[str, Any] = {
     "imports": [],
-    "limits": {},
     "memory": None,
     "max_value_bytes": 1 << 20,
 }
@@ -38,7 +34,7 @@ _REHEARSED_SETUP: dict[str, Any] = {
 
 def main(
     data_number: int,
-    log_number: int,
+    request_number: int,
     confinement: Confinement,
     bounds: Bounds,
     parent: socket.socket,
@@ -48,7 +44,7 @@ def main(
 
     Args:
         data_number: descriptor of the connection to the host.
-        log_number: descriptor of the output log.
+        request_number: descriptor of the memory for requests to stop.
         confinement: begun in this process.
         bounds: the limits of this process.
         parent: connection to the fork server, which enforces some of them; closed when the host
@@ -56,9 +52,9 @@ def main(
         worker_class: of the worker.
     """
     # Open until the process exits; the finalisers of mmap and socket never run.
-    log = mmap.mmap(log_number, LOG_SIZE)
-    os.close(log_number)
-    link = Link(socket.socket(fileno=data_number), log)
+    request = mmap.mmap(request_number, REQUEST_SIZE)
+    os.close(request_number)
+    link = Link(socket.socket(fileno=data_number), request)
     worker = _ready_worker(link, lambda: confinement.complete(bounds, parent), worker_class)
     parent.close()
     worker.serve()
@@ -91,10 +87,10 @@ def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
         return
     handler = signal.getsignal(signal.SIGINT)
     host, guest = socket.socketpair()
-    with host, guest, mmap.mmap(-1, LOG_SIZE) as log:
+    with host, guest, mmap.mmap(-1, REQUEST_SIZE) as request:
         host.sendall(packed(Kind.SETUP, 0, encode(_REHEARSED_SETUP)))
         try:
-            worker = _ready_worker(Link(guest, log), Report)
+            worker = _ready_worker(Link(guest, request), Report)
             if not enough():
                 # A text of this process: what was compiled before the fork is not compiled again.
                 program = _REHEARSED_PROGRAM.format(os.getpid()).encode()
@@ -108,15 +104,12 @@ def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
 class Link:
     """Child side of the connection; one writer at a time."""
 
-    def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
+    def __init__(self, data: socket.socket, request: mmap.mmap) -> None:
         self._socket = data
         self._reader = FrameReader(from_host())
         self._spin = SpinWait()
         self._lock = threading.RLock()
-        self._log = log
-        self._logged = 0
-        self._sent = 0
-        self._flushed = time.monotonic()
+        self._request = request
         self.run = 0
         #: Context manager that defers an interruption while a frame is written.
         self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
@@ -124,7 +117,7 @@ class Link:
     @property
     def stop_asked(self) -> bool:
         """Return whether the host has asked the current run to stop."""
-        (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
+        (run,) = STOPPED_RUN.unpack_from(self._request)
         return bool(run == self.run)
 
     def receive(self) -> Frame | None:
@@ -146,39 +139,7 @@ class Link:
         return None
 
     def send(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Send a frame, after the text printed before it."""
+        """Send a frame; text that was printed before it is in the pipe, where the host looks."""
         with self._lock:
-            if self._logged:
-                self.flush()
-            self._flushed = time.monotonic()
             for part in frame_parts(kind, run, body):
                 self._socket.sendall(part)
-
-    def write(self, text: str) -> None:
-        """Write printed text to shared memory, so that it survives the child."""
-        data = text.encode("utf-8", "surrogatepass")
-        room = LOG_SIZE - LOG_TEXT
-        with self._lock:
-            for start in range(0, len(data), room):
-                part = data[start : start + room]
-                if self._logged + len(part) > room:
-                    self.flush()
-                begin = LOG_TEXT + self._logged
-                self._log[begin : begin + len(part)] = part
-                self._logged += len(part)
-                LOG_HEADER.pack_into(self._log, 0, self._sent, self._logged)
-            if time.monotonic() - self._flushed > _FLUSH_SECONDS:
-                self.flush()
-
-    def flush(self) -> None:
-        """Send the text in the log."""
-        with self._lock, self.shield():
-            self._flushed = time.monotonic()
-            if self._logged:
-                data = self._log[LOG_TEXT : LOG_TEXT + self._logged]
-                self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
-                self._logged = 0
-                # Clear the length first: the new number with the old length would repeat the text.
-                LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
-                self._sent = (self._sent + 1) & 0xFFFFFFFF
-                LOG_HEADER.pack_into(self._log, 0, self._sent, 0)

@@ -4,7 +4,8 @@
 // The first frame from the host, SOURCES, is an archive of the worker's modules.
 const [mode, folder, snapshotFile, stopFile] = Deno.args;
 const HEADER_BYTES = 9;
-const SNAPSHOT = 8, SOURCES = 21;
+const OUTPUT = 2, SNAPSHOT = 8, SOURCES = 21;
+const MOST_OUTPUT = 65536;
 const SOURCES_PATH = "/lib/smolagents_fork.zip";
 const POLL_MILLISECONDS = 10;
 
@@ -28,6 +29,22 @@ function read(length) {
 
 function write(data) {
   for (let sent = 0; sent < data.length;) sent += Deno.stdout.writeSync(data.subarray(sent));
+}
+
+function sendFrame(kind, body) {
+  const header = new DataView(new ArrayBuffer(HEADER_BYTES));
+  header.setUint8(0, kind);
+  header.setUint32(5, body.length);
+  write(new Uint8Array(header.buffer));
+  write(body);
+}
+
+// What Python and code in C print, in the order in which they do.
+function sendOutput(data) {
+  for (let start = 0; start < data.length; start += MOST_OUTPUT) {
+    sendFrame(OUTPUT, data.subarray(start, start + MOST_OUTPUT));
+  }
+  return data.length;
 }
 
 function readSources() {
@@ -84,7 +101,7 @@ const pyodide = await loadPyodide({
   stderr: words,
   stdin: () => null,
   // A snapshot is for every user of the cache: it does not have the path of this file.
-  env: { HOME: "/home/pyodide", LANG: "C.UTF-8", MPLBACKEND: "agg", _: undefined },
+  env: { HOME: "/home/pyodide", LANG: "C.UTF-8", MPLBACKEND: "module://smolagents_fork.interpreter.plain.figure_backend", _: undefined },
   _makeSnapshot: mode === "snapshot",
   _loadSnapshot: snapshotFile ? Deno.readFileSync(snapshotFile) : undefined,
 });
@@ -93,12 +110,10 @@ if (!snapshotFile) pyodide.runPython(`import sys; sys.path.insert(0, "${SOURCES_
 if (mode === "snapshot") {
   pyodide.runPython("from smolagents_fork.wasm.wasm_worker import prepare; prepare()");
   const snapshot = pyodide.makeMemorySnapshot();
-  const header = new DataView(new ArrayBuffer(HEADER_BYTES));
-  header.setUint8(0, SNAPSHOT);
-  header.setUint32(5, snapshot.length);
-  write(new Uint8Array(header.buffer));
-  write(snapshot);
+  sendFrame(SNAPSHOT, snapshot);
 } else {
+  pyodide.setStdout({ write: sendOutput });
+  pyodide.setStderr({ write: sendOutput });
   pyodide.setInterruptBuffer(shared.subarray(SIGNAL));
   const { main } = pyodide.pyimport("smolagents_fork.wasm.wasm_worker");
   main(read, (data) => withBuffer(data, write), () => Atomics.load(shared, STOP) >>> 0);

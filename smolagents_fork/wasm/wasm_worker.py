@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import importlib
@@ -12,13 +13,15 @@ import signal
 import socket
 import sys
 import sysconfig
+import time
+import warnings
 import zipfile
 from collections.abc import Callable
 from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ProtocolError
-from ..guest.frames import MOST_OUTPUT, Body, Frame, FrameReader, Kind, from_host, packed
+from ..guest.frames import Body, Frame, FrameReader, Kind, from_host, packed
 from ..guest.guest_worker import Worker, warm_up
 from ..interpreter.imports import DEFAULT_IMPORTS
 
@@ -29,6 +32,8 @@ _PREPARED = (
     *("base64", "csv", "dataclasses", "decimal", "enum", "fractions", "functools", "hashlib"),
     *("heapq", "io", "json", "operator", "pprint", "string", "textwrap", "typing", "uuid"),
 )
+# Longest sleep between two looks at signals, in seconds.
+_SLEEP_SLICE = 0.05
 # Stands for whatever run there is: the host has died.
 _ANY_RUN = 0xFFFFFFFF
 #: Reads that many bytes of the host's, fewer at the end; a JavaScript array with ``to_bytes``.
@@ -52,6 +57,7 @@ def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], 
         write: writes all of its argument to the host.
         stopped_run: gives the last run that the host has asked to stop.
     """
+    _use_own_loops()
     # The snapshot has the state that its maker's generator had.
     random.seed()
     link = StreamLink(read, write, stopped_run)
@@ -86,9 +92,25 @@ def _without_host() -> None:
 
     socket.socket.__init__ = refuse_sockets  # type: ignore[method-assign]
     os.system = refuse_processes
+
+    def sleep(seconds: Any) -> None:
+        # In slices: the engine's own sleep lasts to its end, whatever signal there is.
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            sleep_whole(min(left, _SLEEP_SLICE))
+
+    sleep_whole, time.sleep = time.sleep, sleep
     # An event loop wakes itself through a pair, here of nothing: no thread and no signal wakes it.
     pair: Any = lambda *_arguments, **_keywords: (_Pipe(), _Pipe())  # noqa: E731
     socket.socketpair = pair
+
+
+def _use_own_loops() -> None:
+    """Let programs have event loops as elsewhere; the engine's own always runs."""
+    asyncio._set_running_loop(None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())
 
 
 class _Pipe:
@@ -162,9 +184,3 @@ class StreamLink:
     def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame."""
         self._write(packed(kind, run, body))
-
-    def write(self, text: str) -> None:
-        """Send printed text, at once: what the guest keeps is lost when it is killed."""
-        data = text.encode("utf-8", "surrogatepass")
-        for start in range(0, len(data), MOST_OUTPUT):
-            self.send(Kind.OUTPUT, self.run, data[start : start + MOST_OUTPUT])

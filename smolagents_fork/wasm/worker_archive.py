@@ -13,19 +13,8 @@ from pathlib import Path
 __all__ = ["worker_archive"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_FOLDERS = ("codec", "guest", "interpreter")
-_MODULES = (
-    "awaitables",
-    "errors",
-    "forks",
-    "help",
-    "hints",
-    "open_figures",
-    "output",
-    "routed_places",
-    "standard_library",
-    "texts",
-)
+_FOLDERS = ("codec", "guest", "interpreter/plain")
+_MODULES = ("errors", "hints", "output", "standard_library", "texts")
 # The same bytes for the same sources: the snapshot is found by them.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -34,6 +23,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 def worker_archive() -> bytes:
     """A zip archive, not compressed: reading it is all that a start waits for."""
     paths = [_PACKAGE / f"{name}.py" for name in _MODULES]
+    paths += sorted((_PACKAGE / "interpreter").glob("*.py"))
     for folder in _FOLDERS:
         paths += sorted((_PACKAGE / folder).rglob("*.py"))
     paths.append(Path(__file__).with_name("wasm_worker.py"))

@@ -1,4 +1,4 @@
-"""Fixture of the host for both files of process tests."""
+"""Fixture of the host of process tests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def host(request: pytest.FixtureRequest) -> Iterator[ProcessHost]:
-    """Give the host of a test module; children are plain CPython if the module sets ``PLAIN``."""
+def host() -> Iterator[ProcessHost]:
+    """Give the host of a test module."""
     from process_host import ProcessHost  # needs Linux
 
-    with ProcessHost(plain=request.module.PLAIN) as host:
+    with ProcessHost() as host:
         yield host

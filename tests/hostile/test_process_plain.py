@@ -1,8 +1,7 @@
-"""Hostile programs in a child process with plain CPython: the kernel alone confines it.
+"""Hostile programs in a child process: the kernel alone confines it.
 
 A program that reaches its canary in the child also makes every attempt of ``assault.py``. The
-attempts are the same for all, hence every sixth program, and with ``WHOLE_CONTRACT=1`` every one;
-``test_process_table.py`` has others.
+attempts are the same for all, hence every sixth program, and with ``WHOLE_CONTRACT=1`` every one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from whole_contract import every
 if TYPE_CHECKING:
     from process_host import ProcessHost
 
-PLAIN = True
 PARTS = hostile_table.in_parts(every(6, hostile_table.all_programs(), first=1), 30)
 
 pytestmark = [

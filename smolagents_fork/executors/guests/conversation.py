@@ -75,8 +75,6 @@ def converse(
                 unasked += 1
                 if unasked > MOST_UNASKED:
                     raise ProtocolError(f"more than {MOST_UNASKED} frames that nobody asked for")
-        elif guest.idle:
-            sink(guest.text_in_log())
         answer = question.take(frame)
         if answer is not None:
             return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...hints import import_advice
-from ...interpreter.guarded import Limits
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.resource_limits import check_size, parse_size
 from ..file_transfers import Files, GivenFiles
@@ -29,12 +29,9 @@ from ..validation import (
 __all__ = ["GuestKeywords", "GuestOptions", "byte_count", "option_names"]
 
 _Options = TypeVar("_Options", bound="GuestOptions")
-_INTERPRETER = (
-    "max_operations",
-    "max_while_iterations",
-    "max_recursion_depth",
-    "max_print_outputs_length",
-)
+# Limits of the local interpreter, which counts what a program does. Here the kernel does.
+_COUNTED = ("max_operations", "max_while_iterations", "max_recursion_depth")
+_logger = logging.getLogger("smolagents_fork")
 
 
 class GuestKeywords(TypedDict, total=False):
@@ -109,14 +106,24 @@ class GuestOptions:
             )
         for name in ("max_value_bytes", "max_tool_calls"):
             check_count(name, getattr(self, name))
+        for name in ("max_print_outputs_length", *_COUNTED):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         check_seconds("tool_timeout_seconds", self.tool_timeout_seconds)
         check_flag("tools_in_calling_thread", self.tools_in_calling_thread, optional=True)
         check_output_function(self.on_output)
         self.tool_placement = mapping_of("tool_placement", self.tool_placement)
         self.additional_functions = check_functions(self.additional_functions)
         self.given_files = GivenFiles.of(self.files)
-        # Here and not in the guest only, whose start would fail with them.
-        Limits(**self.limits)
+        self._note_limits_without_effect()
+
+    def _note_limits_without_effect(self) -> None:
+        given = [f"{name}={getattr(self, name)}" for name in _COUNTED if getattr(self, name)]
+        if given:
+            _logger.warning(
+                "%s has no effect here: code is limited by timeout_seconds and cpu_seconds",
+                ", ".join(given),
+            )
 
     @classmethod
     def of(cls: type[_Options], owner: str, own: Sequence[str], /, **keywords: Any) -> _Options:
@@ -153,16 +160,6 @@ class GuestOptions:
         """Characters kept of a call's output."""
         length = self.max_print_outputs_length
         return DEFAULT_PRINT_LENGTH if length is None else length
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The limits a guest's interpreter is made with: those that were given.
-
-        The host's clock is the one that counts: it stands still while the host works.
-        """
-        limits = {name: getattr(self, name) for name in _INTERPRETER}
-        given = {name: value for name, value in limits.items() if value is not None}
-        return {**given, "timeout_seconds": None}
 
 
 def option_names(kind: type[GuestOptions]) -> list[str]:

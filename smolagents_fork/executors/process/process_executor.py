@@ -31,7 +31,7 @@ __all__ = ["ProcessExecutor"]
 class ProcessExecutor(GuestExecutor):
     """Run code in a child process that the kernel confines, and that can be killed.
 
-    No guarantee rests on the interpreter in the child: it gives meaning and messages.
+    The code is ordinary Python; no guarantee rests on what runs it.
 
     Args:
         additional_authorized_imports: modules the code may import besides the built-in list; they
@@ -68,9 +68,10 @@ class ProcessExecutor(GuestExecutor):
         tool_placement: tool name -> ``"host"``, the only place here.
         additional_functions: functions of the host the code may call, as it calls tools.
         files: the code's paths to paths of this machine or bytes; written for each new child.
-        max_operations: syntax-tree nodes evaluated in one call; None: the interpreter's own limit.
-        max_while_iterations: rounds of one ``while`` loop; None: the interpreter's own limit.
-        max_recursion_depth: frames on top of the caller's; None: the interpreter's own limit.
+        max_operations: a limit of the local executor, without effect here, as the two below:
+            ``timeout_seconds`` and ``cpu_seconds`` limit the code.
+        max_while_iterations: without effect.
+        max_recursion_depth: without effect; Python's own limit holds, which code may raise.
 
     Raises:
         ConfigurationError: an argument that cannot work.

@@ -42,7 +42,7 @@ class WasmArguments(WasmKeywords, total=False):
 class WasmExecutor(GuestExecutor):
     """Run code in Python in WebAssembly, in a Deno process that may read its own files only.
 
-    No guarantee rests on the interpreter in the guest: it gives meaning and messages.
+    The code is ordinary Python; no guarantee rests on what runs it.
 
     Args:
         additional_authorized_imports: modules the code may import besides the built-in list. What
@@ -75,9 +75,10 @@ class WasmExecutor(GuestExecutor):
         tool_placement: tool name -> ``"host"``; there is no other place here.
         additional_functions: functions of the host the code may call, as it calls tools.
         files: the code's paths to paths of this machine or bytes; written for each new guest.
-        max_operations: syntax-tree nodes evaluated in one call; None: the interpreter's own limit.
-        max_while_iterations: rounds of one ``while`` loop; None: the interpreter's own limit.
-        max_recursion_depth: frames on top of the caller's; None: the interpreter's own limit.
+        max_operations: a limit of the local executor, without effect here, as the two below:
+            ``timeout_seconds`` and ``cpu_seconds`` limit the code.
+        max_while_iterations: without effect.
+        max_recursion_depth: without effect; Python's own limit holds, which code may raise.
 
     Raises:
         ConfigurationError: an argument that cannot work.

@@ -49,7 +49,6 @@ class WasmLauncher:
         """The content of the SETUP frame."""
         return {
             "imports": list(self._imports),
-            "limits": self._options.limits,
             "memory": self._options.memory,
             "max_value_bytes": self._options.max_value_bytes,
         }

@@ -8,6 +8,7 @@ all of it. It serves programs that are not hostile.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
+import ast
 import builtins
 import contextlib
 import ctypes
@@ -21,6 +22,8 @@ import weakref
 
 # Marks a pickled value for a host that allows pickle.
 PICKLE_KEY = "__smolagents_fork_pickle__"
+# Variable of the value of a program that does not end with an expression.
+VALUE_KEY = "__smolagents_fork_value__"
 
 
 class Stop(BaseException):
@@ -51,6 +54,23 @@ class Tail:
         return "".join(self.pieces)[-self.limit :]
 
 
+class LastValueRule:
+    """Lets a cell show the value of an assignment, or of a block, that it ends with."""
+
+    def __init__(self, shell, keep_last_value):
+        self.shell = shell
+        self.keep_last_value = keep_last_value
+
+    def visit(self, cell):
+        """Change the tree of a cell before it runs; IPython calls this."""
+        last = cell.body[-1] if cell.body else None
+        if not isinstance(last, ast.Expr) and self.keep_last_value(cell.body, VALUE_KEY):
+            self.shell.user_ns[VALUE_KEY] = None
+            shown = ast.copy_location(ast.Expr(ast.Name(VALUE_KEY, ast.Load())), last)
+            cell.body.append(ast.fix_missing_locations(shown))
+        return cell
+
+
 class Sandbox:
     def __init__(self, shell, codec, texts, process, stdin, tracebacks, settings):
         self.shell = shell
@@ -69,10 +89,14 @@ class Sandbox:
         self.tail = Tail(self.streamed_length // 2)
         self.formatting = False
         self.readers = process.output_of_processes()
+        #: Threads of the kernel, and those of programs that were reported.
+        self.threads = weakref.WeakSet(threading.enumerate())
         self.stdin = stdin.StdinChannel(self.kernel, self.comm_id, process.unbroken)
         #: Number of the current run, and whether one is running.
         self.run = 0
         self.running = False
+        #: Stream that was written to last.
+        self.written = None
         #: Whether something was printed since the last flush.
         self.unsent = True
         #: Figures that have been displayed and may be changed in a later run.
@@ -146,6 +170,7 @@ class Sandbox:
 
         def bounded_write(text):
             self.unsent = True
+            self.keep_order(stream)
             if len(text) <= self.left:
                 self.left -= len(text)
                 return write(text)
@@ -163,6 +188,16 @@ class Sandbox:
         stream.write = bounded_write
         stream.flush = flush_what_was_written
 
+    def keep_order(self, stream):
+        """Forward what precedes a write: output of C code, and text of the other stream."""
+        for reader in self.readers:
+            if not reader.forwarding and reader.unread():
+                self.process.unbroken(reader.flush)
+        if self.written is not stream:
+            if self.written is not None:
+                self.written.flush()
+            self.written = stream
+
     def before(self, *_):
         for stream in (sys.stdout, sys.stderr):
             # Not done at installation: the shell restores write() after that cell.
@@ -177,6 +212,7 @@ class Sandbox:
 
     def after(self, result=None, *_):
         self.running = False
+        self.shell.user_ns.pop(VALUE_KEY, None)
         # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
@@ -187,13 +223,25 @@ class Sandbox:
                 _clear_frames(error.__traceback__)
             if error is not None:
                 setattr(result, name, self.stand_in(error))
-        if self.over:
-            self.calls.refuse_threads()
+        self.calls.refuse_threads()
+        self.report_threads()
         for reader in self.readers:
             self.process.unbroken(reader.flush)
         if self.tail.length:
             self.send_tail()
         self.show_open_figures()
+
+    def report_threads(self):
+        """Write to the output which threads of the program go on after its run."""
+        names = []
+        for thread in threading.enumerate():
+            # Threads of other classes are libraries' own.
+            if thread not in self.threads and type(thread).__module__ in ("threading", "__main__"):
+                self.threads.add(thread)
+                names.append(thread.name)
+        if names:
+            shown = ", ".join(map(repr, names))
+            print(f"[threads still running: {shown}; they end with the executor]")
 
     def send_tail(self):
         """Send the last of the text that was not sent as it was printed."""
@@ -560,7 +608,7 @@ def _truncated(text, limit):
     return text[: limit // 2] + note + text[len(text) - limit // 2 :]
 
 
-def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
+def install(shell, codec, texts, value, process, loop, stdin, tracebacks, settings):
     """Install the agent; the loader calls this once."""
     import zmq
 
@@ -574,6 +622,7 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     loop.install(shell)
+    shell.ast_transformers.append(LastValueRule(shell, value.keep_last_value))
     process.interrupt_only_the_program(shell.kernel, shell)
     shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))
     shell.events.register("post_run_cell", sandbox.after)

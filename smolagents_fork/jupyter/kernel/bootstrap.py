@@ -17,7 +17,7 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    names = "codec", "texts", "process", "loop", "stdin", "traceback", "kernel"
+    names = "codec", "texts", "value", "process", "loop", "stdin", "traceback", "kernel"
     for name, source in zip(names, parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
@@ -32,9 +32,10 @@ del _load
 @functools.lru_cache(maxsize=1)
 def _sources() -> list[bytes]:
     here = resources.files(__package__)
-    texts = resources.files("smolagents_fork").joinpath("texts.py")
+    package = resources.files("smolagents_fork")
+    shared = (package.joinpath("texts.py"), package.joinpath("interpreter/last_value.py"))
     names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
-    parts = (texts, *(here.joinpath(f"{name}.py") for name in names))
+    parts = (*shared, *(here.joinpath(f"{name}.py") for name in names))
     return [codec.sandbox_source().encode(), *(part.read_bytes() for part in parts)]
 
 

@@ -132,6 +132,8 @@ class OutputOfProcesses:
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.lock = threading.Lock()
         self.asked = 0
+        #: Whether text is being forwarded.
+        self.forwarding = False
         threading.Thread(target=self.watch, name="output of processes", daemon=True).start()
 
     def watch(self):
@@ -149,13 +151,24 @@ class OutputOfProcesses:
             if not events & select.POLLIN:
                 return  # all writers have closed the pipe
 
+    def unread(self):
+        """Return the number of bytes in the pipe."""
+        try:
+            return struct.unpack("i", fcntl.ioctl(self.pipe, termios.FIONREAD, b"\0" * 4))[0]
+        except OSError:
+            return 0  # the program has closed the pipe
+
     def pass_on(self):
         """Forward the current contents of the pipe, which are never large."""
-        unread = struct.unpack("i", fcntl.ioctl(self.pipe, termios.FIONREAD, b"\0" * 4))[0]
+        unread = self.unread()
         if unread:
-            data = os.read(self.pipe, unread)
-            self.stream.write(self.decoder.decode(data))
-            os.write(self.original, data)
+            self.forwarding = True
+            try:
+                data = os.read(self.pipe, unread)
+                self.stream.write(self.decoder.decode(data))
+                os.write(self.original, data)
+            finally:
+                self.forwarding = False
 
     def flush(self):
         """Wait until all written text has been forwarded, for five seconds at most."""

@@ -198,7 +198,6 @@ class GuestRelay:
             seconds = 0
             if frame is None:
                 if self._child.idle:
-                    self._put_text(self._child.text_in_log())
                     return
             elif frame.kind is Kind.OUTPUT:
                 self._put_text(self._child.text_of(frame), frame.run)

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 AREAS = (
     "Isolation",
+    "Python",
     "Imports",
     "Network",
     "State",
@@ -73,6 +74,17 @@ FAULTS: tuple[Fault, ...] = ()
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("local",),
+        (
+            "test_ordinary_programs",
+            "test_output_of_code_in_c",
+            "test_replaced_standard_output",
+            "test_threads_left_over",
+        ),
+        "The code runs in your process, under policy and limits: see the page of "
+        "[divergences](../divergences.md).",
+    ),
+    Difference(
+        ("local",),
         ("test_variables_are_read",),
         "`variables()` returns the objects themselves, functions and classes included.",
     ),
@@ -96,15 +108,14 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("docker",),
-        ("test_assignment_is_a_value",),
-        "Only an expression at the end has a value, as in any Jupyter kernel and in upstream's "
-        "remote executors.",
-    ),
-    Difference(
-        ("docker",),
-        ("test_imports_are_authorised", "test_a_refused_name_in_an_unused_function"),
+        ("test_imports_are_authorised",),
         "The code imports every module of the image: the container is the boundary, not a list of "
         "modules.",
+    ),
+    Difference(
+        ("process", "docker", "wasm"),
+        ("test_a_refused_name_in_an_unused_function",),
+        "The code is ordinary Python: no name is refused. The sandbox limits what it reaches.",
     ),
     Difference(
         ("docker",),
@@ -113,22 +124,22 @@ DIFFERENCES: tuple[Difference, ...] = (
         "interpreter's are `InterpreterError`, which is upstream's, too.",
     ),
     Difference(
-        ("docker",),
+        ("process", "docker", "wasm"),
         ("test_names_of_tools_are_kept",),
-        "A tool's name is a variable of the kernel; code that assigns to it loses the tool until "
-        "the next run sends it again.",
+        "A tool's name is a variable of the code, which loses the tool when it assigns to it, "
+        "until the next run sends it again.",
     ),
     Difference(
-        ("docker",),
+        ("process", "docker", "wasm"),
         (
             "test_nothing_runs_after_the_final_answer",
             "test_no_code_goes_on_after_the_final_answer",
         ),
         "Code that catches `BaseException` may run for a second after the answer, which is kept. "
-        "It cannot call tools; then the kernel is interrupted.",
+        "It cannot call tools; then it is interrupted.",
     ),
     Difference(
-        ("local", "process", "wasm"),
+        ("local",),
         ("test_a_tool_takes_its_name",),
         "A variable the code made keeps its name when a tool of that name is sent later, as in "
         "upstream's local executor.",
@@ -137,11 +148,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("process", "docker", "wasm"),
         ("test_tools_that_are_not_sent_again",),
         "Tools of earlier calls stay, as in upstream's remote executors.",
-    ),
-    Difference(
-        ("wasm",),
-        ("test_no_loop_runs_without_await",),
-        "Pyodide's event loop always runs, as in a browser; `asyncio.run()` works nevertheless.",
     ),
     Difference(
         ("wasm",),
@@ -176,10 +182,9 @@ DIFFERENCES: tuple[Difference, ...] = (
         "had; without, an error says so and names the package.",
     ),
     Difference(
-        ("local", "process"),
+        ("local",),
         ("test_figure_that_is_shown",),
-        "Nothing is displayed: a figure is its object in `local` and its text in `process`; draw "
-        "it into an image.",
+        "Nothing is displayed: a figure is its object; draw it into an image.",
     ),
     Difference(
         ("local",),

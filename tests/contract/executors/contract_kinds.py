@@ -137,7 +137,7 @@ class Shared:
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
                 options.update(timeout_seconds=kind.timeout, max_print_outputs_length=OUTPUT_LIMIT)
-                if kind.name != "docker":
+                if kind.name == "local":
                     # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":

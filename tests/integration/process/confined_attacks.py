@@ -67,7 +67,10 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 #: Values of ``host`` in the attacks below, and the state that none of them may change.
-PREPARED = "import os, ctypes, socket, fcntl, signal, struct, mmap, resource, threading\n"
+PREPARED = (
+    "import os, ctypes, socket, fcntl, signal, struct, mmap, resource, threading\n"
+    "from raw_calls import LIBC, call\n"
+)
 
 # Each attack raises, or has the value "nothing".
 GROUPS: dict[str, dict[str, str]] = {
@@ -235,7 +238,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "message out of band": "a, b = socket.socketpair()\na.send(b'x', socket.MSG_OOB)",
     "read out of band": "a, b = socket.socketpair()\na.recv(1, socket.MSG_OOB)",
     "bind a pair": "a, b = socket.socketpair()\na.bind('\\0mine')",
-    "listen on the connection": "socket.socket(fileno=os.dup(3)).listen()",
+    "listen on the connection": "socket.socket(fileno=os.dup(1000)).listen()",
     },
     "programs": {
     "fork": "os.fork()",
@@ -313,8 +316,9 @@ GROUPS: dict[str, dict[str, str]] = {
     ),
     "larger pipe": "r, w = os.pipe()\nfcntl.fcntl(w, 1031, 1 << 20)",
     "larger socket": "a, b = socket.socketpair()\na.setsockopt(1, 7, 1 << 20)",
-    "memory of the log": (
-        "found = 'nothing'\nfor number in range(256):\n    try:\n        os.fstat(number)\n"
+    "memory of the stop request": (
+        "found = 'nothing'\nfor number in (*range(256), *range(990, 1010)):\n"
+        "    try:\n        os.fstat(number)\n"
         "    except OSError:\n        continue\n    try:\n        os.ftruncate(number, 900 << 20)\n"
         "        found = number\n    except OSError:\n        pass\n"
         "    try:\n        os.pwrite(number, b'x', 800 << 20)\n        found = number\n"
@@ -372,7 +376,7 @@ LIMIT, THREADS = 256 << 20, 24
 def raw_executor(
     kernel: Kernel | None = None, preload: tuple[str, ...] = (), **options: Any
 ) -> Iterator[ProcessExecutor]:
-    """Give an executor whose children run plain Python.
+    """Give an executor whose children import anything, and have system calls by number.
 
     Args:
         kernel: the features that may be used.
@@ -388,13 +392,14 @@ def raw_executor(
     def raw_layout(*arguments: Any, **keywords: Any) -> Any:
         layout = layout_for(*arguments, **keywords)
         return dataclasses.replace(
-            layout, path=(*layout.path, HERE), preload=(*layout.preload, "raw_worker", *preload)
+            layout, path=(*layout.path, HERE), preload=(*layout.preload, "raw_calls", *preload)
         )
 
     with (
         mock.patch.object(process_module, "layout_for", raw_layout),
-        Raw([], None, **options) as made,
+        Raw(["*"], None, **options) as made,
     ):
+        made("from raw_calls import LIBC, call")
         yield made
 
 
@@ -525,10 +530,10 @@ def _outcome(executor: ProcessExecutor, code: str) -> str:
     try:
         value = executor(PREPARED + helper + code).output
     except ForkError as error:
-        text = str(error)
+        text = str(error).partition(" due to: ")[2]
         kinds = ("PermissionError:", "OSError:", "MemoryError", "RuntimeError:", "BlockingIOError:")
         kinds += ("FileNotFoundError:", "NotADirectoryError:", "gaierror:")
-        return f"refused: {text}" if text.startswith(kinds) else f"FAILED {text}"
+        return f"refused: {text}" if text.startswith(kinds) else f"FAILED {error}"
     return "refused: " + value if value == "nothing" else f"REACHED {value!r}"
 
 

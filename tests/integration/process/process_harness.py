@@ -29,7 +29,6 @@ SHARP = ["os", "socket", "ctypes", "signal", "threading", "pathlib", "subprocess
 @contextlib.contextmanager
 def executor(imports: list[str] | None = None, **options: Any) -> Iterator[ProcessExecutor]:
     """Give an executor with two limits relaxed, since most tests are about others."""
-    options.setdefault("max_operations", 10**12)
     # On a busy machine a program needs time to notice an interruption.
     options.setdefault("interrupt_grace_seconds", 30.0)
     with ProcessExecutor(imports or [], None, **options) as made:

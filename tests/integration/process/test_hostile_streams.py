@@ -46,7 +46,9 @@ def call(number: int, name: str, body: bytes = b"") -> bytes:
 
 def send(frame: bytes) -> str:
     """Write a program that sends a frame past its worker."""
-    return f"import os\nframe = {frame!r}\nwhile frame:\n    frame = frame[os.write(3, frame):]\n"
+    return (
+        f"import os\nframe = {frame!r}\nwhile frame:\n    frame = frame[os.write(1000, frame):]\n"
+    )
 
 
 WAIT = "import time\ntime.sleep(600)\n"
@@ -83,7 +85,7 @@ def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask, numbe
         flood = packed(kind, number, b"x") * 100
         ex(
             "import os, signal\n"
-            f"def flood(*_):\n    while True:\n        os.write(3, {flood!r})\n"
+            f"def flood(*_):\n    while True:\n        os.write(1000, {flood!r})\n"
             "signal.signal(signal.SIGALRM, flood)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
         time.sleep(0.4)
@@ -99,7 +101,7 @@ def test_frames_without_end_end_with_the_run(in_time, kind):
         ex.send_tools({"nothing": lambda: None})
         body = call(1, "nothing") if kind is Kind.CALL else b"x"
         with pytest.raises((SandboxTimeoutError, ProtocolError)):
-            ex(DEAF + f"import os\nwhile True:\n    os.write(3, {packed(kind, 1, body) * 50!r})")
+            ex(DEAF + f"import os\nwhile True:\n    os.write(1000, {packed(kind, 1, body) * 50!r})")
         assert ex("1 + 1").output == 2
 
 
@@ -107,7 +109,7 @@ def test_frames_without_end_end_with_the_run(in_time, kind):
 def test_frame_that_comes_byte_by_byte_holds_no_run(in_time, kind):
     with executor() as ex:
         head = packed(kind, 1, bytes(60_000 if kind is Kind.OUTPUT else 10_000_000))[:20]
-        trickle = f"import os\nos.write(3, {head!r})\nwhile True:\n    os.write(3, b' ')\n"
+        trickle = f"import os\nos.write(1000, {head!r})\nwhile True:\n    os.write(1000, b' ')\n"
         with pytest.raises((SandboxTimeoutError, ProtocolError)):
             ex(DEAF + trickle)
         assert ex("1 + 1").output == 2
@@ -126,7 +128,7 @@ def test_calls_after_the_final_answer_are_not_decoded(in_time, monkeypatch):
         ex.send_tools({"final_answer": lambda value: value, "late": lambda value: value})
         answer = packed(Kind.CALL, 1, call(1, "final_answer", b"42"))
         late = packed(Kind.CALL, 1, call(2, "late", b"[" * 500_000))
-        result = ex(DEAF + send(answer) + f"while True:\n    os.write(3, {late!r})")
+        result = ex(DEAF + send(answer) + f"while True:\n    os.write(1000, {late!r})")
         assert (result.output, result.is_final_answer) == (42, True)
         assert len(decoded) == 1
         assert ex("1 + 1").output == 2
@@ -196,7 +198,7 @@ def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
         early = b"".join(packed(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30))
         ex(
             f"import os, signal, time\nframes = {early!r}\n"
-            "def answer(*_):\n    os.write(3, frames)\n    time.sleep(600)\n"
+            "def answer(*_):\n    os.write(1000, frames)\n    time.sleep(600)\n"
             "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
         time.sleep(0.4)
@@ -211,7 +213,7 @@ def test_result_of_code_that_was_not_read_ends_the_child(in_time):
         early = packed(Kind.DONE, 2, b"42")
         ex(
             f"import os, signal, time\nframe = {early!r}\n"
-            "def answer(*_):\n    os.write(3, frame)\n    time.sleep(600)\n"
+            "def answer(*_):\n    os.write(1000, frame)\n    time.sleep(600)\n"
             "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
         time.sleep(0.4)
@@ -285,7 +287,7 @@ def test_frame_that_costs_more_than_its_bytes(in_time, kind, error, part, count)
     head = packed(kind, 1, body)[: -len(body)]
     code = (
         f"import os\nframe = {head!r} + b'[' + b','.join([{part.encode()!r}] * {count}) + b']'\n"
-        f"while frame:\n    frame = frame[os.write(3, frame):]\n{WAIT}"
+        f"while frame:\n    frame = frame[os.write(1000, frame):]\n{WAIT}"
     )
     with executor(timeout_seconds=60) as ex:
         with pytest.raises(error, match="its parts take more work or memory than"):

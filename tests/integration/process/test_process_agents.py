@@ -207,7 +207,7 @@ def test_threads_call_tools_while_their_run_lasts_and_not_after_it():
     )
     with executor(["threading"]) as ex:
         ex.send_tools({"note": called.append})
-        ex(code.format(n=1, wait="lambda: time.sleep(0.3)", daemon=False))
+        ex(code.format(n=1, wait="lambda: None", daemon=False) + "\ntime.sleep(0.3)")
         assert called == [1]
         ex(code.format(n=2, wait="gate.wait", daemon=True))
         # A remaining thread would continue now, in a run that serves calls.

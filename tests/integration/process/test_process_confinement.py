@@ -101,7 +101,7 @@ def test_no_environment_is_inherited(monkeypatch):
 
 def test_no_descriptor_is_inherited(tmp_path):
     code = (
-        "import os\nopen_ones = []\nfor number in range(256):\n    try:\n"
+        "import os\nopen_ones = []\nfor number in range(1100):\n    try:\n"
         "        open_ones.append((number, os.fstat(number).st_ino))\n    except OSError:\n"
         "        pass\nopen_ones"
     )
@@ -109,7 +109,7 @@ def test_no_descriptor_is_inherited(tmp_path):
         os.set_inheritable(secret.fileno(), True)
         with executor(SHARP) as ex:
             found = ex(code).output
-            # Standard streams, the connection, and the output log.
+            # Standard streams, the connection, and the memory of the request to stop.
             assert len(found) == 5
             assert os.fstat(secret.fileno()).st_ino not in [inode for _, inode in found]
 

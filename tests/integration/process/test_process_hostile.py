@@ -31,7 +31,9 @@ def test_descriptors_sent_over_the_connection_do_not_reach_the_host():
         resources = NewResources()
         # An empty text frame with a hundred descriptors.
         frame = "b'\\x02\\0\\0\\0\\2\\0\\0\\0\\0'"
-        code = f"s = socket.socket(fileno=os.dup(3))\nsocket.send_fds(s, [{frame}], [0] * 100)\n1"
+        code = (
+            f"s = socket.socket(fileno=os.dup(1000))\nsocket.send_fds(s, [{frame}], [0] * 100)\n1"
+        )
         assert ex(code).output == 1
         assert len(resources.new()) < 50, resources.new()
 

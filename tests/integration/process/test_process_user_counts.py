@@ -75,7 +75,9 @@ def test_lower_limits_of_the_host_are_in_force_or_named(tmp_path: Path) -> None:
         "(ulimit -n)"
     )
     assert found["30"].startswith("ExecutorStartError: the child did not start: process ")
-    assert found["30"].endswith(f" ended with exit code 70: child failed: {advice}")
+    assert found["30"].endswith(
+        f" ended with exit code 70; the last of its output: child failed: {advice}"
+    )
     assert found["16"] == (
         "ExecutorStartError: the fork server did not start within 60.0 s: the fork server failed: "
         f"{advice}"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from background import acting, eventually
-from raw_guest import raw_executor
 from whole_contract import every
 
 from smolagents_fork import WasmExecutor
@@ -45,8 +44,7 @@ def gone(pid: int) -> bool:
 
 def test_endless_loop_is_stopped_with_its_state_kept():
     with WasmExecutor(
-        timeout_seconds=1.0, interrupt_grace_seconds=60, max_while_iterations=10**12,
-        max_operations=10**12,
+        timeout_seconds=1.0, interrupt_grace_seconds=60,
     ) as executor:  # fmt: skip
         executor("x = 5")
         before = executor.pid
@@ -58,8 +56,8 @@ def test_endless_loop_is_stopped_with_its_state_kept():
 
 
 def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
-    with raw_executor(
-        timeout_seconds=1.0, interrupt_grace_seconds=0.5, files={"in/data": b"given"}
+    with WasmExecutor(
+        ["*"], timeout_seconds=1.0, interrupt_grace_seconds=0.5, files={"in/data": b"given"}
     ) as executor:
         executor.send_variables({"sent": 3})
         executor.put_file(b"changed", "in/data")
@@ -79,8 +77,8 @@ def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
 
 def test_interrupt_kills_what_does_not_stop():
     begun = threading.Event()
-    with raw_executor(
-        timeout_seconds=600, interrupt_grace_seconds=0.5, on_output=lambda text: begun.set()
+    with WasmExecutor(
+        ["*"], timeout_seconds=600, interrupt_grace_seconds=0.5, on_output=lambda text: begun.set()
     ) as executor:
         with (
             acting(begun.is_set, executor.interrupt),
@@ -117,7 +115,9 @@ def test_memory_past_the_limit_is_an_error_of_the_program():
 )
 def test_memory_outside_python_is_limited_too(code: str):
     """2 GB and more, which the machine would have."""
-    with raw_executor(memory="64m", timeout_seconds=60, interrupt_grace_seconds=0.5) as executor:
+    with WasmExecutor(
+        ["*"], memory="64m", timeout_seconds=60, interrupt_grace_seconds=0.5
+    ) as executor:
         executor("import js")
         resident = 0
 
@@ -177,7 +177,7 @@ def test_process_killed_between_calls_is_told_once():
 
 
 def test_process_that_ends_itself_says_its_last_words():
-    with raw_executor() as executor:
+    with WasmExecutor(["*"]) as executor:
         executor("import js")
         with pytest.raises(SandboxDiedError, match=rf"exit code 3: last words; {LOST}"):
             executor("js.console.error('last words')\njs.Deno.exit(3)")
@@ -195,7 +195,7 @@ def test_process_that_ends_itself_says_its_last_words():
     ),
 )
 def test_what_is_not_a_frame_ends_the_guest(sent: str, words: str):
-    with raw_executor() as executor:
+    with WasmExecutor(["*"]) as executor:
         executor("import js\nfrom pyodide.ffi import to_js")
         with pytest.raises(ProtocolError, match=words):
             executor(f"js.Deno.stdout.writeSync(to_js({sent}))\nimport time\ntime.sleep(100)")
@@ -203,7 +203,7 @@ def test_what_is_not_a_frame_ends_the_guest(sent: str, words: str):
 
 
 def test_guest_ends_with_its_host():
-    with raw_executor() as executor:
+    with WasmExecutor(["*"]) as executor:
         pid, session = executor.pid, executor._session
         assert session is not None
         assert session._child is not None
@@ -215,8 +215,8 @@ def test_guest_ends_with_its_host():
 HOST = """
 import os, sys
 sys.path[:0] = {path!r}
-from raw_guest import raw_executor
-with raw_executor(timeout_seconds={seconds}, interrupt_grace_seconds=0.5) as executor:
+from smolagents_fork import WasmExecutor
+with WasmExecutor(["*"], timeout_seconds={seconds}, interrupt_grace_seconds=0.5) as executor:
     executor.send_tools({{"begun": lambda: os.write(1, b"%d\\n" % executor.pid)}})
     executor({code!r})
 """

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from raw_guest import raw_executor
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import SandboxDiedError
@@ -72,7 +71,7 @@ def port() -> Iterator[int]:
 def guest(wasm_machine: None) -> Iterator[WasmExecutor]:
     os.environ["SMOLAGENTS_SECRET"] = SECRET
     try:
-        with raw_executor(timeout_seconds=60) as made:
+        with WasmExecutor(["*"], timeout_seconds=60) as made:
             made(SETUP)
             yield made
     finally:
@@ -101,7 +100,7 @@ def test_attempt_reaches_nothing(guest: WasmExecutor, outside: Path, port: int, 
 
 def test_call_that_ends_the_guest_reaches_nothing(outside: Path):
     with (
-        raw_executor() as guest,
+        WasmExecutor(["*"]) as guest,
         pytest.raises(
             SandboxDiedError, match=r"Requires .* access[\s\S]*its state is lost"
         ) as caught,
@@ -129,7 +128,7 @@ def test_environment_is_empty_but_for_deno(guest: WasmExecutor):
 def test_no_descriptor_of_the_host_is_inherited(guest: WasmExecutor):
     with open(__file__, encoding="utf-8") as file:
         os.set_inheritable(file.fileno(), True)
-        with raw_executor() as other:
+        with WasmExecutor(["*"]) as other:
             folder = f"/proc/{other.pid}/fd"
             targets = {os.readlink(f"{folder}/{number}") for number in os.listdir(folder)}
     assert not any(target.endswith(Path(__file__).name) for target in targets)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +13,9 @@ import pytest
 from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.guest.guest_worker import Worker
-from smolagents_fork.interpreter.guarded import Limits
 
 OPTIONS = {
     "imports": [],
-    "limits": dataclasses.asdict(Limits()),
     "memory": None,
     "max_value_bytes": 1000,
 }
@@ -45,26 +43,15 @@ class Host:
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
         self.sent.append((kind, decode(body)))
 
-    def write(self, text: str) -> None:
-        raise AssertionError(text)
 
-
-@pytest.fixture
-def signals(monkeypatch: pytest.MonkeyPatch) -> Callable[[Worker, Any, str], list[str]]:
-    """Let a signal arrive whenever a method is called; gives the methods that were called."""
-
-    def arrive_in(worker: Worker, target: Any, name: str) -> list[str]:
-        method, called = getattr(target, name), []
-
-        def interrupted(*arguments: Any, **keywords: Any) -> Any:
-            called.append(name)
-            worker.stop_if_asked(2, sys._getframe())
-            return method(*arguments, **keywords)
-
-        monkeypatch.setattr(target, name, interrupted)
-        return called
-
-    return arrive_in
+@pytest.fixture(autouse=True)
+def process_of_the_tests() -> Iterator[None]:
+    """Give this process back what a worker takes: main module, streams, handler of interrupts."""
+    before = (sys.modules["__main__"], sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
+    sys.modules["__main__"], sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__ = before  # type: ignore[misc]
 
 
 def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
@@ -78,7 +65,7 @@ def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
         finally:
             host.stop_asked = False
 
-    worker._interpreter.send_tools({"stop": stop})
+    worker._engine.send_tools({"stop": stop})
     worker.serve()
     (first, failure), (second, value) = host.sent
     assert (first, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
@@ -86,33 +73,83 @@ def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
     assert (second, value) == (Kind.DONE, 1)
 
 
-@pytest.mark.parametrize(
-    ("part", "name"),
-    [
-        ("meter", "begin"),
-        ("meter", "finish_run"),
-        ("meter", "ready_for_callbacks"),
-        ("_threads", "end"),
-        ("_loops", "close"),
-    ],
-)
-def test_signal_while_a_run_begins_or_ends_leaves_it_whole(signals, part: str, name: str) -> None:
+def asked_in(host: Host, worker: Worker, target: Any, name: str) -> list[str]:
+    """Have the host ask for a stop, and its signal arrive, whenever a method is called."""
+    method, called = getattr(target, name), []
+
+    def interrupted(*arguments: Any, **keywords: Any) -> Any:
+        called.append(name)
+        host.stop_asked = True
+        try:
+            worker.stop_if_asked(2, sys._getframe())
+        finally:
+            host.stop_asked = False
+        return method(*arguments, **keywords)
+
+    setattr(target, name, interrupted)
+    return called
+
+
+def test_signal_before_and_after_a_run_leaves_it_whole() -> None:
     host = Host("6 * 7", "6 * 7")
     worker = Worker(host, OPTIONS)
-    called = signals(worker, getattr(worker._interpreter, part), name)
-    begin = worker._interpreter.run
+    called = asked_in(host, worker, worker, "_outcome") + asked_in(host, worker, host, "send")
+    worker.serve()
+    assert host.sent == [(Kind.DONE, 42)] * 2
+    assert called == []  # the lists are those of before the calls
 
-    def asked(code: str) -> Any:
-        host.stop_asked = True  # after the look at the beginning
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Value:\n    def __repr__(self): stop(); return 'text'\nValue()",
+        "class Bad(Exception):\n    def __str__(self): stop(); return 'text'\nraise Bad",
+        "try:\n    stop()\nfinally:\n    2",
+        "import asyncio\nasync def wait(): stop()\nawait wait()",
+        "import asyncio\nasync def wait(): stop()\nasyncio.run(wait())",
+    ],
+)
+def test_value_and_texts_are_within_the_stop(code: str) -> None:
+    host = Host(code, "3")
+    worker = Worker(host, {**OPTIONS, "imports": ["asyncio"]})
+
+    def stop() -> None:
+        host.stop_asked = True
         try:
-            return begin(code)
+            worker.stop_if_asked(2, sys._getframe())
         finally:
             host.stop_asked = False
 
-    worker._interpreter.run = asked  # type: ignore[method-assign, assignment]
+    worker._engine.send_tools({"stop": stop})
     worker.serve()
-    assert called == [name] * 2
-    assert host.sent == [(Kind.DONE, 42)] * 2
+    if worker._engine._loop is not None:
+        worker._engine._loop.close()
+    (kind, failure), after = host.sent
+    assert (kind, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
+    assert after == (Kind.DONE, 3)
+
+
+def test_import_is_not_stopped_in_the_middle(tmp_path, monkeypatch) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import __main__\n__main__.stop()\nwhole = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    host = Host("import slow_to_import\nslow_to_import.whole")
+    worker = Worker(host, {**OPTIONS, "imports": ["slow_to_import"]})
+
+    def stop() -> None:
+        host.stop_asked = True
+        worker.stop_if_asked(2, sys._getframe())
+
+    worker._engine.send_tools({"stop": stop})
+    worker.serve()
+    assert host.sent == [(Kind.DONE, True)]
+
+
+def test_handler_that_a_program_sets_lasts_for_its_run() -> None:
+    host = Host("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n1", "2")
+    worker = Worker(host, {**OPTIONS, "imports": ["signal"]})
+    worker.serve()
+    assert signal.getsignal(signal.SIGINT) == worker.stop_if_asked
+    assert host.sent == [(Kind.DONE, 1), (Kind.DONE, 2)]
 
 
 def test_stop_asked_before_the_program_begins_leaves_nothing_to_run() -> None:

@@ -1,4 +1,4 @@
-"""A child's last output, its log and its exit, seen by the host in the worst orders."""
+"""A child's output, its frames and its exit, seen by the host in the worst orders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.guest.frame_stream import FrameStream
 from smolagents_fork.guest.frames import Kind, from_guest, packed
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.output_log import LOG_SIZE
+from smolagents_fork.process.stop_request import REQUEST_SIZE
 from smolagents_fork.process.worker import Link
 
 ENDED = struct.pack("!i", 3)
@@ -27,17 +27,17 @@ class Ends:
         ours, self.data = socket.socketpair()
         status, self.status = socket.socketpair()
         output, self.output = os.pipe()
-        log = os.memfd_create("log")
-        os.ftruncate(log, LOG_SIZE)
-        self.log = mmap.mmap(log, LOG_SIZE)
-        self.child = Child(ours, status, output, log, from_guest(1000, 1000))
+        request = os.memfd_create("request")
+        os.ftruncate(request, REQUEST_SIZE)
+        self.request = mmap.mmap(request, REQUEST_SIZE)
+        self.child = Child(ours, status, output, request, from_guest(1000, 1000))
 
     def close(self):
         self.child.close()
         self.data.close()
         self.status.close()
         os.close(self.output)
-        self.log.close()
+        self.request.close()
 
 
 @pytest.fixture
@@ -81,53 +81,47 @@ def test_exit_status_sent_byte_by_byte_is_read(ends):
     assert ends.child.exit_code == 3
 
 
-def told(ends):
-    """Return all text the host gets: from the pending frames, then from the log."""
+def test_output_precedes_the_frame_that_was_sent_after_it(ends):
+    os.write(ends.output, b"before ")
+    ends.data.sendall(packed(Kind.DONE, 1, b"value"))
+    os.write(ends.output, b"and after")
+    first, second = ends.child.turn(60), ends.child.turn(60)
+    assert (first.kind, ends.child.text_of(first)) == (Kind.OUTPUT, "before and after")
+    assert (second.kind, second.body) == (Kind.DONE, b"value")
+    assert ends.child.turn(0) is None
+
+
+def test_full_pipe_precedes_a_frame(ends):
+    size = os.write(ends.output, bytes(1 << 16))
+    ends.data.sendall(packed(Kind.DONE, 1, b"value"))
+    assert len(ends.child.turn(60).body) == size
+    assert ends.child.turn(60).kind is Kind.DONE
+
+
+def test_characters_that_arrive_in_two_parts_are_whole(ends):
     text = ""
-    while (frame := ends.child.turn(0)) is not None:
-        text += ends.child.text_of(frame)
-    return text + ends.child.text_in_log()
+    for part in (b"\xe2\x82", b"\xac and"):
+        os.write(ends.output, part)
+        text += ends.child.text_of(ends.child.turn(60))
+    assert text == "\u20ac and"
 
 
-@pytest.mark.parametrize("seen_before", [False, True])
-def test_log_that_is_sent_and_written_anew_while_it_is_read(ends, monkeypatch, seen_before):
-    link = Link(ends.data, ends.log)
-    link.write("first ")
-    read, text = os.pread, told(ends) if seen_before else ""
-    link.write("second ")
-
-    def pread(number, size, offset):
-        if offset:  # between the length and the text
-            monkeypatch.undo()
-            link.flush()
-            link.write("third and more")
-        return read(number, size, offset)
-
-    monkeypatch.setattr(os, "pread", pread)
-    text += ends.child.text_in_log()
-    assert os.pread is read
-    assert text + told(ends) == "first second third and more"
+def test_output_of_a_child_that_has_ended_is_not_lost(ends):
+    os.write(ends.output, b"the last words")
+    end(ends)
+    assert ends.child.remaining_text() == "the last words"
+    message = "ended with exit code 3; the last of its output: the last words"
+    with pytest.raises(SandboxDiedError, match=message):
+        ends.child.turn(60)
 
 
-def test_frame_read_before_the_child_recorded_it(ends, monkeypatch):
-    link = Link(ends.data, ends.log)
-    link.write("once ")
-    text = ""
-
-    class Looking:
-        """Header of the log, which the host reads after each step of the child."""
-
-        @staticmethod
-        def pack_into(log, offset, sent, length):
-            nonlocal text
-            for at, value in ((0, sent), (4, length)):
-                struct.pack_into("=I", log, offset + at, value)
-                text += told(ends)
-
-    monkeypatch.setattr("smolagents_fork.process.worker.LOG_HEADER", Looking)
-    link.flush()
-    link.write("and once more")
-    assert text + told(ends) == "once and once more"
+def test_output_is_read_after_a_child_has_ended_without_its_connection(ends):
+    os.write(ends.output, b"printed")
+    ends.data.close()
+    end(ends)
+    assert ends.child.text_of(ends.child.turn(60)) == "printed"
+    with pytest.raises(SandboxDiedError, match="exit code 3"):
+        ends.child.turn(60)
 
 
 def test_child_that_is_closed_by_another_thread_has_ended(ends):
@@ -143,8 +137,8 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
     ends.child.kill()
 
 
-def test_interruption_of_a_closed_child_is_not_written_to_the_file_that_has_the_logs_number(ends):
-    number = ends.child._log
+def test_interruption_of_a_closed_child_is_not_written_to_the_file_with_its_number(ends):
+    number = ends.child._request
     ends.child.close()
     other = os.memfd_create("other")
     os.dup2(other, number)
@@ -157,13 +151,10 @@ def test_interruption_of_a_closed_child_is_not_written_to_the_file_that_has_the_
 
 
 def test_interruption_names_the_run(ends):
-    link = Link(ends.data, ends.log)
+    link = Link(ends.data, ends.request)
     link.run = 2
     for run, asked in ((1, False), (2, True), (2 + (1 << 32), True), (3, False)):
         ends.child.interrupt(run)
-        assert link.stop_asked is asked
-        link.write("text")
-        link.flush()
         assert link.stop_asked is asked
 
 

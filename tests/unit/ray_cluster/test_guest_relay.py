@@ -16,7 +16,7 @@ from background import running
 from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, FrameReader, Kind, from_guest, packed
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.output_log import LOG_SIZE
+from smolagents_fork.process.stop_request import REQUEST_SIZE
 from smolagents_fork.ray_cluster.node.process_node import GuestRelay
 
 SECONDS = 60
@@ -31,10 +31,10 @@ class Ends:
         status, self.status = socket.socketpair()
         self.host, stream = socket.socketpair()
         output, self.output = os.pipe()
-        log = os.memfd_create("log")
-        os.ftruncate(log, LOG_SIZE)
+        request = os.memfd_create("request")
+        os.ftruncate(request, REQUEST_SIZE)
         kinds = from_guest(2 * LONG, 2 * LONG)
-        self.child = Child(ours, status, output, log, kinds, cpu_seconds)
+        self.child = Child(ours, status, output, request, kinds, cpu_seconds)
         self.child.pid = os.getpid()
         self.stream = stream
         self.relay = GuestRelay(self.child, stream)

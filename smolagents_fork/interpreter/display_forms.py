@@ -1,0 +1,47 @@
+"""Forms of a value that a notebook would display, by MIME type."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+from ..texts import class_name
+
+__all__ = ["bundle_of"]
+
+#: Methods by which objects give their forms to notebooks, with the form's MIME type.
+_FORMS = {
+    "_repr_png_": "image/png",
+    "_repr_jpeg_": "image/jpeg",
+    "_repr_svg_": "image/svg+xml",
+    "_repr_html_": "text/html",
+    "_repr_latex_": "text/latex",
+    "_repr_markdown_": "text/markdown",
+}
+
+
+def bundle_of(value: Any) -> dict[str, Any]:
+    """Return the forms of a value by MIME type; the text form is always there.
+
+    Args:
+        value: of any class. Its methods run, within the limits of the program.
+    """
+    forms: dict[str, Any] = {}
+    kind = type(value)
+    if callable(getattr(kind, "savefig", None)):
+        target = io.BytesIO()
+        with contextlib.suppress(Exception):
+            value.savefig(target, format="png", bbox_inches="tight")
+            forms["image/png"] = target.getvalue()
+    for name, mime_type in _FORMS.items():
+        if mime_type not in forms and callable(getattr(kind, name, None)):
+            with contextlib.suppress(Exception):
+                form = getattr(value, name)()
+                if isinstance(form, (str, bytes)):
+                    forms[mime_type] = form
+    try:
+        forms["text/plain"] = str.__str__(repr(value))
+    except Exception as error:
+        forms["text/plain"] = f"<{class_name(value)} whose repr() raised {class_name(error)}>"
+    return forms

@@ -1,0 +1,263 @@
+"""Engine that runs a program as it is: its namespace, its builtins, its value and its end."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import builtins
+import contextlib
+import functools
+import sys
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from ...errors import InterpreterError, ProgramRefusedError
+from ...output import print_whole
+from ...texts import is_successful_exit
+from .. import messages
+from ..last_value import keep_last_value
+from ..program_text import Program, new_filename, register_program, syntax_error
+from ..stops import FinalAnswer, ProgramStop
+from .import_policy import import_function
+from .program_displays import ProgramDisplays
+
+__all__ = ["PlainEngine"]
+
+_Result = TypeVar("_Result")
+#: Name in the namespace of the program's value, which no program can write.
+_VALUE = "@value"
+_COROUTINE = 0x80  # CO_COROUTINE
+_PROGRAM_MODULES = ("threading", "__main__")
+_NO_INPUT = (
+    "input() is not available: the code runs in a sandbox without a terminal. "
+    "Use a tool of the agent instead."
+)
+#: Importing a module runs in functions of these files; a stop there would leave half a module.
+_IMPORT_MACHINERY = "<frozen importlib."
+
+
+class PlainEngine:
+    """Runs programs in a real ``__main__`` module, which keeps their state.
+
+    There is one engine in a process: the module is ``sys.modules["__main__"]``.
+
+    Args:
+        authorized: modules that import statements of programs may name.
+        on_display: takes the MIME bundle of each figure and displayed value.
+    """
+
+    def __init__(
+        self, authorized: Iterable[str], on_display: Callable[[Mapping[str, Any]], None]
+    ) -> None:
+        self._displays = ProgramDisplays(on_display)
+        self._tools: dict[str, Any] = {}
+        self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet(threading.enumerate())
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._module = types.ModuleType("__main__")
+        self._module.__dict__["__builtins__"] = {
+            **vars(builtins),
+            "__import__": import_function(authorized, self._displays.prepare_libraries),
+            "display": self._displays.display,
+            "exit": leave,
+            "input": refuse_input,
+            "print": program_print,
+            "quit": leave,
+        }
+        self._hidden = frozenset(self._module.__dict__)
+        sys.modules["__main__"] = self._module
+
+    # -- what programs find --
+
+    def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
+        """Make ``tools`` variables of the program; those of earlier calls stay."""
+        self._tools.update(tools)
+        self._module.__dict__.update(tools)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Set variables of the program.
+
+        Raises:
+            ProgramRefusedError: a name is Python's own.
+        """
+        for name in variables:
+            if name in self._hidden:
+                raise ProgramRefusedError(f"Cannot send a variable named {name!r}")
+        self._module.__dict__.update(variables)
+
+    def variables(self) -> dict[str, Any]:
+        """Return the program's variables, without tools and what every module has."""
+        return {
+            name: value
+            for name, value in self._module.__dict__.items()
+            if name not in self._hidden and self._tools.get(name) is not value
+        }
+
+    # -- runs --
+
+    def run(self, code: str, use: Callable[[Any], _Result]) -> _Result:
+        """Run a program and return what ``use`` makes of its value.
+
+        Args:
+            code: text of the program.
+            use: takes the value of the last statement; it counts as part of the program, with its
+                time and its stop, since it calls methods of the program's classes.
+
+        Raises:
+            FinalAnswer: the program called ``final_answer``.
+            InterpreterError: it is not Python, or it raised; ``__cause__`` is the exception, or it
+                was stopped.
+        """
+        program = compile_plain(code)
+        try:
+            outcome = self._within(program, use)
+        except ProgramStop as stop:
+            raise messages.stopped(stop, program) from None
+        finally:
+            self._module.__dict__.pop(_VALUE, None)
+        if isinstance(outcome, InterpreterError):
+            raise outcome
+        return outcome
+
+    @staticmethod
+    def is_in_program(frame: types.FrameType | None) -> bool:
+        """Return whether a signal's handler may stop the program in a frame.
+
+        Only what the program and its value run is stopped, and no import in the middle.
+
+        Args:
+            frame: what the signal interrupted.
+        """
+        while frame is not None:
+            if frame.f_code is PlainEngine._within.__code__:
+                return True
+            if frame.f_code.co_filename.startswith(_IMPORT_MACHINERY):
+                return False
+            frame = frame.f_back
+        return False
+
+    def _within(
+        self, program: Program, use: Callable[[Any], _Result]
+    ) -> _Result | InterpreterError:
+        """Do all of a run that may be stopped; return the error of a program that raised."""
+        try:
+            try:
+                value = self._displays.drawn(self._execute(program))
+            finally:
+                self._displays.show_changed_figures()
+                self._report_threads()
+            return use(value)
+        except (FinalAnswer, ProgramStop):
+            raise
+        except BaseException as error:
+            return messages.failed(error, program)
+
+    def _execute(self, program: Program) -> Any:
+        """Run a program; return the value of its last statement."""
+        namespace = self._module.__dict__
+        # As in a notebook: one loop for all top-level await, and get_event_loop() finds it.
+        if self._loop is not None or program.is_async or "asyncio" in program.source:
+            if self._loop is None or self._loop.is_closed():  # by the program
+                self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        try:
+            if program.is_async and self._loop is not None:
+                run_until_complete(self._loop, eval(program.code, namespace))
+            else:
+                exec(program.code, namespace)
+        except SystemExit as error:
+            if not is_successful_exit(error):
+                raise
+        return namespace.get(_VALUE)
+
+    def _report_threads(self) -> None:
+        """Write to the output which threads of the program go on after its run."""
+        names = []
+        for thread in threading.enumerate():
+            # Threads of other classes are libraries' own.
+            if thread not in self._threads and type(thread).__module__ in _PROGRAM_MODULES:
+                self._threads.add(thread)
+                names.append(thread.name)
+        if names:
+            shown = ", ".join(map(repr, names))
+            note = f"[threads still running: {shown}; they end with the executor]"
+            print(note, file=sys.__stdout__)
+
+
+def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Any) -> Any:
+    """Run a coroutine to its end; one that is stopped takes all tasks of its loop along.
+
+    Args:
+        loop: not running; kept for later coroutines.
+        coroutine: of the program.
+    """
+    task = loop.create_task(coroutine)
+    try:
+        return loop.run_until_complete(task)
+    except Exception:
+        raise
+    except BaseException:
+        with contextlib.suppress(Exception, asyncio.CancelledError):
+            tasks = asyncio.all_tasks(loop)
+            for one in tasks:
+                one.cancel()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        raise
+
+
+# -- compiling --
+
+
+def compile_plain(source: str) -> Program:
+    """Compile a program whose last statement leaves its value.
+
+    Args:
+        source: text of the program.
+
+    Raises:
+        InterpreterError: it is not Python, or too deeply nested.
+    """
+    filename = new_filename()
+    with warnings.catch_warnings():
+        # "is" with a literal, and their like: for an author, who does not read them here.
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(source, filename)
+            keep_last_value(tree.body, _VALUE)
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            code = compile(tree, filename, "exec", flags, dont_inherit=True)
+        except SyntaxError as error:
+            raise syntax_error(source, error) from None
+        except (RecursionError, MemoryError) as error:
+            raise InterpreterError(
+                f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
+            ) from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InterpreterError(
+                f"Code parsing failed due to: {type(error).__name__}: {error}"
+            ) from error
+    program = Program(source, code, filename, bool(code.co_flags & _COROUTINE))
+    register_program(program)
+    return program
+
+
+# -- builtins that differ --
+
+
+@functools.wraps(builtins.print)
+def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
+    """Print in one write, so that a reader gets no part of it."""
+    print_whole(*values, file=file, own=sys, flush=flush, **keywords)
+
+
+def refuse_input(*_prompt: object) -> str:
+    """Raise, since nobody can answer."""
+    raise EOFError(_NO_INPUT)
+
+
+def leave(code: object = None) -> None:
+    """End the program."""
+    raise SystemExit(code)
