@@ -292,11 +292,16 @@ def _categorical(decoder: Any, codes: Any, categories: Any, ordered: bool) -> An
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
         raise Fault("categories are values of one level, and none is missing")
     _check_unique(decoder, categories)
-    # As pandas itself restores one: its constructor checks the categories by hashes, which whoever
+    if _outside(codes, len(categories)):
+        raise Fault("the codes of a categorical are those of its categories")
+    # As pandas itself restores them: its constructors check the categories by hashes, which whoever
     # made the data can make equal.
     dtype = pandas.CategoricalDtype.__new__(pandas.CategoricalDtype)
     dtype.__setstate__({"categories": categories, "ordered": ordered})
-    return pandas.Categorical.from_codes(codes, dtype=dtype)
+    array = pandas.Categorical.__new__(pandas.Categorical)
+    smallest = need_numpy().min_scalar_type(-2 - len(categories))
+    array.__setstate__((codes.astype(smallest), dtype, {}))
+    return array
 
 
 def _outside(codes: Any, size: int) -> bool:

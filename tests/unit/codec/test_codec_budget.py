@@ -6,6 +6,7 @@ import base64
 import json
 import time
 import tracemalloc
+import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
@@ -213,7 +214,9 @@ INDEXES = {
     "texts": pandas.Index(["b", "a"]),
     "objects": pandas.Index([1, "a", (2, 3)], dtype=object),
     "moments": pandas.DatetimeIndex(["2020-01-02", "2020-01-01"]),
-    "zoned": pandas.DatetimeIndex(["2020-01-02", "2020-01-01"], tz="Europe/Berlin"),
+    "zoned": pandas.DatetimeIndex(
+        ["2020-01-02", "2020-01-01"], tz=zoneinfo.ZoneInfo("Europe/Berlin")
+    ),
     "periods": pandas.PeriodIndex(["2020-01", "2021-01"], freq="M"),
     "intervals": pandas.IntervalIndex.from_breaks([0, 1, 5, 6]),
     "nullable": pandas.Index([5, 3], dtype="Int64"),
