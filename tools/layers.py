@@ -13,7 +13,7 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "inventory", "proc_table", "standard_library"),
-    ("forks", "redaction"),
+    ("forks", "free_threading", "redaction"),
     (
         "awaitables",
         "deadline",

@@ -55,6 +55,7 @@ WORDS = {
     "checks": "checks of a machine",
     "inventory": "what the fork has here",
     "proc_table": "/proc",
+    "free_threading": "refusal of builds without the lock",
     "standard_library": "names, by version",
     "local_processes": "sandboxes that are processes",
     "command_line": "smolagents-fork",

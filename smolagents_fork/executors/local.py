@@ -26,6 +26,7 @@ from ..distributions.import_names import import_names, missing_packages
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
 from ..figures import FigureFolder
 from ..forks import reset_in_child
+from ..free_threading import check_global_lock
 from ..interpreter.guarded import Interpreter, Limits
 from ..interpreter.guarded.policy import REFUSED_BUILTINS
 from ..interpreter.imports import is_authorized
@@ -200,6 +201,7 @@ def evaluate_python_code(
         InterpreterError: a class that is the fork's and upstream's.
         ExecutionTimeoutError: upstream's, at the time limit.
     """
+    check_global_lock("LocalPythonExecutor")
     static_tools = static_tools or {}
     if authorized_imports is None:
         authorized_imports = upstream.BASE_BUILTIN_MODULES
@@ -284,6 +286,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         logger: Any = None,
         **unknown: Unpack[_NoKeywords],
     ) -> None:
+        check_global_lock(type(self).__name__)
         check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
         if hasattr(max_print_outputs_length, "log"):
             raise ConfigurationError(

@@ -18,6 +18,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
 from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
+from ..free_threading import check_global_lock
 from ..guest.frames import Kind
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
@@ -206,6 +207,7 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     Raises:
         ExecutorStartError: the fork server or the child did not start.
     """
+    check_global_lock("ProcessExecutor")
     whole = dataclasses.replace(bounds, readable=layout.granted)
     with naming_shortages("the child cannot be started"):
         fork_server = _fork_server(layout, bounds)

@@ -1,0 +1,51 @@
+"""Free-threaded builds of Python are refused where code rests on the global lock."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+
+import pytest
+from smolagents import CodeAgent, LocalPythonExecutor
+from smolagents.local_python_executor import evaluate_python_code
+
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.errors import ExecutorStartError
+
+WORDS = (
+    " rests on Python's global lock, and this Python is a free-threaded build: use "
+    "executor_type='docker', or a Python without the letter t in its version"
+)
+
+
+@pytest.fixture
+def free_threaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this Python say that it was built without the lock."""
+    real = sysconfig.get_config_var
+    monkeypatch.setattr(
+        sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else real(name)
+    )
+
+
+@pytest.mark.usefixtures("free_threaded")
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda: LocalPythonExecutor([]),
+        lambda: evaluate_python_code("1 + 1"),
+        lambda: CodeAgent(tools=[], model=None),
+    ],
+    ids=["executor", "function", "agent"],
+)
+def test_local_refuses_a_free_threaded_build(start):
+    with pytest.raises(ExecutorStartError) as caught:
+        start()
+    assert str(caught.value) == f"LocalPythonExecutor{WORDS}"
+
+
+@pytest.mark.usefixtures("free_threaded")
+@pytest.mark.skipif(sys.platform == "win32", reason="no child processes are started here")
+def test_process_refuses_a_free_threaded_build():
+    with pytest.raises(ExecutorStartError) as caught:
+        ProcessExecutor()
+    assert str(caught.value) == f"ProcessExecutor{WORDS}"
