@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 import pytest
@@ -39,7 +40,9 @@ def test_distribution_that_brings_a_module_back_can_be_named():
 
 
 def test_module_of_another_version_is_missing_here():
-    reasons = [f"This Python has no module {name}: {absence(name, MINOR)}." for name in ABSENT]
+    # Distributions have brought some back, such as audioop-lts and setuptools.
+    names = [name for name in ABSENT if importlib.util.find_spec(name) is None]
+    reasons = [f"This Python has no module {name}: {absence(name, MINOR)}." for name in names]
     assert missing_packages(ABSENT).endswith(" ".join(["imports list.", *reasons]))
 
 

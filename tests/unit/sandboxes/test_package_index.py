@@ -44,7 +44,8 @@ def served(pem: Path | None) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http{'s' if pem else ''}://127.0.0.1:{server.server_port}/simple"
+        # By name: the pip of Python 3.13.0 cannot check an address.
+        yield f"http{'s' if pem else ''}://localhost:{server.server_port}/simple"
     finally:
         server.shutdown()
         thread.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 
 import pytest
 from program_harness import in_ours, in_python
@@ -150,10 +151,15 @@ WAITS = {
 IMPORTS = "".join(f"import {module}\n" for module in [*ALL, "fractions"])
 
 
+#: Members that this Python does not have yet.
+LATER = {"asyncio.Runner"} if sys.version_info < (3, 11) else set()
+
+
 def test_the_table_has_at_most_sixty_rows_each_with_a_reason() -> None:
     assert len(OVERRIDES) <= 60
     for (module, member), (reason, _maker) in OVERRIDES.items():
-        assert hasattr(importlib.import_module(module), member)
+        there = hasattr(importlib.import_module(module), member)
+        assert there is (f"{module}.{member}" not in LATER)
         assert reason
 
 
@@ -200,7 +206,7 @@ def test_an_override_that_waits_keeps_the_deadline(code: str) -> None:
         interpreter.run(code)
 
 
-@pytest.mark.parametrize("row", sorted(f"{m}.{n}" for m, n in OVERRIDES))
+@pytest.mark.parametrize("row", sorted({f"{m}.{n}" for m, n in OVERRIDES} - LATER))
 def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
     module, _, member = row.rpartition(".")
     real = getattr(importlib.import_module(module), member)
@@ -211,8 +217,9 @@ def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
     again = interpreter.run(f"from {module} import {member}\n{member}").output
     assert made is again or row.startswith("contextlib.")
     if inspect.isclass(real) and inspect.isclass(made):
-        assert made.__name__ == real.__name__
-        assert made.__module__ == real.__module__.lstrip("_")
+        # Since Python 3.13 threading.Lock is the class that it has made before, _thread.lock.
+        names = (real.__module__.lstrip("_"), real.__name__), (module, member)
+        assert (made.__module__, made.__name__) in names
 
 
 @pytest.mark.parametrize(
