@@ -59,10 +59,16 @@ coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests witho
 test-python: ## version-dependent tests on another Python (PYTHON=python3.13)
 	@$(MAKE) --no-print-directory VENV=build/venv-$(subst /,-,$(PYTHON)) other-python
 
+.PHONY: test-pythons
+test-pythons: ## the same on each that is there (PYTHONS="3.10 3.12 3.13", REQUIRE_PYTHONS="3.13")
+	@$(PYTHON) -m tools.pythons $(or $(PYTHONS),3.10 3.12 3.13)
+
 # Called by test-python, with an environment beside the usual one.
 .PHONY: other-python
 other-python: $(VENV)/.dev
-	@$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder tests/unit tests/cases tests/hostile tests/fuzz
+	@$(RUN) tools.whole_run -m "not docker and not ray and not wasm and not network" \
+		tests/unit/interpreter tests/unit/codec tests/unit/process tests/unit/test_standard_library.py \
+		tests/cases tests/contract tests/unit/test_step_pages.py --ignore=tests/contract/executors
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)

@@ -10,6 +10,9 @@ The lint has one process at a time, so upstream's tests begin before it. Beside 
 collects the tests, which compiles them: in a fresh checkout each worker would compile all of them.
 A lint that finds something ends the run.
 
+``python -m tools.whole_run ARGUMENTS`` runs the tests that pytest's arguments name, and nothing
+else, in the same manner.
+
 Exit: 0 no failure, 1 some, 2 no run.
 """
 
@@ -109,22 +112,36 @@ class OwnTests(NamedTuple):
         return subprocess.run(command, cwd=self.folder, env=environment, check=False).returncode
 
 
-def main() -> int:
-    """Run everything; return the exit status."""
-    REPORTS.mkdir(exist_ok=True)
-    log = REPORTS / "upstream.log"
-    command = [sys.executable, "-m", "tools.regression"]
+def main(arguments: Sequence[str] = ()) -> int:
+    """Run everything; return the exit status.
+
+    Args:
+        arguments: of pytest, for only those tests.
+    """
     try:
-        with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
-            if not _linted():
-                return 1
-            passed = OwnTests().run()
-            print("\n== upstream's tests, on the release and on the fork", flush=True)
-            same = _ended_well(upstream)
-            print(log.read_text("utf-8", "replace"), flush=True)
+        return _run_named(arguments) if arguments else _run_all()
     except SuiteError as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
         return 2
+
+
+def _run_named(arguments: Sequence[str]) -> int:
+    """Run some tests; what fails beside others is in this Python's own list."""
+    reports = REPORTS / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return 0 if OwnTests(reports=reports, arguments=(*_ALL, *arguments)).run() else 1
+
+
+def _run_all() -> int:
+    REPORTS.mkdir(exist_ok=True)
+    log = REPORTS / "upstream.log"
+    command = [sys.executable, "-m", "tools.regression"]
+    with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
+        if not _linted():
+            return 1
+        passed = OwnTests().run()
+        print("\n== upstream's tests, on the release and on the fork", flush=True)
+        same = _ended_well(upstream)
+        print(log.read_text("utf-8", "replace"), flush=True)
     return 0 if passed and same else 1
 
 
@@ -153,4 +170,4 @@ def _ended_well(upstream: Command) -> bool:
 if __name__ == "__main__":
     # As an interrupt at the terminal: what was started is ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))
