@@ -123,3 +123,13 @@ def test_entries_may_be_distributions(contract, tmp_path, monkeypatch):
             "'text' if parse('2024-02-03').day == 3 else ''"
         )
     assert contract.make(imports, **options)(code).output == "text"
+
+
+@behaviour("Imports", "All modules that the prompt lists can be imported.")
+def test_prompt_lists_modules_that_can_be_imported(contract):
+    agent = contract.keep(CodeAgent(tools=[], model=Script(), **contract.agent_options()))
+    found = re.search(r"only from the following list of modules: \[(.*)\]", agent.system_prompt)
+    assert found is not None
+    names = re.findall(r"'([\w.]+)'", found[1])
+    assert {"threading", "math"} < set(names)
+    agent.python_executor("\n".join(f"import {name}" for name in names))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
+import linecache
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -10,10 +14,12 @@ from typing import Any
 
 import pytest
 
+import smolagents_fork
 from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.guest.guest_worker import Worker
 
+TRACED = tuple(os.path.dirname(str(module.__file__)) for module in (asyncio, smolagents_fork))
 OPTIONS = {
     "imports": [],
     "memory": None,
@@ -158,3 +164,92 @@ def test_stop_asked_before_the_program_begins_leaves_nothing_to_run() -> None:
     Worker(host, OPTIONS).serve()
     ((kind, failure),) = host.sent
     assert (kind, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
+
+
+class PersistentHost(Host):
+    """A host that goes on asking for the end of its first run, once it has asked."""
+
+    asked = False
+    repeat: Callable[[Any], None]
+
+    @property
+    def stop_asked(self) -> bool:  # type: ignore[override]
+        return self.asked and self.run == 1
+
+    @stop_asked.setter
+    def stop_asked(self, value: bool) -> None:
+        del value
+
+    def ask(self, frame: Any) -> None:
+        """Ask, and let the signal arrive."""
+        self.asked = True
+        self.repeat(frame)
+
+
+class Signals:
+    """A trace function: one signal at a line of the package or of asyncio, and one 40 lines later.
+
+    Args:
+        first: number of the line.
+        arrive: handles the signal.
+    """
+
+    def __init__(self, first: int, arrive: Callable[[Any], None]) -> None:
+        self.lines, self._at, self._arrive = 0, {first, first + 40}, arrive
+
+    def __call__(self, frame: Any, _event: str, _argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(TRACED) else None
+
+    def _line(self, frame: Any, event: str, _argument: Any) -> Any:
+        # At the end of a with block the line comes again, before the block is left. No signal's
+        # handler runs there, so that a lock would be kept by the test alone.
+        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if event == "line" and not source.lstrip().startswith("with "):
+            self.lines += 1
+            if self.lines in self._at:
+                self._arrive(frame)
+        return self._line
+
+
+# A signal between two lines may leave a coroutine that was not begun and a loop that nothing refers
+# to; one in a finalizer is dropped, and the host repeats it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed event loop")
+@pytest.mark.filterwarnings(
+    "ignore:coroutine '(main|<module>|BaseEventLoop.shutdown_asyncgens)' was never"
+)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import asyncio\nasync def main(): return 42\nasyncio.run(main())",
+        "async def main(): return 42\nawait main()",
+        "class Two:\n    def __repr__(self): return f'{2:>5}'\nTwo()",
+        "raise ValueError('x')",
+    ],
+    ids=["asyncio", "await", "text", "error"],
+)
+def test_signals_at_each_line_leave_a_worker_that_works(code: str) -> None:
+    first, stopped, ended = 0, 0, False
+    while not ended:
+        first += 1
+        host = PersistentHost(code, "6 * 7")
+        worker = Worker(host, {**OPTIONS, "imports": ["asyncio"]})
+        host.repeat = lambda frame, worker=worker: worker.stop_if_asked(2, frame)
+        signals, tracing = Signals(first, host.ask), sys.gettrace()
+        # The host repeats its signal for as long as the run lasts.
+        signal.signal(signal.SIGALRM, lambda _, frame, host=host: host.repeat(frame))
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        sys.settrace(signals)
+        try:
+            worker.serve()
+        finally:
+            sys.settrace(tracing)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if worker._engine._loop is not None:
+            worker._engine._loop.close()
+        (kind, answer), after = host.sent
+        assert after == (Kind.DONE, 42)
+        stopped += kind is Kind.FAILED and answer["kind"] == "TimeLimitExceededError"
+        ended = signals.lines < first
+    gc.collect()  # here, where its warnings are expected
+    assert stopped > 20
