@@ -27,8 +27,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
 )
 #: DESIGN asks for 6,000; what is there may not grow until it is.
-MOST_LINES = 6655
-MOST_OVERRIDES = 60
+MOST_LINES = 6440
+MOST_OVERRIDES = 40
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}
 

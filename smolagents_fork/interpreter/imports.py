@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 __all__ = [
     "ALIASED_SUBMODULES",
     "DEFAULT_IMPORTS",
     "is_authorized",
     "is_public",
+    "only_leads",
     "refusal_advice",
 ]
 
@@ -21,8 +22,8 @@ DEFAULT_IMPORTS = frozenset(
 ALIASED_SUBMODULES = frozenset({"collections.abc", "os.path"})
 
 
-def is_authorized(name: str, authorized: Iterable[str], apart: Container[str] = ()) -> bool:
-    """Return whether a list of authorised imports allows a module.
+def is_authorized(name: str, authorized: Iterable[str]) -> bool:
+    """Return whether a list of authorised imports allows a module to be imported.
 
     ``pkg`` allows its public submodules, too; ``pkg.sub`` allows ``pkg``, which leads to it. As in
     upstream, ``pkg.*`` allows everything below ``pkg``, and ``*`` everything.
@@ -30,38 +31,53 @@ def is_authorized(name: str, authorized: Iterable[str], apart: Container[str] = 
     Args:
         name: of the module.
         authorized: entries of the list.
-        apart: packages whose submodules have to be listed each.
 
     Example:
         >>> is_authorized("os.path", ["os"]), is_authorized("os", ["posixpath"])
         (True, False)
     """
-    return any(_allows(entry, name, apart) for entry in authorized)
+    return any(_leads(entry, name) or _covers(entry, name) for entry in authorized)
 
 
-def _allows(entry: str, name: str, apart: Container[str]) -> bool:
-    allowed, parts = entry.split("."), name.split(".")
-    if "*" in allowed:
-        top = allowed[: allowed.index("*")]
-        return top == parts[: len(top)] or parts == top[: len(parts)]
-    if len(parts) <= len(allowed):
-        return parts == allowed[: len(parts)]
-    return allowed == parts[: len(allowed)] and is_public(name, len(allowed), apart)
+def only_leads(name: str, authorized: Iterable[str]) -> bool:
+    """Return whether a list allows nothing of a module but what leads to modules inside it.
+
+    Args:
+        name: of the module.
+        authorized: entries of the list.
+
+    Example:
+        >>> only_leads("os", ["os.path"]), only_leads("os", ["os", "os.path"])
+        (True, False)
+    """
+    entries = list(authorized)
+    return any(_leads(entry, name) for entry in entries) and not any(
+        _covers(entry, name) for entry in entries
+    )
 
 
-def is_public(name: str, start: int, apart: Container[str] = ()) -> bool:
+def _leads(entry: str, name: str) -> bool:
+    return entry.startswith(f"{name}.") and entry != f"{name}.*"
+
+
+def _covers(entry: str, name: str) -> bool:
+    top, star, _ = entry.partition("*")
+    package = top.removesuffix(".")
+    if star:
+        return f"{name}.".startswith(top)
+    inside = name == package or name.startswith(f"{package}.")
+    return inside and is_public(name, package.count(".") + 1)
+
+
+def is_public(name: str, start: int) -> bool:
     """Return whether a module comes with the package that the first ``start`` parts name.
 
     Args:
         name: of the module.
         start: number of its parts that name the package.
-        apart: packages whose submodules have to be listed each.
     """
-    parts = name.split(".")
-    return name in ALIASED_SUBMODULES or not any(
-        parts[end].startswith("_") or ".".join(parts[:end]) in apart
-        for end in range(start, len(parts))
-    )
+    inner = name.split(".")[start:]
+    return name in ALIASED_SUBMODULES or not any(part.startswith("_") for part in inner)
 
 
 def refusal_advice(name: str, authorized: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ def test_interpreter_does_not_grow():
     assert line_count(INTERPRETER) <= MOST_LINES
 
 
-def test_table_of_overrides_has_at_most_60_rows():
+def test_table_of_overrides_has_at_most_40_rows():
     rows = override_rows(INTERPRETER)
     if rows is None:
         pytest.skip("interpreter/guarded/modules/overrides.py does not exist yet")
@@ -112,7 +112,7 @@ def test_rooms_that_only_import_lower_rooms_are_right(tree):
         ),
         (
             {"modules/overrides.py": f"OVERRIDES = ({'1, ' * (MOST_OVERRIDES + 1)})\n"},
-            "OVERRIDES has 61 rows; at most 60 are allowed",
+            "OVERRIDES has 41 rows; at most 40 are allowed",
         ),
         (
             {"modules/overrides.py": "OVERRIDES = {**OTHER}\n"},

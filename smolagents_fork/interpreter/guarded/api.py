@@ -34,7 +34,6 @@ from .modules.showing import ProgramDisplays, note_import
 from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
-from .modules.waiting import waiting_members
 from .policy import REFUSED_BUILTINS
 from .rebinding import copied, program_functions, rebound
 
@@ -101,10 +100,9 @@ class Interpreter:
         self._on_output = on_output
         self._displays = ProgramDisplays(on_display, self._streams.suspended)
         self._threads = ProgramThreads(self.meter, self._streams, self._displays)
-        waiting = waiting_members(self.meter, self._threads)
+        waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
         self._parts = Parts(
-            self._items,
             self._sizes,
             self._attributes,
             self._classes,

@@ -48,8 +48,6 @@ ENDLESS = {
     "recursion": "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(200)",
     "sleep": "import time\ntime.sleep(500)",
     "many sleeps": "import time\nwhile True:\n    time.sleep(0.001)",
-    "queue": "import queue\nqueue.Queue().get()",
-    "C consumer": "import itertools\nsum(itertools.count())",
     "asyncio": "import asyncio\nawait asyncio.sleep(500)",
     "busy asyncio": "import asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
     "except BaseException": (

@@ -74,9 +74,6 @@ def test_words_of_the_operations_limit() -> None:
         "sorted([2, 1], key=lambda x: [1 for _ in iter(int, 1)])",
         "sum(range(10**12))",
         "list(iter(int, 1))",
-        "import itertools\nmax(itertools.count())",
-        "import itertools\n1 in itertools.cycle([0])",
-        "import itertools\nlist(itertools.product(range(100), repeat=9))",
         "f = lambda: f() or f()\ntry:\n    f()\nexcept RecursionError: pass\nwhile True: pass",
         "[[j for j in range(10**9)] for i in range(10**9)]",
         "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(40)",
@@ -137,8 +134,6 @@ def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None
     "code",
     [
         "import time\ntime.sleep(1000)",
-        "import queue\nqueue.Queue().get()",
-        "import queue\nq = queue.Queue(1)\nq.put(1)\nq.put(1)",
         "import time\nwhile True:\n    try:\n        time.sleep(1000)\n    except: pass",
         "x = list(range(10**5))\nwhile True:\n    sorted(x, key=str)",
     ],

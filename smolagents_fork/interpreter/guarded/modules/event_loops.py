@@ -134,7 +134,6 @@ class EventLoops:
 
         return {
             "run": self.run,
-            "Runner": lambda **_options: _runner(self._new),
             "new_event_loop": self._new,
             "get_event_loop": get_event_loop,
             "set_event_loop": functools.partial(setattr, self, "_current"),
@@ -143,12 +142,3 @@ class EventLoops:
 
 #: Code that no signal may break off: a loop made or closed halfway can be neither used nor closed.
 WHOLE = frozenset({EventLoops._new.__code__, _Loop.close.__code__})
-
-
-def _runner(make_loop: Callable[[], _Loop]) -> Any:
-    class Runner(asyncio.Runner):  # type: ignore[misc, name-defined]  # of Python 3.11
-        def run(self, coro: Any, *, context: Any = None) -> Any:
-            with _apart_from_host():
-                return super().run(coro, context=context)
-
-    return Runner(loop_factory=make_loop)

@@ -1,8 +1,8 @@
 """The one table of overrides: members of modules that programs get in another form.
 
-A row is here because the member takes attribute names, prints, waits, makes classes for the
-program, or makes much of little. Everything else is the library's own, shared with the host as
-upstream shares it.
+A row is here because the member takes attribute names, prints, waits, starts threads, makes classes
+for the program, or makes much of little. Everything else is the library's own, shared with the host
+as upstream shares it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from .. import policy
 from ..guards.attributes import AttributeGuard, FrameProxy
 from ..guards.program_classes import ProgramClasses
 from ..guards.sizes import BITS, TEXT, Estimate, Sizes, width_of
-from ..meter import MeteredItems
 from .showing import ProgramDisplays
 from .streams import StandardStreams
 
@@ -43,17 +42,15 @@ class Parts(NamedTuple):
     """The parts of an interpreter that overrides are made of.
 
     Args:
-        items: meters what is gone over.
         sizes: checks estimates.
         attributes: the attribute guard.
         classes: the registry of the program's classes.
         streams: the program's standard streams.
         displays: takes the program's figures and displayed values.
-        waiting: what waits, by the member's name.
+        waiting: what waits or starts threads, by the member's name.
         imports: modules as the program may have them.
     """
 
-    items: MeteredItems
     sizes: Sizes
     attributes: AttributeGuard
     classes: ProgramClasses
@@ -224,11 +221,7 @@ def _dataclass(parts: Parts, _name: str, real: Any) -> Any:
     return dataclass
 
 
-# -- members that make much of little, or are without an end --
-
-
-def _metered(parts: Parts, _name: str, real: Any) -> Any:
-    return lambda *arguments, **keywords: parts.items.metered(real(*arguments, **keywords))
+# -- members that make much of little --
 
 
 def _operator(name: str) -> _Maker:
@@ -275,22 +268,10 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("matplotlib.pyplot", "show"): ("displays, and may open a window", _show),
     ("IPython.display", "display"): ("displays", _display),
     ("time", "sleep"): ("waits", _waiting),
-    ("threading", "Lock"): ("waits", _waiting),
-    ("threading", "RLock"): ("waits", _waiting),
-    ("threading", "Condition"): ("waits", _waiting),
-    ("threading", "Event"): ("waits", _waiting),
-    ("threading", "Semaphore"): ("waits", _waiting),
-    ("threading", "BoundedSemaphore"): ("waits", _waiting),
-    ("threading", "Barrier"): ("waits", _waiting),
     ("threading", "Thread"): ("belongs to its run", _waiting),
     ("threading", "Timer"): ("belongs to its run", _waiting),
-    ("queue", "Queue"): ("waits", _waiting),
-    ("queue", "LifoQueue"): ("waits", _waiting),
-    ("queue", "PriorityQueue"): ("waits", _waiting),
-    ("queue", "SimpleQueue"): ("waits", _waiting),
     ("concurrent.futures", "ThreadPoolExecutor"): ("its threads belong to their run", _waiting),
     ("asyncio", "run"): ("keeps the deadline", _waiting),
-    ("asyncio", "Runner"): ("keeps the deadline", _waiting),
     ("asyncio", "new_event_loop"): ("keeps the deadline", _waiting),
     ("asyncio", "get_event_loop"): ("keeps the deadline", _waiting),
     ("asyncio", "set_event_loop"): ("the host's loop stays", _waiting),
@@ -298,13 +279,6 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("dataclasses", "dataclass"): ("may make a class anew", _dataclass),
     ("dataclasses", "make_dataclass"): ("makes a class", _registering()),
     ("types", "new_class"): ("makes a class", _registering()),
-    ("itertools", "count"): ("endless", _metered),
-    ("itertools", "cycle"): ("endless", _metered),
-    ("itertools", "repeat"): ("endless", _metered),
-    ("itertools", "product"): ("many", _metered),
-    ("itertools", "permutations"): ("many", _metered),
-    ("itertools", "combinations"): ("many", _metered),
-    ("itertools", "combinations_with_replacement"): ("many", _metered),
     ("math", "factorial"): ("large", _limited(_factorial_bits)),
     ("math", "comb"): ("large", _limited(_comb_bits)),
     ("math", "perm"): ("large", _limited(_perm_bits)),

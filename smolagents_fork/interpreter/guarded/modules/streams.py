@@ -108,23 +108,31 @@ class StandardStreams:
 
     @contextmanager
     def routed(self) -> Iterator[None]:
-        """Let libraries find this in the process's places, in this thread."""
+        """Let libraries find this in the process's places, in the thread of a run."""
         global _users
-        ident = threading.get_ident()
         with _lock:
             if _users == 0:
                 routed_places.install()
             _users += 1
-            before = routes.get(ident)
-            routes[ident] = self
         try:
-            yield
+            with self.routed_thread():
+                yield
         finally:
             with _lock:
                 _users -= 1
-                _restore(ident, before)
                 if _users == 0:
                     routed_places.restore()
+
+    @contextmanager
+    def routed_thread(self) -> Iterator[None]:
+        """Let libraries find this in this thread, while a run is going on."""
+        ident = threading.get_ident()
+        before = routes.get(ident)
+        routes[ident] = self
+        try:
+            yield
+        finally:
+            _restore(ident, before)
 
     @contextmanager
     def suspended(self) -> Iterator[None]:

@@ -2,7 +2,8 @@
 
 A program's thread runs the program's code, so it counts and looks at the clock as that does, and
 ends with the run (:meth:`Meter.check_thread`). What this module adds is who they are, and the end
-of a run: as at the end of a Python process, threads that are not daemons are waited for.
+of a run: as at the end of a Python process, threads that are not daemons are waited for. Locks,
+queues and futures are Python's own: a wait on one is C code, and ends when it ends.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ...stops import FinalAnswer, ProgramStop
@@ -24,7 +26,9 @@ __all__ = ["ENDING_SECONDS", "ProgramThreads"]
 
 #: Seconds that the end of a run waits for threads that it has ended.
 ENDING_SECONDS = 1.0
-_SLICE = 0.005
+#: Seconds between two looks at the deadline while a program sleeps.
+_SLICE = 0.05
+_SHORT_SLICE = 0.005
 
 
 class ProgramThreads:
@@ -45,12 +49,36 @@ class ProgramThreads:
         #: Threads that are about to work.
         self._starting: set[threading.Thread] = set()
         #: Pools with threads that wait for work for ever.
-        self.pools: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._pools: weakref.WeakSet[Any] = weakref.WeakSet()
         #: Whether the run ended while threads were waited for, the program's last line having run.
         self.waited = False
 
-    def starting(self, thread: threading.Thread) -> None:
-        """Note that ``thread`` is about to start.
+    def members(self) -> dict[str, Any]:
+        """Make the members of time, threading and concurrent.futures that a run limits, by name."""
+        thread = _thread_class(self)
+        timer = type("Timer", (threading.Timer, thread), {"__module__": "threading"})
+        pool = _pool_class(self)
+        return {cls.__name__: cls for cls in (thread, timer, pool)} | {"sleep": self._sleep}
+
+    def _sleep(self, seconds: float, /) -> None:
+        # In slices, so that the deadline is kept; the meter is asked even for sleep(0).
+        self._meter.charge(1)
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        end = time.monotonic() + seconds
+        while True:
+            rest = end - time.monotonic()
+            left = self._meter.waiting()
+            if rest <= 0:
+                return
+            time.sleep(min(rest, _SLICE) if left is None else min(rest, left, _SLICE))
+
+    def start(self, thread: threading.Thread, start: Callable[[], None]) -> None:
+        """Start a thread of the program's, which belongs to the run that goes on.
+
+        Args:
+            thread: has not been started.
+            start: the library's own method.
 
         Raises:
             RuntimeError: there is not a run it could belong to.
@@ -58,19 +86,24 @@ class ProgramThreads:
         self._meter.check()
         if not self._meter.running:
             raise RuntimeError("can't start new thread: threads end with the run they belong to")
+        run, daemon = thread.run, thread.daemon
+        thread.run = lambda: self._work(run, thread, daemon)  # type: ignore[method-assign]
+        # For Python a daemon, whatever the program says: a thread in C code must not keep the
+        # host's process.
+        thread.daemon = True
         self._starting.add(thread)
+        try:
+            start()
+        except BaseException:
+            self._starting.discard(thread)
+            raise
 
-    def not_starting(self, thread: threading.Thread) -> None:
-        """Note that ``thread`` works, or did not start after all."""
-        self._starting.discard(thread)
-
-    def work(self, function: Callable[[], Any], thread: threading.Thread, *, daemon: bool) -> None:
+    def _work(self, function: Callable[[], Any], thread: threading.Thread, daemon: bool) -> None:
         """Run ``function`` as the whole of a program's ``thread``, in that thread."""
         with contextlib.suppress(BaseException), self._registered(daemon):
-            self.not_starting(thread)
+            self._starting.discard(thread)
             try:
-                with self._streams.routed(), self._displays.routed():
-                    function()
+                function()
             except (FinalAnswer, ProgramStop, SystemExit):
                 return
             except BaseException as error:
@@ -79,19 +112,24 @@ class ProgramThreads:
                     text = "".join(traceback.format_exception(None, error, _own(error)))
                     self._streams.stderr.write(f"Exception in thread {thread.name}:\n{text}")
 
-    def task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    def add_pool(self, pool: ThreadPoolExecutor) -> None:
+        """Have a pool shut down at the end of the run."""
+        self._pools.add(pool)
+
+    def run_task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Run ``function`` as one task of a pool's thread, in that thread."""
-        with self._registered(daemon=True), self._streams.routed(), self._displays.routed():
+        with self._registered(daemon=True):
             return function(*arguments, **keywords)
 
     @contextlib.contextmanager
     def _registered(self, daemon: bool) -> Iterator[None]:
-        """Let the thread belong to the run that goes on."""
+        """Let this thread belong to the run that goes on, and have its streams and figures."""
         ident, meter = threading.get_ident(), self._meter
         meter.threads[ident] = meter.number
         self._live[ident] = daemon
         try:
-            yield
+            with self._streams.routed_thread(), self._displays.routed():
+                yield
         finally:
             self._live.pop(ident, None)
             meter.threads.pop(ident, None)
@@ -107,7 +145,7 @@ class ProgramThreads:
         self.waited = True
         while self._starting or any(not daemon for daemon in list(self._live.values())):
             self._meter.waiting()
-            time.sleep(_SLICE)
+            time.sleep(_SHORT_SLICE)
         # One of them may have been the first to see that the run's time is over.
         self.waited = isinstance(self._meter.end, ProgramStop)
 
@@ -118,14 +156,46 @@ class ProgramThreads:
         while (self._live or self._starting) and time.monotonic() < until:
             # Without ticks each comes to a check and ends there.
             self._meter.empty()
-            time.sleep(_SLICE)
-        # A signal that stopped the program in the midst of a start: the thread may never come.
+            time.sleep(_SHORT_SLICE)
+        # What waits in C code ends at its next check, whenever that is: later runs do not wait for
+        # it. A thread may never come if a signal stopped the program in the midst of a start.
+        self._live.clear()
         self._starting.clear()
 
     def _shut_pools(self, cancel_futures: bool = False) -> None:
-        if self.pools:  # to iterate over no pool takes longer
-            for pool in list(self.pools):
+        if self._pools:  # to iterate over no pool takes longer
+            for pool in list(self._pools):
                 pool.shutdown(wait=False, cancel_futures=cancel_futures)
+
+
+def _thread_class(threads: ProgramThreads) -> type:
+    class Thread(threading.Thread):
+        def start(self) -> None:
+            try:
+                is_new = self.ident is None
+            except AssertionError:  # the constructor has not run
+                is_new = False
+            if is_new:
+                threads.start(self, super().start)
+            else:
+                super().start()  # says what is wrong
+
+    Thread.__module__, Thread.__qualname__ = "threading", "Thread"
+    return Thread
+
+
+def _pool_class(threads: ProgramThreads) -> type:
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, *arguments: Any, **keywords: Any) -> None:
+            super().__init__(*arguments, **keywords)
+            threads.add_pool(self)
+
+        def submit(self, fn: Any, /, *arguments: Any, **keywords: Any) -> Any:
+            return super().submit(threads.run_task, fn, *arguments, **keywords)
+
+    Pool.__name__ = Pool.__qualname__ = "ThreadPoolExecutor"
+    Pool.__module__ = ThreadPoolExecutor.__module__
+    return Pool
 
 
 def _own(error: BaseException) -> Any:

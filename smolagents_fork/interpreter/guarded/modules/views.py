@@ -1,14 +1,16 @@
 """Imports of a program: read-only views of authorised modules.
 
-A view is a module object of its own that the members of the real module are copied into, so that
-reading ``math.sqrt`` costs what it costs in CPython. Nothing leads from it to the real module. It
-has no private names and none of the modules that the real one imports.
+A view is a module object of its own. What its module defines is copied into it, so that reading
+``math.sqrt`` costs what it costs in CPython; the module's variables, which may change, are read in
+the module each time. Nothing leads from a view to the real module. It has no private names and none
+of the modules that the real one imports.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -17,25 +19,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ....errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
-from ...imports import ALIASED_SUBMODULES, is_authorized, is_public, refusal_advice
+from ...imports import ALIASED_SUBMODULES, is_authorized, is_public, only_leads, refusal_advice
 from .. import policy
-from .overrides import OVERRIDES
 
 __all__ = ["ModuleViews"]
 
 #: Functions refused as values even where their module is authorised, unless given as tools of that
-#: name: upstream's DANGEROUS_FUNCTIONS, and what runs text as code in a submodule of numpy.
+#: name: upstream's DANGEROUS_FUNCTIONS.
 _DANGEROUS = frozenset(
     """
     builtins.compile builtins.eval builtins.exec builtins.globals builtins.locals
-    builtins.__import__ numpy.testing.rundocs numpy.testing.runstring os.popen os.system
-    posix.system posix.popen
+    builtins.__import__ os.popen os.system posix.system posix.popen
     """.split()
 )
-_OVERRIDDEN = frozenset(home for home, _ in OVERRIDES)
 _DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
-#: What of a module comes with other packages that are authorised.
-_PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
+#: What a module defines: bound to its own name for good.
+_DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 
 
 class _LoadedModules(Mapping[str, Any]):
@@ -83,9 +82,7 @@ class ModuleViews:
 
     def allows(self, name: str) -> bool:
         """Tell whether programs may import ``name``."""
-        if is_authorized(name, self.authorized, _OVERRIDDEN):
-            return True
-        return name in _PARTS and any(self.allows(package) for package in _PARTS[name][0])
+        return is_authorized(name, self.authorized)
 
     def is_view(self, value: Any) -> bool:
         """Tell whether a module object is a view."""
@@ -94,9 +91,12 @@ class ModuleViews:
     def called_member(self, view: types.ModuleType, name: str) -> Any:
         """Give a member about to be called: whoever authorised ``os`` may call its shell."""
         home = view.__name__
-        if f"{home}.{name}" in _DANGEROUS and is_authorized(home, self.authorized, _OVERRIDDEN):
+        if f"{home}.{name}" in _DANGEROUS and not self._only_leads(home):
             return getattr(sys.modules[home], name)
         return getattr(view, name)
+
+    def _only_leads(self, name: str) -> bool:
+        return only_leads(self._imported_as.get(name, name), self.authorized)
 
     # -- import statements --
 
@@ -120,9 +120,7 @@ class ModuleViews:
         Only of modules that the list names: ``six.moves.builtins`` is not part of ``six``.
         """
         starred = [entry for entry in self.authorized if entry.endswith("*")]
-        known = name in {*ALIASED_SUBMODULES, *self.authorized} or is_authorized(
-            name, starred, _OVERRIDDEN
-        )
+        known = name in {*ALIASED_SUBMODULES, *self.authorized} or is_authorized(name, starred)
         if known and module.__name__ != name and sys.modules.get(name) is module:
             self._imported_as[module.__name__] = name
 
@@ -132,11 +130,10 @@ class ModuleViews:
         if as_name:
             return self.view(real)
         top, *rest = name.split(".")
-        found = outer = self.view(importlib.import_module(top), partial=not self.allows(top))
+        found = outer = self.view(importlib.import_module(top))
         for depth, part in enumerate(rest, 2):
-            inner_name = ".".join(name.split(".")[:depth])
-            inner = self.view(self._load(inner_name), partial=not self.allows(inner_name))
-            outer.__dict__[part] = inner
+            inner = self.view(self._load(".".join(name.split(".")[:depth])))
+            vars(outer)[part] = inner
             outer = inner
         return found
 
@@ -163,7 +160,7 @@ class ModuleViews:
                 raise
             if hasattr(real, "__path__") and importlib.util.find_spec(inner) is not None:
                 return self.view(self._import(inner))
-            close = difflib.get_close_matches(name, [n for n in vars(view) if n[0] != "_"], n=3)
+            close = difflib.get_close_matches(name, [n for n in dir(view) if n[0] != "_"], n=3)
             hint = f". Did you mean: {', '.join(map(repr, close))}?" if close else ""
             raise ImportError(
                 f"cannot import name {name!r} from {module!r} (unknown location){hint}"
@@ -174,7 +171,7 @@ class ModuleViews:
         view = self.view(self._import(module))
         public = vars(view).get("__all__")
         if public is None:
-            public = [name for name in vars(view) if not name.startswith("_")]
+            public = [name for name in dir(view) if not name.startswith("_")]
         found = {}
         for name in public:
             # Asked for without a name, so that what is refused is left out instead.
@@ -184,12 +181,11 @@ class ModuleViews:
 
     # -- views --
 
-    def view(self, module: types.ModuleType, partial: bool = False) -> types.ModuleType:
+    def view(self, module: types.ModuleType) -> types.ModuleType:
         """Give what a program may see of ``module``.
 
         Args:
             module: a real module, or a view.
-            partial: whether it is only on the way to an authorised submodule.
 
         Raises:
             AttributeRefusedError: the module is not authorised.
@@ -197,55 +193,59 @@ class ModuleViews:
         if self.is_view(module):
             return module
         name = module.__name__
-        if not partial and not self.allows(self._imported_as.get(name, name)):
+        if not (self.allows(self._imported_as.get(name, name)) or name in self._members):
             known = "." in name and self.allows(name.split(".")[0])
             hint = f". {refusal_advice(name, self.authorized)}" if known else ""
             raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
         view = self._views.get(name)
         if view is None:
-            view = types.ModuleType(name)
-            self._fill(view, module)
+            view = self._make(module)
             # Entered when it is whole: a stop in the middle leaves none behind.
             self._identities.add(id(view))
             self._views[name] = view
         return view
 
-    def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
-        name = module.__name__
-        members = vars(view)
-        del members["__loader__"], members["__spec__"]
+    def _make(self, module: types.ModuleType) -> types.ModuleType:
+        name, members = module.__name__, dict(vars(module))
         overrides = self._overrides(module)
-        parts = None
-        if name in _PARTS and not is_authorized(name, self.authorized, _OVERRIDDEN):
-            parts = _PARTS[name][1]
-        for member, value in list(vars(module).items()):
-            public = not member.startswith("_") and (parts is None or member in parts)
-            if member in _DUNDERS or (
-                public
-                and not isinstance(value, types.ModuleType)
-                and self._refusal(name, member, value) is None
-            ):
-                members[member] = value
-        members.update(overrides)
+        shown: dict[str, Any] = {}
+        variables: dict[str, property] = {}
+        if not self._only_leads(name):
+            for member, value in members.items():
+                if member in _DUNDERS or member in overrides:
+                    shown[member] = overrides.get(member, value)
+                elif not member.startswith("_") and self._is_shown(name, member, value):
+                    if isinstance(value, _DEFINED) and value.__name__ == member:
+                        shown[member] = value
+                    else:
+                        # In C: a call of Python code would make a loop over math.pi slow.
+                        variables[member] = property(functools.partial(vars(module).get, member))
+        view: types.ModuleType = type("module", (types.ModuleType,), variables)(name)
+        for absent in ("__loader__", "__spec__"):
+            del vars(view)[absent]
+        vars(view).update(
+            shown,
+            __dir__=lambda: sorted(shown | variables.keys()),
+            __getattr__=functools.partial(self._member, module),
+        )
+        return view
 
-        def missing(member: str) -> Any:
-            if parts is not None:
-                raise AttributeRefusedError(f"Forbidden access to attribute: {name}.{member}")
-            return self._member(module, member)
-
-        members["__getattr__"] = missing
+    def _is_shown(self, module: str, member: str, value: Any) -> bool:
+        return not isinstance(value, types.ModuleType) and (
+            self._refusal(module, member, value) is None
+        )
 
     def _is_part(self, home: str, value: types.ModuleType) -> bool:
-        # So plt.style comes with pyplot. A package that only leads to ``home`` hands out nothing.
-        entries = [f"{entry.removesuffix('.*')}." for entry in self.authorized]
-        if home not in self._members and not f"{home}.".startswith(tuple(entries)):
-            return False
-        if value.__name__.split(".")[0] != home.split(".")[0] or not is_public(
-            value.__name__, 1, _OVERRIDDEN
-        ):
-            return False
-        self._members.add(value.__name__)
-        return True
+        """Tell whether a module comes with another of its package that it is a member of.
+
+        So ``plt.style`` comes with pyplot. What only leads to a module hands out nothing.
+        """
+        name = value.__name__
+        return (
+            name.split(".")[0] == home.split(".")[0]
+            and is_public(name, 1)
+            and not self._only_leads(home)
+        )
 
     def _refusal(self, module: str, member: str, value: Any) -> str | None:
         """Say why a member is not handed out, if it is not."""
@@ -273,10 +273,17 @@ class ModuleViews:
             raise AttributeError(str(error)) from None
         if isinstance(value, types.ModuleType):
             self._note_name(value, f"{name}.{member}")
-            return self.view(value, partial=member[0] != "_" and self._is_part(name, value))
+            if member[0] != "_" and self._is_part(name, value):
+                self._members.add(value.__name__)
+            return self.view(value)
         refusal = self._refusal(name, member, value)
         if refusal is None and member.startswith("_"):
             refusal = f"Forbidden access to attribute: {member} of module {name!r}"
+        if refusal is None and self._only_leads(name):
+            refusal = (
+                f"Forbidden access to attribute: {name}.{member}. "
+                f"{refusal_advice(name, self.authorized)}"
+            )
         if refusal is not None:
             raise AttributeRefusedError(refusal)
         return value

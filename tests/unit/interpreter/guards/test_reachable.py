@@ -116,6 +116,8 @@ def test_nothing_forbidden_is_reachable_by_reading() -> None:
 
 def test_the_walk_finds_what_a_missing_guard_would_leave_open() -> None:
     interpreter = made()
-    vars(interpreter.modules.import_module("random", True))["state"] = interpreter.state
+    tool = Tool()
+    tool.description = interpreter.state  # type: ignore[assignment]
+    interpreter.send_functions({"described": tool.description}, {})
     wrong, _seen = found(interpreter)
-    assert "random.state is the namespace of the program" in wrong
+    assert "described is the namespace of the program" in wrong

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,14 @@ def test_a_submodule_refused_says_how_to_authorise_it() -> None:
         ("xml.etree", "import xml.etree.ElementTree as tree\ntree.ParseError"),
         ("xml.etree.ElementTree", "import xml.etree\nxml.etree"),
         ("asyncio.runners", "import asyncio.runners"),
+        ("asyncio", "import asyncio\nasyncio.runners"),
+        ("asyncio", "import asyncio.subprocess"),
+        ("concurrent", "from concurrent.futures.thread import ThreadPoolExecutor"),
+        ("importlib", "import importlib.util"),
+        ("PIL", "from PIL import Image, ImageDraw\nImageDraw.Draw(Image.new('L', (1, 1)))"),
+        ("PIL", "import PIL.Image\nPIL.Image.new"),
+        ("requests", "import requests\nrequests.exceptions.ConnectionError"),
+        ("numpy", "import numpy as np\nnp.rec.array"),
         ("collections", "import collections.abc"),
         ("concurrent", "from concurrent.futures import ThreadPoolExecutor"),
         ("xml.*", "import xml.etree.ElementTree as tree\ntree.ParseError"),
@@ -70,10 +80,6 @@ def test_public_submodules_come_with_their_package(listed: str, code: str) -> No
         ("numpy.linalg", "import numpy.linalg._linalg"),
         ("numpy.linalg", "import numpy.random"),
         ("json", "import jsonlib"),
-        ("asyncio", "import asyncio\nasyncio.runners"),
-        ("asyncio", "import asyncio.subprocess"),
-        ("concurrent", "from concurrent.futures.thread import ThreadPoolExecutor"),
-        ("importlib", "import importlib.util"),
         ("random", "import random\nrandom._os"),
         ("logging", "import logging.handlers\nlogging.handlers.os"),
         ("matplotlib", "import matplotlib.pyplot as plt\nplt.np"),
@@ -138,3 +144,42 @@ def test_modules_of_its_package_come_with_a_module() -> None:
     ):
         with pytest.raises(InterpreterError, match=r"Forbidden access|has no attribute"):
             interpreter.run(refused)
+
+
+def test_variables_of_a_module_are_read_when_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "changing_module.py").write_text(
+        "counter, items, handler = 0, [], None\n"
+        "def inc():\n    global counter, items, handler\n    counter += 1\n"
+        "    items = items + [counter]\n    handler = lambda: counter\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code = (
+        "import changing_module as m\nfrom changing_module import counter\nm.inc()\nm.inc()\n"
+        "m.counter, m.items, m.handler(), counter, 'counter' in dir(m), hasattr(m, 'nothing')"
+    )
+    found = Interpreter(["changing_module"]).run(code).output
+    assert found == (2, [1, 2], 2, 0, True, False)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows has no tzset")
+def test_a_change_of_the_time_zone_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    interpreter = Interpreter()
+    interpreter.run("import time\ntime.tzname")
+    try:
+        monkeypatch.setenv("TZ", "XXX-3")
+        time.tzset()
+        assert interpreter.run("time.tzname, time.timezone").output == (("XXX", "XXX"), -10800)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    "code", ["import os\nos.getcwd", "from os import getcwd", "import os as o\no.sep"]
+)
+def test_what_leads_to_a_submodule_hands_out_no_more(code: str) -> None:
+    with pytest.raises(ProgramRefusedError, match=r"of|additional_authorized_imports=\['os'\]"):
+        Interpreter(["os.path"]).run(code)
+    Interpreter(["os.path", "os"]).run(code)

@@ -32,32 +32,13 @@ WORKS = {
     "contextlib.redirect_stderr": "import io\nt = io.StringIO()\n"
     "with contextlib.redirect_stderr(t): print('in', file=sys.stderr)\nresult = t.getvalue()",
     "time.sleep": "result = time.sleep(0)",
-    "threading.Lock": "l = threading.Lock()\nwith l: a = l.locked()\n"
-    "result = a, l.locked(), l.acquire(), l.acquire(False), l.acquire(timeout=0.01), l.release()",
-    "threading.RLock": "l = threading.RLock()\nwith l, l: a = l.acquire()\nresult = a, l.release()",
-    "threading.Condition": "c = threading.Condition()\nwith c: result = c.wait(0.01), c.notify()",
-    "threading.Event": "e = threading.Event()\n"
-    "result = e.wait(0.01), e.set(), e.wait(), e.is_set()",
-    "threading.Semaphore": "s = threading.Semaphore(1)\n"
-    "result = s.acquire(), s.acquire(False), s.release()",
-    "threading.BoundedSemaphore": "s = threading.BoundedSemaphore(1)\n"
-    "try: s.release()\nexcept ValueError as e: result = str(e)",
-    "threading.Barrier": "b = threading.Barrier(1)\nresult = b.wait(), b.parties",
     "threading.Thread": "r = []\nt = threading.Thread(target=r.append, args=(1,), name='n')\n"
     "t.start(); t.join()\nresult = r, t.name, t.is_alive()",
     "threading.Timer": "r = []\nt = threading.Timer(0.01, r.append, [1])\nt.start(); t.join()\n"
     "result = r",
-    "queue.Queue": "q = queue.Queue(1)\nq.put(1)\n"
-    "try: q.put(2, timeout=0.01)\nexcept queue.Full: result = q.get(), q.empty(), q.task_done()",
-    "queue.LifoQueue": "q = queue.LifoQueue()\nq.put(1); q.put(2)\nresult = q.get(), q.get()",
-    "queue.PriorityQueue": "q = queue.PriorityQueue()\nq.put(2); q.put(1)\n"
-    "result = q.get(), q.get()",
-    "queue.SimpleQueue": "q = queue.SimpleQueue()\nq.put(1)\na = q.get()\n"
-    "try: q.get(timeout=0.01)\nexcept queue.Empty: result = a",
     "concurrent.futures.ThreadPoolExecutor": "with concurrent.futures.ThreadPoolExecutor(2) as p:\n"
     "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
     "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
-    "asyncio.Runner": "with asyncio.Runner() as r: result = r.run(asyncio.sleep(0, 3))",
     "typing.get_type_hints": "class A:\n    x: int\n    y: 'list[int | None]'\n"
     "    z: typing.Optional['str']\n    w: typing.Literal['f()']\n"
     "def f(a: 'int', b: list['int'] = ()) -> 'None': ...\n"
@@ -77,14 +58,6 @@ WORKS = {
     "result = A(1)",
     "types.new_class": "A = types.new_class('A')\nA.x = 1\nresult = A().x, A.__name__, "
     "types.new_class('B', (), {'metaclass': lambda *_: 5})",
-    "itertools.count": "c = itertools.count(1, 2)\nresult = [next(c) for _ in range(3)]",
-    "itertools.cycle": "c = itertools.cycle('ab')\nresult = [next(c) for _ in range(3)]",
-    "itertools.repeat": "result = list(itertools.repeat(1, 3)), list(itertools.repeat(1, times=2))",
-    "itertools.product": "result = list(itertools.product('ab', [1], repeat=2))",
-    "itertools.permutations": "result = list(itertools.permutations('abc', 2))",
-    "itertools.combinations": "result = list(itertools.combinations('abc', r=2))",
-    "itertools.combinations_with_replacement": "result = list("
-    "itertools.combinations_with_replacement('ab', 2))",
     "math.factorial": "result = math.factorial(20)",
     "math.comb": "result = math.comb(20, 3), math.comb(3, 20)",
     "math.perm": "result = math.perm(20, 3), math.perm(5)",
@@ -111,16 +84,6 @@ HELD = {
     "operator.pow": ("operator.pow(10, 10**10)", "A power would make"),
     "operator.lshift": ("operator.lshift(1, 10**10)", "A shift would make"),
     "operator.mod": ("operator.mod('%1000000000d', 1)", "A format would make"),
-    "itertools.count": ("sum(itertools.count())", "max number of operations"),
-    "itertools.cycle": ("2 in itertools.cycle([1])", "max number of operations"),
-    "itertools.repeat": ("sum(itertools.repeat(1))", "max number of operations"),
-    "itertools.product": ("len(list(itertools.product(range(99), repeat=9)))", "operations"),
-    "itertools.permutations": ("sum(1 for _ in itertools.permutations(range(99)))", "operations"),
-    "itertools.combinations": ("len(list(itertools.combinations(range(99), 50)))", "operations"),
-    "itertools.combinations_with_replacement": (
-        "max(itertools.combinations_with_replacement(range(99), 50))",
-        "operations",
-    ),
     "dataclasses.dataclass": (
         "dataclasses.dataclass(fractions.Fraction)",
         "Cannot assign to '__init__' of class 'Fraction'",
@@ -129,20 +92,7 @@ HELD = {
 #: For each row that waits: a wait without an end.
 WAITS = {
     "time.sleep": "time.sleep(500)",
-    "threading.Lock": "l = threading.Lock()\nl.acquire()\nl.acquire()",
-    "threading.RLock": "l = threading.RLock()\nt = threading.Thread(target=l.acquire)\n"
-    "t.start(); t.join()\nl.acquire()",
-    "threading.Condition": "c = threading.Condition()\nwith c: c.wait()",
-    "threading.Event": "threading.Event().wait()",
-    "threading.Semaphore": "threading.Semaphore(0).acquire()",
-    "threading.BoundedSemaphore": "s = threading.BoundedSemaphore(1)\ns.acquire()\ns.acquire()",
-    "threading.Barrier": "threading.Barrier(2).wait()",
     "threading.Thread": "t = threading.Thread(target=time.sleep, args=(500,))\nt.start(); t.join()",
-    "threading.Timer": "threading.Timer(500, print).start()",
-    "queue.Queue": "queue.Queue().get()",
-    "queue.LifoQueue": "q = queue.LifoQueue(1)\nq.put(1)\nq.put(1)",
-    "queue.PriorityQueue": "q = queue.PriorityQueue()\nq.put(1)\nq.join()",
-    "queue.SimpleQueue": "queue.SimpleQueue().get()",
     "concurrent.futures.ThreadPoolExecutor": "p = concurrent.futures.ThreadPoolExecutor(1)\n"
     "p.submit(time.sleep, 500).result()",
     "asyncio.run": "asyncio.run(asyncio.sleep(500))",
@@ -151,15 +101,10 @@ WAITS = {
 IMPORTS = "".join(f"import {module}\n" for module in [*ALL, "fractions"])
 
 
-#: Members that this Python does not have yet.
-LATER = {"asyncio.Runner"} if sys.version_info < (3, 11) else set()
-
-
-def test_the_table_has_at_most_sixty_rows_each_with_a_reason() -> None:
-    assert len(OVERRIDES) <= 60
+def test_the_table_has_at_most_forty_rows_each_with_a_reason() -> None:
+    assert len(OVERRIDES) <= 40
     for (module, member), (reason, _maker) in OVERRIDES.items():
-        there = hasattr(importlib.import_module(module), member)
-        assert there is (f"{module}.{member}" not in LATER)
+        assert hasattr(importlib.import_module(module), member)
         assert reason
 
 
@@ -172,9 +117,7 @@ def test_every_row_is_exercised() -> None:
     assert set(WAITS) <= rows
     waits = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in ("waits",)}
     assert waits <= set(WAITS)
-    large = {
-        f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in ("large", "many", "endless")
-    }
+    large = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why == "large"}
     assert large <= set(HELD)
 
 
