@@ -257,6 +257,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
         max_recursion_depth: frames of the program on the stack; 1000 by default.
+        max_items: items that one operation may make; 20,000,000 by default.
+        max_text_length: characters or bytes that one operation may make; 100,000,000 by default.
+        max_integer_bits: bits of the largest integer an operation may make; 1,000,000 by default.
         on_output: called with printed text while the code runs, in the thread that prints. After
             an exception it is not called again in that call, and the logs say so.
         figures_dir: folder that figures are saved in; ``None``: none is saved.
@@ -280,6 +283,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
+        max_items: int | None = None,
+        max_text_length: int | None = None,
+        max_integer_bits: int | None = None,
         on_output: Callable[[str], None] | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
@@ -313,6 +319,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "max_operations": max_operations,
             "max_while_iterations": max_while_iterations,
             "max_recursion_depth": max_recursion_depth,
+            "max_items": max_items,
+            "max_text_length": max_text_length,
+            "max_integer_bits": max_integer_bits,
         }
         self._sent_tools: dict[str, Any] = {}
         check_output_function(on_output)

@@ -27,7 +27,7 @@ from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .meter import Limits, Meter, MeteredItems, recursion_limit
+from .meter import Limits, Meter, recursion_limit
 from .modules.event_loops import WHOLE, EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.showing import ProgramDisplays, note_import
@@ -88,13 +88,12 @@ class Interpreter:
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
         self._extra_dunders = frozenset(extra_dunders)
-        self._items = MeteredItems(self.meter)
-        self._sizes = Sizes(self.meter, self._items)
+        self._sizes = Sizes(self.meter)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
         authorized = {*default_imports, *additional_authorized_imports}
         self.modules = ModuleViews(authorized, self._overrides)
         self._attributes = AttributeGuard(
-            self._classes, self._sizes, self.meter, self.state, self.modules, self._extra_dunders
+            self._classes, self._sizes, self.state, self.modules, self._extra_dunders
         )
         self._streams = StandardStreams(self._write, self.state)
         self._on_output = on_output
@@ -181,7 +180,6 @@ class Interpreter:
             self._classes,
             self._sizes,
             self.meter,
-            self._items,
             self.modules.authorized,
             {
                 "print": self._print,

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, compress, cycle
+from itertools import chain, cycle
 from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, NoReturn
@@ -30,7 +30,6 @@ from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 __all__ = [
     "Limits",
     "Meter",
-    "MeteredItems",
     "Ticks",
     "recursion_limit",
 ]
@@ -513,43 +512,3 @@ class Ticks(map):  # type: ignore[type-arg]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what counts a program's operations cannot be copied")
-
-
-#: A range of more items than this is metered where C code goes over it.
-_LONG_RANGE = 1_000_000
-
-
-def _size(items: Any) -> int:
-    """Count the items; a range may have more than ``len`` can say."""
-    try:
-        return len(items)
-    except OverflowError:
-        return 1 << 63
-
-
-class MeteredItems:
-    """Sources that C code goes over, counted item by item.
-
-    Args:
-        meter: counts.
-    """
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-
-    def fed(self, items: Any, *_: Any) -> Any:
-        """Meter an iterator that C code takes item by item, perhaps without an end."""
-        return self.metered(items, 1) if hasattr(type(items), "__next__") else items
-
-    def fed_range(self, items: Any) -> Any:
-        """Meter a long range that C code goes over."""
-        if type(items) is not range or _size(items) <= _LONG_RANGE:
-            return items
-        return self.metered(items, 1)
-
-    def metered(self, items: Iterable[Any], cost: int = 4) -> Iterator[Any]:
-        """Give ``items`` at nearly C speed, each for a tick.
-
-        The default cost is that of a round of the smallest loop in upstream's count.
-        """
-        return compress(items, self._meter.ticks(cost))

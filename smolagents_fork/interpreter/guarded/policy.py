@@ -124,9 +124,7 @@ GUARDED_ATTRIBUTES = frozenset(
 CALLED_ONLY = frozenset({"popen", "system"})
 
 #: Methods whose result can be far larger than what they are given; see guards/sizes.py.
-SIZED_METHODS = frozenset(
-    "center expandtabs extend join ljust replace rjust to_bytes translate zfill".split()
-)
+SIZED_METHODS = frozenset("center expandtabs join ljust replace rjust to_bytes zfill".split())
 
 #: Builtins that go over what they are given in C: a long range among their arguments is metered.
 CONSUMERS = frozenset(
@@ -159,7 +157,7 @@ IMPORTED_BY_C = frozenset(
 HARMLESS_BUILTINS = tuple(
     """
     abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex
-    dict divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter
+    dict divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter
     len list map max memoryview min next object oct ord property range repr reversed round
     set slice sorted staticmethod str sum super tuple type zip None True False Ellipsis
     NotImplemented

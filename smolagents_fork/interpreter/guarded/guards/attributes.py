@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
-from ..meter import Meter
 from .program_classes import ProgramClasses, real_mro, real_namespace
 from .sizes import Sizes
 from .text_format import guarded_format
@@ -107,7 +106,6 @@ class AttributeGuard:
     Args:
         classes: the registry of the program's classes.
         sizes: checks estimates of sized methods.
-        meter: counts what formats make.
         globals: the program's state; its functions have it as their globals.
         views: what a program may see of modules.
         extra_dunders: dunder attributes allowed on top of policy.
@@ -117,14 +115,12 @@ class AttributeGuard:
         self,
         classes: ProgramClasses,
         sizes: Sizes,
-        meter: Meter,
         globals: dict[str, Any],
         views: ModuleViews,
         extra_dunders: frozenset[str],
     ) -> None:
         self._classes = classes
         self._sizes = sizes
-        self._meter = meter
         self._globals = globals
         self._views = views
         self._allowed = policy.ALLOWED_DUNDERS | extra_dunders
@@ -263,7 +259,7 @@ class AttributeGuard:
         if name in ("format", "format_map"):
             text = is_a(value, str) or (is_a(value, type) and issubclass(value, str))
             if text and self._is_of_str(value, name):
-                return guarded_format(value, name, self.read, self._sizes, self._meter)
+                return guarded_format(value, name, self.read)
             return self.vet(self._default(value, name, default))
         if name == "obj" or self.owns(value) or is_a(value, (FrameProxy, types.ModuleType)):
             return self.vet(self._default(value, name, default))

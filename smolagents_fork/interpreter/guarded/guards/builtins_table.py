@@ -16,10 +16,10 @@ from typing import Any
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
-from ..meter import Meter, MeteredItems
+from ..meter import Meter
 from .attributes import AttributeGuard
 from .program_classes import ProgramClasses
-from .sizes import SHORT, Sizes
+from .sizes import Sizes
 
 __all__ = ["program_builtins"]
 
@@ -98,7 +98,6 @@ def program_builtins(
     classes: ProgramClasses,
     sizes: Sizes,
     meter: Meter,
-    items: MeteredItems,
     authorized: Iterable[str],
     tools: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -109,7 +108,6 @@ def program_builtins(
         classes: the registry of the program's classes.
         sizes: checks estimates.
         meter: counts.
-        items: meters what is gone over.
         authorized: authorised imports.
         tools: what the interpreter's owner gives, by name.
     """
@@ -138,14 +136,11 @@ def program_builtins(
     roots = frozenset(name.split(".")[0] for name in authorized)
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
-    metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
     bound: dict[Any, str] = {
         meter: "charge check while_exceeded",
-        items: "fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class mark_namespace note_class finish_class",
-        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown added"
-        " addend specification",
+        sizes: "multiply imultiply power ipower shift ishift",
     }
     # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
     # cell through its namespace, which may be a mapping of the program's, so it needs the keys
@@ -157,7 +152,15 @@ def program_builtins(
         "@compress": itertools.compress,
         "@islice": itertools.islice,
         "@next": next,
-        "@iter": lambda found: metered if found is iter else found,
+        "@iter": lambda found: found,
+        "@modulo": lambda left, right, *_: left % right,
+        "@imodulo": lambda left, right, *_: sizes.in_place["Mod"](left, right),
+        "@large": lambda value: sizes.multiply(value, 1),
+        "@grown": lambda value, *_: value,
+        "@added": lambda _whole, value, *_: value,
+        "@addend": lambda value, *_: value,
+        "@specification": lambda text: text,
+        "@fed_range": lambda items: items,
         "@empties": lambda: itertools.repeat((), limits.max_while_iterations + 1),
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
@@ -173,7 +176,7 @@ def program_builtins(
         "@of_scope": _of_scope(guarded, refused),
         "@called": attributes.called,
         "@range": range,
-        "@short": SHORT,
+        "@short": 4096,
         "@most_items": min(limits.max_items, limits.max_text_length),
         "@sized_call": sizes.call,
     }

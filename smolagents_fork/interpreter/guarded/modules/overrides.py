@@ -7,10 +7,8 @@ as upstream shares it.
 
 from __future__ import annotations
 
-import math
 import operator
 import re
-import string
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -20,7 +18,8 @@ from ....errors import ProgramRefusedError
 from .. import policy
 from ..guards.attributes import AttributeGuard, FrameProxy
 from ..guards.program_classes import ProgramClasses
-from ..guards.sizes import BITS, TEXT, Estimate, Sizes, width_of
+from ..guards.sizes import Sizes
+from ..guards.text_format import formatter_class
 from .showing import ProgramDisplays
 from .streams import StandardStreams
 
@@ -42,7 +41,7 @@ class Parts(NamedTuple):
     """The parts of an interpreter that overrides are made of.
 
     Args:
-        sizes: checks estimates.
+        sizes: checks estimates of sizes.
         attributes: the attribute guard.
         classes: the registry of the program's classes.
         streams: the program's standard streams.
@@ -106,23 +105,8 @@ def _methodcaller(parts: Parts, _name: str, _real: Any) -> Any:
     return methodcaller
 
 
-def _formatter(parts: Parts, _name: str, real: Any) -> Any:
-    read, sizes = parts.attributes.read, parts.sizes
-
-    class Formatter(string.Formatter):
-        def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-            first, rest = __import__("_string").formatter_field_name_split(str.__str__(field_name))
-            found = self.get_value(first, args, kwargs)
-            for is_attribute, part in rest:
-                found = read(found, part) if is_attribute else found[part]
-            return found, first
-
-        def format_field(self, value: Any, format_spec: str) -> Any:
-            sizes.check(Estimate(width_of(str.__str__(format_spec)), TEXT), "A format")
-            return super().format_field(value, format_spec)
-
-    Formatter.__module__, Formatter.__qualname__ = real.__module__, real.__qualname__
-    return Formatter
+def _formatter(parts: Parts, _name: str, _real: Any) -> Any:
+    return formatter_class(parts.attributes.read)
 
 
 def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
@@ -228,26 +212,8 @@ def _operator(name: str) -> _Maker:
     return lambda parts, _name, _real: getattr(parts.sizes, name)
 
 
-def _limited(estimate: Callable[..., Estimate]) -> _Maker:
-    return lambda parts, _name, real: parts.sizes.limited(real, estimate)
-
-
-def _factorial_bits(n: Any) -> Estimate:
-    n = int.__index__(n)
-    return Estimate(int(n * math.log2(n / math.e)) if n > 100 else 0, BITS)
-
-
-def _comb_bits(n: Any, k: Any) -> Estimate:
-    n, k = int.__index__(n), int.__index__(k)
-    if not 0 < k <= n:
-        return Estimate(0, BITS)
-    return Estimate(min(n, min(k, n - k) * n.bit_length()), BITS)
-
-
-def _perm_bits(n: Any, k: Any = None) -> Estimate:
-    n = int.__index__(n)
-    k = n if k is None else int.__index__(k)
-    return Estimate(k * n.bit_length() if 0 < k <= n else 0, BITS)
+def _limited(parts: Parts, _name: str, real: Any) -> Any:
+    return parts.sizes.limited(real)
 
 
 #: Every override: why it is one, and what makes it.
@@ -279,13 +245,12 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("dataclasses", "dataclass"): ("may make a class anew", _dataclass),
     ("dataclasses", "make_dataclass"): ("makes a class", _registering()),
     ("types", "new_class"): ("makes a class", _registering()),
-    ("math", "factorial"): ("large", _limited(_factorial_bits)),
-    ("math", "comb"): ("large", _limited(_comb_bits)),
-    ("math", "perm"): ("large", _limited(_perm_bits)),
+    ("math", "factorial"): ("large", _limited),
+    ("math", "comb"): ("large", _limited),
+    ("math", "perm"): ("large", _limited),
     ("operator", "mul"): ("large", _operator("multiply")),
     ("operator", "pow"): ("large", _operator("power")),
     ("operator", "lshift"): ("large", _operator("shift")),
-    ("operator", "mod"): ("large", _operator("modulo")),
 }
 
 

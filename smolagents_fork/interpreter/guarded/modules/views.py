@@ -33,6 +33,8 @@ _DANGEROUS = frozenset(
     """.split()
 )
 _DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
+#: What of a module comes with other packages that are authorised.
+_PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 #: What a module defines: bound to its own name for good.
 _DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 
@@ -82,7 +84,9 @@ class ModuleViews:
 
     def allows(self, name: str) -> bool:
         """Tell whether programs may import ``name``."""
-        return is_authorized(name, self.authorized)
+        if is_authorized(name, self.authorized):
+            return True
+        return name in _PARTS and any(self.allows(package) for package in _PARTS[name][0])
 
     def is_view(self, value: Any) -> bool:
         """Tell whether a module object is a view."""
@@ -208,6 +212,8 @@ class ModuleViews:
     def _make(self, module: types.ModuleType) -> types.ModuleType:
         name, members = module.__name__, dict(vars(module))
         overrides = self._overrides(module)
+        if self._comes_in_part(name):
+            members = {member: members[member] for member in _PARTS[name][1]}
         shown: dict[str, Any] = {}
         variables: dict[str, property] = {}
         if not self._only_leads(name):
@@ -229,6 +235,9 @@ class ModuleViews:
             __getattr__=functools.partial(self._member, module),
         )
         return view
+
+    def _comes_in_part(self, name: str) -> bool:
+        return name in _PARTS and not is_authorized(name, self.authorized)
 
     def _is_shown(self, module: str, member: str, value: Any) -> bool:
         return not isinstance(value, types.ModuleType) and (
@@ -279,7 +288,7 @@ class ModuleViews:
         refusal = self._refusal(name, member, value)
         if refusal is None and member.startswith("_"):
             refusal = f"Forbidden access to attribute: {member} of module {name!r}"
-        if refusal is None and self._only_leads(name):
+        if refusal is None and (self._only_leads(name) or self._comes_in_part(name)):
             refusal = (
                 f"Forbidden access to attribute: {name}.{member}. "
                 f"{refusal_advice(name, self.authorized)}"

@@ -2,113 +2,102 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import deque
-
 import pytest
 from program_harness import in_ours, in_python, stopped
 
+from smolagents_fork.errors import LimitExceededError
+from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.interpreter.guarded import Limits
 from smolagents_fork.interpreter.guarded.guards.sizes import ESTIMATES
 
 LIMITS = Limits(
     max_items=10_000, max_text_length=10_000, max_integer_bits=10_000, timeout_seconds=300
 )
-HEAD = "from collections import deque\nfrom array import array\n"
-#: A small value of each type.
-VALUE = {
-    str: "'a\\tb'",
-    bytes: "b'a\\tb'",
-    bytearray: "bytearray(b'a\\tb')",
-    list: "[1, 2]",
-    tuple: "(1, 2)",
-    deque: "deque([1, 2])",
-    array: "array('b', [1, 2])",
-    int: "3",
-}
-#: For each operation: what makes little of a value ``v`` and what makes much.
+HEAD = "import math, operator\nfrom collections import deque\nfrom array import array\n"
+TEXTS = ("'a\\tb'", "b'a\\tb'", "bytearray(b'a\\tb')")
+SEQUENCES = (*TEXTS, "[1, 2]", "(1, 2)", "deque([1, 2])", "array('b', [1, 2])")
+#: For each operation: its receivers, what makes little of one, ``v``, and what makes much.
 USES = {
-    "*": ("v * 3", "v * 20_000"),
-    "**": ("v ** 5", "v ** 20_000"),
-    "<<": ("v << 5", "v << 20_000"),
-    "%": ("{f}%d{q} % 5", "{f}%20000d{q} % 5"),
-    "join": ("v.join([v, v])", "(v * 1000).join([v] * 90)"),
-    "center": ("v.center(9)", "v.center(20_000)"),
-    "ljust": ("v.ljust(9)", "v.ljust(20_000)"),
-    "rjust": ("v.rjust(9)", "v.rjust(20_000)"),
-    "zfill": ("v.zfill(9)", "v.zfill(20_000)"),
-    "replace": ("v.replace(v, v + v)", "(v * 1000).replace(v, v * 20)"),
-    "expandtabs": ("v.expandtabs(9)", "v.expandtabs(20_000)"),
-    "translate": ("v.translate({97: 'xyz'})", "(v * 1000).translate({97: 'x' * 50})"),
-    "extend": ("(v.extend(v), v)[1]", "[v.extend(v) for _ in range(20)]"),
-    "to_bytes": ("v.to_bytes(9, 'big')", "v.to_bytes(20_000, 'big')"),
+    "*": ((*SEQUENCES, "7 ** 900"), "v * 3", "v * (9 ** 9_000 if isinstance(v, int) else 20_000)"),
+    "**": (("3",), "v ** 5", "v ** 20_000"),
+    "<<": (("3",), "v << 5", "v << 20_000"),
+    "join": (TEXTS, "v.join([v, v])", "(v * 1000).join([v] * 90)"),
+    "replace": (TEXTS, "v.replace(v, v + v)", "(v * 1000).replace(v, v * 20)"),
+    "expandtabs": (TEXTS, "v.expandtabs(9)", "v.expandtabs(20_000)"),
+    **{
+        name: (TEXTS, f"v.{name}(9)", f"v.{name}(20_000)")
+        for name in ("center", "ljust", "rjust", "zfill")
+    },
+    "to_bytes": (("3",), "v.to_bytes(9, 'big')", "v.to_bytes(20_000, 'big')"),
+    "factorial": (("math",), "v.factorial(9)", "v.factorial(20_000)"),
+    "comb": (("math",), "v.comb(9, 3)", "v.comb(20_000, 10_000)"),
+    "perm": (("math",), "v.perm(9, 3)", "v.perm(20_000)"),
 }
 ROWS = [
-    pytest.param(kind, operation, id=f"{kind.__name__} {operation}")
-    for kind, operation in ESTIMATES
+    pytest.param(name, value, id=f"{name} of {value}") for name in USES for value in USES[name][0]
 ]
+LIMIT = {"*": "max_", "**": "max_integer_bits", "<<": "max_integer_bits", "join": "max_text_length"}
 
 
-def uses(kind: type, operation: str) -> tuple[str, str]:
-    value = f"v = {VALUE[kind]}\n"
-    small, large = USES[operation]
-    if operation == "%":
-        begin = {str: "'", bytes: "b'", bytearray: "bytearray(b'"}[kind]
-        end = "')" if kind is bytearray else "'"
-        small, large = (text.format(f=begin, q=end) for text in (small, large))
-    return HEAD + value + f"result = {small}", HEAD + value + f"result = {large}"
+def test_every_row_is_exercised() -> None:
+    assert USES.keys() == ESTIMATES.keys()
 
 
-@pytest.mark.parametrize(("kind", "operation"), ROWS)
-def test_a_row_stops_what_makes_much_and_nothing_else(kind: type, operation: str) -> None:
-    small, large = uses(kind, operation)
-    assert repr(in_ours(small, "array")) == repr(in_python(small))
-    said = stopped(large, LIMITS, "array")
+@pytest.mark.parametrize(("operation", "value"), ROWS)
+def test_a_row_stops_what_makes_much_and_nothing_else(operation: str, value: str) -> None:
+    _values, small, large = USES[operation]
+    small = f"{HEAD}v = {value}\nresult = {small}"
+    assert repr(in_ours(small, "array", "operator")) == repr(in_python(small))
+    said = stopped(f"{HEAD}v = {value}\n{large}", LIMITS, "array", "operator")
     assert " would make " in said
-    assert "; a single operation may make" in said
+    assert "; a single operation may make 10000 (max_" in said
 
 
-@pytest.mark.parametrize(("kind", "operation"), ROWS)
-def test_a_row_applies_to_every_form_of_its_operation(kind: type, operation: str) -> None:
+@pytest.mark.parametrize(("operation", "value"), ROWS)
+def test_a_row_applies_to_every_form_of_its_operation(operation: str, value: str) -> None:
     """By getattr, by the type, in place, by ``operator`` and in derived classes."""
-    value = VALUE[kind]
-    name = {"*": "mul", "**": "pow", "<<": "lshift", "%": "mod"}.get(operation)
+    large = USES[operation][2]
+    setup = f"{HEAD}v = {value}\nw = v if v is math else v * 1000\n"
+    name = {"*": "mul", "**": "pow", "<<": "lshift"}.get(operation)
     if name is None:
-        call = USES[operation][1]
-        call = call.replace("(v * 1000).", "w.")
-        forms = [
-            call.replace(f"v.{operation}(", f"object.__getattribute__(v, {operation!r})(").replace(
-                f"w.{operation}(", f"object.__getattribute__(w, {operation!r})("
-            ),
-            call.replace(f"v.{operation}(", f"getattr(v, {operation!r})(").replace(
-                f"w.{operation}(", f"getattr(w, {operation!r})("
-            ),
-            call.replace(f"v.{operation}(", f"type(v).{operation}(v, ").replace(
-                f"w.{operation}(", f"type(w).{operation}(w, "
-            ),
-        ]
-        setup = f"v = {value}\nw = v * 1000\n"
+        call = large.replace("(v * 1000).", "w.")
+        receiver, rest = call.split(f".{operation}(", 1)
+        forms = [f"getattr({receiver}, {operation!r})({rest}"]
+        if value != "math":
+            forms += [
+                f"object.__getattribute__({receiver}, {operation!r})({rest}",
+                f"type({receiver}).{operation}({receiver}, {rest}",
+                f"class D(type(v)): pass\nv = D(v)\nw = D(w)\n{call}",
+            ]
     else:
-        right = "20_000" if operation != "%" else "5"
-        setup = f"v = {value}\n"
-        if operation == "%":
-            setup = "v = " + uses(kind, "%")[1].rsplit("result = ", 1)[1].rsplit(" % ", 1)[0] + "\n"
+        right = large.split(" ", 2)[2]
         forms = [
             f"operator.{name}(v, {right})",
             f"list(map(operator.{name}, [v], [{right}]))",
             f"v {operation}= {right}",
+            f"def f():\n    v = w\n    v {operation}= {right}\nf()",
             f"d = [v]\nd[0] {operation}= {right}",
             f"class O: pass\no = O()\no.n = v\no.n {operation}= {right}",
+            f"class D(type(v)): pass\nD(*([v] if type(v).__name__ != 'array' else ['b', v]))"
+            f" {operation} {right}",
         ]
         if operation == "*":
-            forms.append("20_000 * v")
-    if kind is not array and kind is not deque:
-        base = kind.__name__
-        derived = f"class D({base}): pass\n" + setup.replace(f"v = {value}", f"v = D({value})")
-        if operation == "%":
-            template = setup.removeprefix("v = ").strip()
-            derived = f"class D({base}): pass\nv = D({template})\n"
-        use = USES[operation][1] if operation != "%" else "v % 5"
-        stopped(HEAD + derived + use, LIMITS, "array")
+            forms.append(f"{right} * v")
     for form in forms:
-        stopped(HEAD + "import operator\n" + setup + form, LIMITS, "array", "operator")
+        stopped(setup + form, LIMITS, "array", "operator")
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "code"),
+    [
+        ("max_items", 100, "[0] * 5_000"),
+        ("max_text_length", 100, "'a' * 5_000"),
+        ("max_integer_bits", 100, "2 ** 5_000"),
+    ],
+)
+def test_the_parameter_that_a_message_names_raises_the_limit(
+    name: str, most: int, code: str
+) -> None:
+    with pytest.raises(LimitExceededError, match=rf"may make {most} \({name}\)"):
+        LocalPythonExecutor([], **{name: most})(code)  # type: ignore[arg-type]
+    LocalPythonExecutor([], **{name: 10_000})(code)  # type: ignore[arg-type]

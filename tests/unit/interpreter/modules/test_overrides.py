@@ -64,7 +64,6 @@ WORKS = {
     "operator.mul": "result = operator.mul(3, 'a')",
     "operator.pow": "result = operator.pow(3, 4)",
     "operator.lshift": "result = operator.lshift(3, 4)",
-    "operator.mod": "result = operator.mod('%d', 4), operator.mod(7, 4)",
 }
 #: For each row: a program that the override refuses or ends, and the words.
 HELD = {
@@ -80,10 +79,9 @@ HELD = {
     "math.factorial": ("math.factorial(10**7)", "factorial() would make an integer"),
     "math.comb": ("math.comb(10**7, 10**6)", "comb() would make an integer"),
     "math.perm": ("math.perm(10**7)", "perm() would make an integer"),
-    "operator.mul": ("operator.mul('a', 10**10)", "A repetition would make"),
+    "operator.mul": ("operator.mul('a', 10**10)", "A multiplication would make"),
     "operator.pow": ("operator.pow(10, 10**10)", "A power would make"),
     "operator.lshift": ("operator.lshift(1, 10**10)", "A shift would make"),
-    "operator.mod": ("operator.mod('%1000000000d', 1)", "A format would make"),
     "dataclasses.dataclass": (
         "dataclasses.dataclass(fractions.Fraction)",
         "Cannot assign to '__init__' of class 'Fraction'",
