@@ -29,8 +29,6 @@ WORDS = {
     "displays": "displays as values",
     "hints": "hints for errors",
     "host_pipe": "programs that end with us",
-    "open_figures": "open figures of programs",
-    "routed_places": "argv, streams, __main__",
     "shortages": "what is short now",
     "help": "help() of programs",
     "output": "what is printed",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import sys
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from smolagents_fork.displays import DisplayLog
 from smolagents_fork.errors import ConfigurationError, ProtocolError
 from smolagents_fork.executors.guests.guest_answers import display_bundle
 from smolagents_fork.figures import FigureFolder
+from smolagents_fork.interpreter.guarded.modules.places import ProgramPlaces
 from smolagents_fork.interpreter.guarded.modules.showing import ProgramDisplays
 
 
@@ -65,16 +65,16 @@ def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(
     monkeypatch.setattr(helpers.Gcf, "figs", OrderedDict())
     monkeypatch.delitem(sys.modules, "matplotlib._pylab_helpers")
     given: list[Any] = []
-    displays = ProgramDisplays(given.append, contextlib.nullcontext)
-    with displays.taken():
+    places = ProgramPlaces(lambda _text: None, {})
+    with places.routed(), ProgramDisplays(given.append, places).taken():
         monkeypatch.setitem(sys.modules, "matplotlib._pylab_helpers", helpers)
         pyplot.figure()
     assert ["image/png" in bundle for bundle in given] == [True]
-    assert len(displays.open_figures.managers) == 1
+    assert len(places.figures) == 1
     assert pyplot.get_fignums() == []
-    with displays.routed():
+    with places.routed():
         pyplot.close("all")
-    assert displays.open_figures.managers == {}
+    assert places.figures == {}
 
 
 def test_large_value_is_counted_and_not_saved():

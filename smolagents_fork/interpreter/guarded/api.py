@@ -30,8 +30,8 @@ from .guards.tools import ToolCaller
 from .meter import Limits, Meter, recursion_limit
 from .modules.event_loops import WHOLE, EventLoops
 from .modules.overrides import Parts, overrides_of
+from .modules.places import ProgramPlaces
 from .modules.showing import ProgramDisplays, note_import
-from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .policy import REFUSED_BUILTINS
@@ -95,23 +95,23 @@ class Interpreter:
         self._attributes = AttributeGuard(
             self._classes, self._sizes, self.state, self.modules, self._extra_dunders
         )
-        self._streams = StandardStreams(self._write, self.state)
+        self._places = ProgramPlaces(self._write, self.state)
         self._on_output = on_output
-        self._displays = ProgramDisplays(on_display, self._streams.suspended)
-        self._threads = ProgramThreads(self.meter, self._streams, self._displays)
+        self._displays = ProgramDisplays(on_display, self._places)
+        self._threads = ProgramThreads(self.meter, self._places)
         waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
         self._parts = Parts(
             self._sizes,
             self._attributes,
             self._classes,
-            self._streams,
+            self._places,
             self._displays,
             {**waiting, **self._loops.members()},
             self.modules,
         )
         self._caller = ToolCaller(
-            self.meter, self.state, self._attributes.vet, self._streams.suspended
+            self.meter, self.state, self._attributes.vet, self._places.suspended
         )
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
@@ -210,14 +210,14 @@ class Interpreter:
         return final_answer
 
     def _print(self, *values: Any, file: Any = None, **keywords: Any) -> None:
-        print_whole(*values, file=file, own=self._streams, **keywords)
+        print_whole(*values, file=file, own=self._places, **keywords)
 
     def _write(self, text: str) -> None:
         text = encodable(text)
         if len(text) > 1000:
             self.meter.charge(len(text) >> 8)
         if self._on_output is not None:
-            with self._streams.suspended():
+            with self._places.suspended():
                 self._on_output(text)
         self.output.append(text)
 
@@ -305,8 +305,8 @@ class Interpreter:
 
     def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
-        self._streams.stdout.forget_targets()
-        self._streams.stderr.forget_targets()
+        self._places.stdout.targets.clear()
+        self._places.stderr.targets.clear()
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = meter.count = {"counter": 0}
@@ -320,7 +320,7 @@ class Interpreter:
                 meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
-                    with self._streams.routed(), self._displays.taken():
+                    with self._places.routed(), self._displays.taken():
                         value = self._call(program, function)
                 except (FinalAnswer, ProgramStop):
                     pass

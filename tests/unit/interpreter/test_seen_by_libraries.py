@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from background import running
 
-from smolagents_fork import routed_places
 from smolagents_fork.interpreter.guarded import Interpreter
+from smolagents_fork.interpreter.guarded.modules import places
 
 HERE = Path(__file__)
 #: What libraries do with classes and functions of a program. Each means the same in CPython.
@@ -335,13 +335,13 @@ def test_forked_copy_has_nothing_of_another_threads_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other, own = threading.get_ident() + 1, threading.get_ident()
-    monkeypatch.setitem(routed_places.routes, other, object())  # type: ignore[arg-type]
-    monkeypatch.setitem(routed_places.routes, own, object())  # type: ignore[arg-type]
+    monkeypatch.setitem(places._routes, other, object())  # type: ignore[arg-type]
+    monkeypatch.setitem(places._routes, own, object())  # type: ignore[arg-type]
     child = os.fork()
     if child == 0:
-        os._exit(0 if list(routed_places.routes) == [own] else 1)
+        os._exit(0 if list(places._routes) == [own] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert other in routed_places.routes
+    assert other in places._routes
 
 
 def test_tools_and_other_threads_find_those_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from ..guards.attributes import AttributeGuard, FrameProxy
 from ..guards.program_classes import ProgramClasses
 from ..guards.sizes import Sizes
 from ..guards.text_format import formatter_class
+from .places import ProgramPlaces
 from .showing import ProgramDisplays
-from .streams import StandardStreams
 
 __all__ = ["OVERRIDES", "Parts", "overrides_of"]
 
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
         sizes: checks estimates of sizes.
         attributes: the attribute guard.
         classes: the registry of the program's classes.
-        streams: the program's standard streams.
+        places: the program's standard streams and arguments.
         displays: takes the program's figures and displayed values.
         waiting: what waits or starts threads, by the member's name.
         imports: modules as the program may have them.
@@ -53,7 +53,7 @@ class Parts(NamedTuple):
     sizes: Sizes
     attributes: AttributeGuard
     classes: ProgramClasses
-    streams: StandardStreams
+    places: ProgramPlaces
     displays: ProgramDisplays
     waiting: Mapping[str, Any]
     imports: Imports
@@ -155,12 +155,12 @@ def _modules(parts: Parts, _name: str, _real: Any) -> Any:
 # -- members that print or wait --
 
 
-def _stream(parts: Parts, name: str, _real: Any) -> Any:
-    return getattr(parts.streams, name)
+def _place(parts: Parts, name: str, _real: Any) -> Any:
+    return getattr(parts.places, name)
 
 
 def _redirection(parts: Parts, name: str, _real: Any) -> Any:
-    return getattr(parts.streams, name.removeprefix("redirect_")).redirected
+    return getattr(parts.places, name.removeprefix("redirect_")).redirected
 
 
 def _show(parts: Parts, _name: str, _real: Any) -> Any:
@@ -225,10 +225,10 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("typing", "get_type_hints"): ("runs annotations that are text", _get_type_hints),
     ("sys", "_getframe"): ("frames are not handed out", _getframe),
     ("sys", "modules"): ("contains modules that are not authorised", _modules),
-    ("sys", "argv"): ("the program's own arguments", _stream),
-    ("sys", "stdin"): ("the program's own stream", _stream),
-    ("sys", "stdout"): ("the program's own stream", _stream),
-    ("sys", "stderr"): ("the program's own stream", _stream),
+    ("sys", "argv"): ("the program's own arguments", _place),
+    ("sys", "stdin"): ("the program's own stream", _place),
+    ("sys", "stdout"): ("the program's own stream", _place),
+    ("sys", "stderr"): ("the program's own stream", _place),
     ("contextlib", "redirect_stdout"): ("redirects its own stream", _redirection),
     ("contextlib", "redirect_stderr"): ("redirects its own stream", _redirection),
     ("matplotlib.pyplot", "show"): ("displays, and may open a window", _show),

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from ....forks import ForkSafeLock
-from ....open_figures import OpenFigures
 from ...display_forms import bundle_of
+from .places import ProgramPlaces, current_places
 
-__all__ = ["ProgramDisplays"]
+__all__ = ["ProgramDisplays", "note_import"]
 
-#: The displays of the program that runs in a thread.
-_running: dict[int, ProgramDisplays] = {}
+#: The displays of programs, by their places.
+_displays: weakref.WeakKeyDictionary[ProgramPlaces, ProgramDisplays] = weakref.WeakKeyDictionary()
 
 
 class ProgramDisplays:
@@ -25,18 +24,16 @@ class ProgramDisplays:
 
     Args:
         give: takes the MIME bundle of each display; ``None``: there is no reader.
-        suspended: lets this thread write to the host's own streams while ``give`` works.
+        places: the program's; they have its open figures.
     """
 
     def __init__(
-        self,
-        give: Callable[[Mapping[str, Any]], None] | None,
-        suspended: Callable[[], contextlib.AbstractContextManager[None]],
+        self, give: Callable[[Mapping[str, Any]], None] | None, places: ProgramPlaces
     ) -> None:
         self._give = give
-        self._suspended = suspended
-        self.open_figures = OpenFigures()
+        self._places = places
         self._shown: weakref.WeakSet[Any] = weakref.WeakSet()
+        _displays[places] = self
 
     def display(self, *values: Any, **_options: Any) -> None:
         """Display values, as the function of that name does in a notebook."""
@@ -45,7 +42,7 @@ class ProgramDisplays:
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
         if self._give is not None:
-            with self._suspended():
+            with self._places.suspended():
                 self._give(bundle)
 
     def show_figures(self, *_options: Any, **_keywords: Any) -> None:
@@ -59,33 +56,15 @@ class ProgramDisplays:
         Figures that are open at the end are displayed if they are new or have changed. They stay
         open, unless the host's notebook would close them.
         """
-        with self.routed():
-            try:
-                yield
-            finally:
-                self.open_figures.register()
-                if self.open_figures.managers:
-                    self._take_figures(
-                        close="inline" in str(sys.modules["matplotlib"].get_backend())
-                    )
-
-    @contextlib.contextmanager
-    def routed(self) -> Iterator[None]:
-        """Let what this thread shows be a display of this interpreter's programs."""
-        ident = threading.get_ident()
-        outer = _running.get(ident)
-        _running[ident] = self
         try:
-            with self.open_figures.routed():
-                yield
+            yield
         finally:
-            if outer is None:
-                _running.pop(ident, None)
-            else:
-                _running[ident] = outer
+            self._places.register_figures()
+            if self._places.figures:
+                self._take_figures(close="inline" in str(sys.modules["matplotlib"].get_backend()))
 
     def _take_figures(self, close: bool) -> None:
-        for figure in self.open_figures.figures():
+        for figure in [manager.canvas.figure for manager in self._places.figures.values()]:
             # A figure that was saved to a file is no longer stale, but has not been displayed.
             if figure.stale or figure not in self._shown:
                 self._show(bundle_of(figure))
@@ -102,9 +81,9 @@ def note_import(module: ModuleType) -> None:
     Args:
         module: as the program imports it.
     """
-    running = _running.get(threading.get_ident())
-    if running is not None:
-        running.open_figures.register()
+    places = current_places()
+    if places is not None:
+        places.register_figures()
     if module.__name__ != "PIL.Image":
         return
     from PIL import ImageShow
@@ -113,10 +92,10 @@ def note_import(module: ModuleType) -> None:
         """Displays images of programs, and leaves those of the host to the other viewers."""
 
         def show(self, image: Any, **_options: Any) -> int:
-            displays = _running.get(threading.get_ident())
-            if displays is None:
+            places = current_places()
+            if places is None:
                 return 0
-            displays.display(image)
+            _displays[places].display(image)
             return 1
 
     with _viewer_lock:

@@ -19,8 +19,7 @@ from typing import Any
 
 from ...stops import FinalAnswer, ProgramStop
 from ..meter import Meter
-from .showing import ProgramDisplays
-from .streams import StandardStreams
+from .places import ProgramPlaces
 
 __all__ = ["ENDING_SECONDS", "ProgramThreads"]
 
@@ -36,14 +35,12 @@ class ProgramThreads:
 
     Args:
         meter: counts for all of them.
-        streams: the program's; a thread's error is written to its standard error.
-        displays: the program's; its threads have the same open figures.
+        places: the program's; a thread's error is written to its standard error.
     """
 
-    def __init__(self, meter: Meter, streams: StandardStreams, displays: ProgramDisplays) -> None:
+    def __init__(self, meter: Meter, places: ProgramPlaces) -> None:
         self._meter = meter
-        self._streams = streams
-        self._displays = displays
+        self._places = places
         #: Threads at work, by identifier, and whether each is a daemon for the program.
         self._live: dict[int, bool] = {}
         #: Threads that are about to work.
@@ -110,7 +107,7 @@ class ProgramThreads:
                 # Its text may fail, or be cut off by the end of the run.
                 if self._meter.end is None:
                     text = "".join(traceback.format_exception(None, error, _own(error)))
-                    self._streams.stderr.write(f"Exception in thread {thread.name}:\n{text}")
+                    self._places.stderr.write(f"Exception in thread {thread.name}:\n{text}")
 
     def add_pool(self, pool: ThreadPoolExecutor) -> None:
         """Have a pool shut down at the end of the run."""
@@ -128,7 +125,7 @@ class ProgramThreads:
         meter.threads[ident] = meter.number
         self._live[ident] = daemon
         try:
-            with self._streams.routed_thread(), self._displays.routed():
+            with self._places.routed_thread():
                 yield
         finally:
             self._live.pop(ident, None)

@@ -1,0 +1,309 @@
+"""Places of the process where libraries look by default, with values of their own for programs.
+
+While programs run, a thread of a program finds there what is its program's, and every other thread
+what was there before: the standard streams, ``sys.argv``, the module ``__main__`` and pyplot's open
+figures. So what a library prints for a program is the program's output, a parser of arguments reads
+those of the program, and what looks a class up in its module, such as :mod:`pickle`, finds it.
+Nothing here imports matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ....forks import ForkSafeLock, reset_in_child
+
+__all__ = ["ProgramPlaces", "current_places"]
+
+#: The places of the program that runs in a thread.
+_routes: dict[int, ProgramPlaces] = {}
+_lock = ForkSafeLock()
+_users = 0
+
+
+def current_places() -> ProgramPlaces | None:
+    """Return the places of the program that runs in this thread."""
+    return _routes.get(threading.get_ident())
+
+
+@reset_in_child
+def _forget_other_threads() -> None:
+    """Drop the values of threads that a forked copy of the process does not have."""
+    ident = threading.get_ident()
+    for other in [number for number in _routes if number != ident]:
+        del _routes[other]
+
+
+class OutputStream(io.TextIOBase):
+    """A stream that a program may write to.
+
+    Args:
+        name: what the stream is called.
+        write: takes what is written.
+    """
+
+    encoding = "utf-8"
+    errors = "strict"
+
+    def __init__(self, name: str, write: Callable[[str], Any]) -> None:
+        self.name = name
+        self._write = write
+        #: What takes the output instead, the newest redirection last.
+        self.targets: list[Any] = []
+
+    def write(self, text: str, /) -> int:
+        """Write ``text``, to the newest redirection if there is one."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if self.targets:
+            self.targets[-1].write(text)
+        else:
+            self._write(text)
+        return len(text)
+
+    def writable(self) -> bool:
+        """Tell that this can be written to."""
+        return True
+
+    def redirected(self, target: Any) -> Redirection:
+        """Stand for ``contextlib.redirect_stdout``, of the program's own output."""
+        return Redirection(self.targets, target)
+
+    def __repr__(self) -> str:
+        return f"<stream {self.name}>"
+
+
+class Redirection:
+    """A redirection of a program's output.
+
+    Args:
+        targets: of the stream.
+        target: takes the output in the block.
+    """
+
+    def __init__(self, targets: list[Any], target: Any) -> None:
+        self._targets = targets
+        self._target = target
+
+    def __enter__(self) -> Any:
+        self._targets.append(self._target)
+        return self._target
+
+    def __exit__(self, *_error: Any) -> None:
+        if self._targets:
+            self._targets.pop()
+
+
+class ProgramPlaces:
+    """What libraries find for one interpreter's programs.
+
+    Args:
+        write: takes what is written to the standard output and error.
+        variables: of the program, which are those of its ``__main__``.
+    """
+
+    def __init__(self, write: Callable[[str], Any], variables: dict[str, Any]) -> None:
+        self.variables = variables
+        self.argv = [""]
+        self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        self.stdout = OutputStream("<stdout>", write)
+        self.stderr = OutputStream("<stderr>", write)
+        #: pyplot's managers by number, the current one last. A later run finds those left open.
+        self.figures: OrderedDict[Any, Any] = OrderedDict()
+
+    @contextmanager
+    def routed(self) -> Iterator[None]:
+        """Let libraries find this, in the thread of a run."""
+        global _users
+        with _lock:
+            _install()
+            _users += 1
+        try:
+            with self.routed_thread():
+                yield
+        finally:
+            with _lock:
+                _users -= 1
+                if _users == 0:
+                    _restore()
+
+    @contextmanager
+    def routed_thread(self) -> Iterator[None]:
+        """Let libraries find this in this thread, while a run is going on."""
+        with _route(self):
+            yield
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Let libraries find the host's values in this thread: a tool works."""
+        with _route(None):
+            yield
+
+    def register_figures(self) -> None:
+        """Register figures that were opened before pyplot's import was noticed.
+
+        A library has imported it for the program. With several programs it is not known for which:
+        the figures are then the host's.
+        """
+        with _lock:
+            routed = _install_figures()
+            if routed is not None and all(other is self for other in _routes.values()):
+                self.figures.update(routed.original)
+                routed.original.clear()
+
+
+@contextmanager
+def _route(places: ProgramPlaces | None) -> Iterator[None]:
+    ident = threading.get_ident()
+    before = _routes.pop(ident, None)
+    if places is not None:
+        _routes[ident] = places
+    try:
+        yield
+    finally:
+        _routes.pop(ident, None)
+        if before is not None:
+            _routes[ident] = before
+
+
+class _RoutedStream:
+    """A standard stream of the process while programs run.
+
+    Args:
+        name: ``stdin``, ``stdout`` or ``stderr``.
+        original: the stream that was there.
+    """
+
+    def __init__(self, name: str, original: Any) -> None:
+        self.name = name
+        self.original = original
+
+    def _target(self) -> Any:
+        places = current_places()
+        return self.original if places is None else getattr(places, self.name)
+
+    def __iter__(self) -> Any:
+        return iter(self._target())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target(), name)
+
+
+class _RoutedArguments(list[str]):
+    """``sys.argv`` while programs run; a program's thread reads its own. Writing is the host's.
+
+    Args:
+        original: the list that was there.
+    """
+
+    def __init__(self, original: list[str]) -> None:
+        super().__init__(original)
+        self.original = original
+
+    def _target(self) -> list[str]:
+        places = current_places()
+        return list(super().__iter__()) if places is None else places.argv
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._target()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._target())
+
+    def __len__(self) -> int:
+        return len(self._target())
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        return list, (list(self),)
+
+
+_PLAIN_MODULE = dict.fromkeys(("__doc__", "__loader__", "__package__", "__spec__"))
+
+
+class _RoutedMain(types.ModuleType):
+    """The class of the module ``__main__`` while programs run; the module stays the same."""
+
+    def __getattribute__(self, name: str) -> Any:
+        places = current_places()
+        if places is None or name == "__class__":
+            return super().__getattribute__(name)
+        if name == "__dict__":
+            return places.variables
+        try:
+            return {**_PLAIN_MODULE, **places.variables}[name]
+        except KeyError:
+            raise AttributeError(f"module '__main__' has no attribute {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        places = current_places()
+        if places is None or name == "__class__":
+            super().__setattr__(name, value)
+        else:
+            places.variables[name] = value
+
+
+class _RoutedFigures:
+    """The attribute ``Gcf.figs`` of pyplot while programs run.
+
+    Args:
+        original: pyplot's managers of the host, by number.
+    """
+
+    def __init__(self, original: OrderedDict[Any, Any]) -> None:
+        self.original = original
+
+    def __get__(self, _instance: Any, _owner: type) -> OrderedDict[Any, Any]:
+        places = current_places()
+        return self.original if places is None else places.figures
+
+
+_STREAMS = ("stdin", "stdout", "stderr")
+
+
+def _install() -> None:
+    """Route the places by thread, also those that the host has replaced while programs run."""
+    for name in _STREAMS:
+        if type(stream := getattr(sys, name)) is not _RoutedStream:
+            setattr(sys, name, _RoutedStream(name, stream))
+    if type(sys.argv) is not _RoutedArguments:
+        sys.argv = _RoutedArguments(sys.argv)
+    main = sys.modules.get("__main__")
+    if type(main) is types.ModuleType:
+        main.__class__ = _RoutedMain
+    _install_figures()
+
+
+def _install_figures() -> _RoutedFigures | None:
+    """Route pyplot's figures, if it is imported; return the route if it is new."""
+    gcf = _figure_registry()
+    if gcf is None or isinstance(vars(gcf)["figs"], _RoutedFigures):
+        return None
+    gcf.figs = routed = _RoutedFigures(vars(gcf)["figs"])
+    return routed
+
+
+def _figure_registry() -> Any:
+    return getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+
+
+def _restore() -> None:
+    """Undo :func:`_install`, where nobody has replaced a value meanwhile: the last run ends."""
+    for name in _STREAMS:
+        if type(stream := getattr(sys, name)) is _RoutedStream:
+            setattr(sys, name, stream.original)
+    if type(sys.argv) is _RoutedArguments:
+        sys.argv.original[:] = sys.argv
+        sys.argv = sys.argv.original
+    main = sys.modules.get("__main__")
+    if type(main) is _RoutedMain:
+        main.__class__ = types.ModuleType  # type: ignore[assignment]  # as it was before
+    gcf = _figure_registry()
+    if gcf is not None and isinstance(routed := vars(gcf)["figs"], _RoutedFigures):
+        gcf.figs = routed.original
