@@ -32,7 +32,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pages", "short_texts"),
     ("displays",),
     ("checks", "codec", "folders", "local_processes"),
-    ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("guest",),
     ("process", "wasm"),

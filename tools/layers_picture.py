@@ -30,7 +30,6 @@ WORDS = {
     "hints": "hints for errors",
     "host_pipe": "programs that end with us",
     "shortages": "what is short now",
-    "help": "help() of programs",
     "output": "what is printed",
     "representation": "text forms of executors and pools",
     "terminal": "harmless text on terminals",

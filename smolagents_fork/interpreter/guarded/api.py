@@ -5,6 +5,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # signal: an enum's member for each handler
 import contextlib
 import dataclasses
+import pydoc
 import signal
 import threading
 import types
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InterpreterError, ProgramFailedError, ProgramRefusedError
-from ...help import helper
 from ...output import PrintContainer, print_whole
 from ...texts import class_name, encodable, is_successful_exit
 from .. import messages
@@ -173,8 +173,6 @@ class Interpreter:
         given = {**self._replaceable, **tools}
         self._taken = frozenset(name for name in ASSUMED_BUILTINS if name in given)
         handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
-        described = {**given, **self._tools, **self._functions}
-        shown = helper(handed, described, self._attributes.owns, self._print)
         namespace = program_builtins(
             self._attributes,
             self._classes,
@@ -183,7 +181,7 @@ class Interpreter:
             self.modules.authorized,
             {
                 "print": self._print,
-                "help": shown,
+                "help": self._help,
                 "display": self._displays.display,
                 **self._given_builtins,
                 **handed,
@@ -211,6 +209,11 @@ class Interpreter:
 
     def _print(self, *values: Any, file: Any = None, **keywords: Any) -> None:
         print_whole(*values, file=file, own=self._places, **keywords)
+
+    def _help(self, *values: Any) -> None:
+        """Print what Python's ``help`` shows, without a pager; a text would import by name."""
+        for value in values:
+            self._print(pydoc.plain(pydoc.render_doc(str if isinstance(value, str) else value)))
 
     def _write(self, text: str) -> None:
         text = encodable(text)

@@ -11,7 +11,7 @@ import operator
 import types
 import typing
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
@@ -20,7 +20,7 @@ from .program_classes import ProgramClasses, real_mro, real_namespace
 from .sizes import Sizes
 from .text_format import guarded_format
 
-__all__ = ["AttributeGuard", "FrameProxy", "ModuleViews"]
+__all__ = ["AttributeGuard", "ModuleViews"]
 
 _MISSING: Any = object()
 #: Types that are never handed out, whatever attribute they were found under.
@@ -53,30 +53,6 @@ class ModuleViews(Protocol):
     def called_member(self, view: types.ModuleType, name: str) -> Any:
         """Give a view's member that is about to be called."""
         ...
-
-
-class FrameProxy:
-    """Result of ``sys._getframe()`` where ``sys`` is authorised: the built-in functions only.
-
-    Args:
-        loaded: stands for ``sys.modules``.
-    """
-
-    def __init__(self, loaded: Mapping[str, Any]) -> None:
-        self._loaded = loaded
-
-    @property
-    def f_builtins(self) -> Any:
-        """The view of :mod:`builtins`, asked for names in brackets."""
-        return _Members(self._loaded["builtins"])
-
-
-class _Members:
-    def __init__(self, view: Any) -> None:
-        self._view = view
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self._view, exact_name(name))
 
 
 def is_a(value: Any, kinds: Any) -> bool:
@@ -261,7 +237,7 @@ class AttributeGuard:
             if text and self._is_of_str(value, name):
                 return guarded_format(value, name, self.read)
             return self.vet(self._default(value, name, default))
-        if name == "obj" or self.owns(value) or is_a(value, (FrameProxy, types.ModuleType)):
+        if name == "obj" or self.owns(value) or is_a(value, types.ModuleType):
             return self.vet(self._default(value, name, default))
         if getattr(value, name, _MISSING) is _MISSING:
             return self._default(value, name, default)

@@ -6,7 +6,9 @@ clients, keys or modules. While a tool works the program's clock stands still.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import inspect
 import threading
 import types
 from collections.abc import Callable, Mapping
@@ -14,12 +16,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ....awaitables import complete
+from ....codec.rpc import ShownDefault
 from ..meter import Meter
 
 __all__ = ["ToolCaller"]
 
 #: Attributes of a tool or agent that describe it.
-_DESCRIBING = ("name", "description", "inputs", "output_type", "__signature__")
+_DESCRIBING = ("name", "description", "inputs", "output_type")
+#: A longer default is shown as "...", and so is one that is not a plain value: it may be a secret.
+_LONGEST_DEFAULT = 16
 
 
 class ToolCaller:
@@ -105,4 +110,28 @@ class ToolCaller:
             if hasattr(tool, attribute):
                 # A copy: what a program does to it does not change the tool.
                 setattr(call, attribute, copy.deepcopy(getattr(tool, attribute)))
+        with contextlib.suppress(Exception):  # some have none; a tool may raise anything
+            call.__signature__ = _shown_signature(tool)  # type: ignore[attr-defined]
         return call
+
+
+def _shown_signature(tool: Any) -> inspect.Signature:
+    signature = inspect.signature(tool, follow_wrapped=False)
+    empty = inspect.Parameter.empty
+    parameters = [
+        one.replace(
+            annotation=empty, default=empty if one.default is empty else _shown(one.default)
+        )
+        for one in signature.parameters.values()
+    ]
+    return signature.replace(parameters=parameters, return_annotation=empty)
+
+
+def _shown(default: Any) -> Any:
+    if default is None or default is inspect.Parameter.empty:
+        return default
+    if type(default) in (bool, int, float, ShownDefault):
+        return default
+    if type(default) is str and len(default) <= _LONGEST_DEFAULT:
+        return default
+    return ShownDefault("...")

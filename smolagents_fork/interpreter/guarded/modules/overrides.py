@@ -8,15 +8,12 @@ as upstream shares it.
 from __future__ import annotations
 
 import operator
-import re
 import types
-import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from ....errors import ProgramRefusedError
 from .. import policy
-from ..guards.attributes import AttributeGuard, FrameProxy
+from ..guards.attributes import AttributeGuard
 from ..guards.program_classes import ProgramClasses
 from ..guards.sizes import Sizes
 from ..guards.text_format import formatter_class
@@ -109,43 +106,20 @@ def _formatter(parts: Parts, _name: str, _real: Any) -> Any:
     return formatter_class(parts.attributes.read)
 
 
-def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
-    def get_type_hints(obj: Any, *namespaces: Any, **keywords: Any) -> Any:
-        for one in obj.__mro__ if isinstance(obj, type) else (obj,):
-            for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
-                if not _is_type(annotation):
-                    raise ProgramRefusedError(
-                        f"Forbidden: annotation {str(annotation)!r} is text, which would be run as "
-                        "code. Write the annotation as an expression"
-                    )
-        return real(obj, *namespaces, **keywords)
-
-    return get_type_hints
-
-
-#: Text that can name types and do nothing else: no calls, and no private attributes.
-_NAMES_TYPES = re.compile(r"(?s)(?!.*(\.\s*_|__))[\w\s.,|\[\]'\"]*")
-
-
-def _is_type(annotation: Any) -> bool:
-    """Tell whether nothing in an annotation is text that would do more than name a type."""
-    if isinstance(annotation, typing.ForwardRef):
-        annotation = annotation.__forward_arg__
-    if isinstance(annotation, str):
-        words = re.findall(r"\w+", annotation)
-        plain = all(policy.is_plain(word.lstrip("_")) for word in words)
-        return plain and _NAMES_TYPES.fullmatch(annotation) is not None
-    parts = annotation if isinstance(annotation, list) else getattr(annotation, "__args__", None)
-    literal = typing.get_origin(annotation) is typing.Literal
-    return literal or not isinstance(parts, (list, tuple)) or all(map(_is_type, parts))
-
-
 def _import_module(parts: Parts, _name: str, _real: Any) -> Any:
     return parts.imports.import_by_name
 
 
 def _getframe(parts: Parts, _name: str, _real: Any) -> Any:
-    return lambda _depth=0: FrameProxy(parts.imports.loaded)
+    class Builtins:
+        def __getitem__(self, name: str) -> Any:
+            return getattr(parts.imports.loaded["builtins"], name)
+
+    class Frame:
+        f_builtins = property(lambda _self: Builtins())
+
+    parts.classes.register(Frame)  # so that the guard hands out what it has
+    return lambda _depth=0: Frame()
 
 
 def _modules(parts: Parts, _name: str, _real: Any) -> Any:
@@ -222,8 +196,7 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("operator", "methodcaller"): ("calls by name", _methodcaller),
     ("string", "Formatter"): ("reads by name in fields", _formatter),
     ("importlib", "import_module"): ("imports by name", _import_module),
-    ("typing", "get_type_hints"): ("runs annotations that are text", _get_type_hints),
-    ("sys", "_getframe"): ("frames are not handed out", _getframe),
+    ("sys", "_getframe"): ("frames are not handed out, but their builtins", _getframe),
     ("sys", "modules"): ("contains modules that are not authorised", _modules),
     ("sys", "argv"): ("the program's own arguments", _place),
     ("sys", "stdin"): ("the program's own stream", _place),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 
 import pytest
 from program_harness import in_ours, in_python
@@ -39,10 +38,6 @@ WORKS = {
     "concurrent.futures.ThreadPoolExecutor": "with concurrent.futures.ThreadPoolExecutor(2) as p:\n"
     "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
     "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
-    "typing.get_type_hints": "class A:\n    x: int\n    y: 'list[int | None]'\n"
-    "    z: typing.Optional['str']\n    w: typing.Literal['f()']\n"
-    "def f(a: 'int', b: list['int'] = ()) -> 'None': ...\n"
-    "result = typing.get_type_hints(A), typing.get_type_hints(f)",
     "sys._getframe": "result = sys._getframe() is not None",
     "asyncio.new_event_loop": "l = asyncio.new_event_loop()\n"
     "result = l.run_until_complete(asyncio.sleep(0, 3)), l.is_running(), l.close(), l.is_closed()",
@@ -72,10 +67,6 @@ HELD = {
     "string.Formatter": ("string.Formatter().format('{0.__base__}', int)", "Forbidden"),
     "importlib.import_module": ("importlib.import_module('os')", "Forbidden access to module: os"),
     "sys.modules": ("sys.modules['os']", "Forbidden access to module: os"),
-    "typing.get_type_hints": (
-        "class A: x: \"print('x')\"\ntyping.get_type_hints(A)",
-        "annotation \"print('x')\" is text, which would be run as code",
-    ),
     "math.factorial": ("math.factorial(10**7)", "factorial() would make an integer"),
     "math.comb": ("math.comb(10**7, 10**6)", "comb() would make an integer"),
     "math.perm": ("math.perm(10**7)", "perm() would make an integer"),
@@ -147,7 +138,7 @@ def test_an_override_that_waits_keeps_the_deadline(code: str) -> None:
         interpreter.run(code)
 
 
-@pytest.mark.parametrize("row", sorted({f"{m}.{n}" for m, n in OVERRIDES} - LATER))
+@pytest.mark.parametrize("row", sorted(f"{m}.{n}" for m, n in OVERRIDES))
 def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
     module, _, member = row.rpartition(".")
     real = getattr(importlib.import_module(module), member)
@@ -158,30 +149,5 @@ def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
     again = interpreter.run(f"from {module} import {member}\n{member}").output
     assert made is again or row.startswith("contextlib.")
     if inspect.isclass(real) and inspect.isclass(made):
-        # Since Python 3.13 threading.Lock is the class that it has made before, _thread.lock.
-        names = (real.__module__.lstrip("_"), real.__name__), (module, member)
-        assert (made.__module__, made.__name__) in names
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "print('x')",
-        "[x for x in ()]",
-        "a.__class__",
-        "a._b",
-        "a. _b",
-        "str.format",
-        "str.\N{FULLWIDTH LATIN SMALL LETTER F}ormat",
-        "list[f()]",
-        "__import__",
-        "lambda: 0",
-        "f'{a}'",
-        "a + b",
-    ],
-)
-def test_annotations_that_do_more_than_name_a_type_are_refused(text: str) -> None:
-    for annotation in (repr(text), f"typing.Optional[{text!r}]", f"list[{text!r}]"):
-        code = f"import typing\nclass A: x: {annotation}\ntyping.get_type_hints(A)"
-        with pytest.raises(InterpreterError, match="is text, which would be run as code"):
-            Interpreter(["typing"]).run(code)
+        assert made.__name__ == real.__name__
+        assert made.__module__ == real.__module__.lstrip("_")
