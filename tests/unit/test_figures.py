@@ -65,8 +65,8 @@ def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(
     monkeypatch.setattr(helpers.Gcf, "figs", OrderedDict())
     monkeypatch.delitem(sys.modules, "matplotlib._pylab_helpers")
     given: list[Any] = []
-    places = ProgramPlaces(lambda _text: None, {})
-    with places.routed(), ProgramDisplays(given.append, places).taken():
+    places = ProgramPlaces(lambda _text: None, {}, given.append)
+    with places.routed(), ProgramDisplays(places).taken():
         monkeypatch.setitem(sys.modules, "matplotlib._pylab_helpers", helpers)
         pyplot.figure()
     assert ["image/png" in bundle for bundle in given] == [True]

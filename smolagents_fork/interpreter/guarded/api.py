@@ -95,9 +95,9 @@ class Interpreter:
         self._attributes = AttributeGuard(
             self._classes, self._sizes, self.state, self.modules, self._extra_dunders
         )
-        self._places = ProgramPlaces(self._write, self.state)
+        self._places = ProgramPlaces(self._write, self.state, on_display)
         self._on_output = on_output
-        self._displays = ProgramDisplays(on_display, self._places)
+        self._displays = ProgramDisplays(self._places)
         self._threads = ProgramThreads(self.meter, self._places)
         waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])

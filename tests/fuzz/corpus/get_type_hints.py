@@ -1,3 +1,4 @@
+# local: no what an authorised module offers is authorised
 # Annotations in strings are code.
 import typing
 

@@ -94,101 +94,126 @@ bytearray(10 ** 11)
 # limit: one operation
 bytes(10 ** 11)
 # hostile: list-of-range
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 list(range(10 ** 12))
 # hostile: sum-of-range
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 sum(range(10 ** 12))
 # hostile: max-of-range
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 max(range(10 ** 12))
 # hostile: in-endless-iterator
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 from itertools import count
 -1 in count()
 # hostile: in-long-map
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 -1 in map(abs, range(10 ** 12))
 # hostile: list-of-count
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(itertools.count())
 # hostile: set-of-count
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 set(itertools.count())
 # hostile: tuple-of-cycle
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 tuple(itertools.cycle("ab"))
 # hostile: dict-of-zip-of-count
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 dict(zip(itertools.count(), itertools.count()))
 # hostile: sorted-of-count
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 sorted(itertools.count())
 # hostile: max-of-cycle
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 max(itertools.cycle([1, 2]))
 # hostile: any-of-repeat
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 any(itertools.repeat(0))
 # hostile: all-of-count
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 all(itertools.count(1))
 # hostile: join-of-repeat
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 "".join(itertools.repeat("x"))
 # hostile: deque-of-count-with-maxlen
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools, collections
 collections.deque(itertools.count(), maxlen=1)
 # hostile: counter-of-cycle
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools, collections
 collections.Counter(itertools.cycle("ab"))
 # hostile: unpack-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 a, *b = itertools.count()
 # hostile: star-call-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 print(*itertools.count())
 # hostile: star-display-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 [*itertools.count()]
 # hostile: star-in-set-display
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 {*itertools.count()}
 # hostile: list-extend-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 a = []
 a.extend(itertools.count())
 # hostile: slice-assign-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 a = []
 a[:] = itertools.count()
 # hostile: augmented-list-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 a = []
 a += itertools.count()
 # hostile: list-of-product
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(itertools.product(range(100), repeat=8))
 # hostile: list-of-permutations
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(itertools.permutations(range(20)))
@@ -197,73 +222,91 @@ list(itertools.permutations(range(20)))
 import itertools
 sum(1 for _ in itertools.combinations(range(60), 12))
 # hostile: product-eats-its-argument
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 itertools.product(itertools.count())
 # hostile: islice-huge-skip
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 next(itertools.islice(itertools.count(), 10 ** 12, None))
 # hostile: filter-never-yields
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 next(filter(None, itertools.repeat(0)))
 # hostile: map-over-repeat
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(map(abs, itertools.repeat(1)))
 # hostile: dropwhile-never-stops
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 next(itertools.dropwhile(bool, itertools.repeat(1)))
 # hostile: groupby-one-group
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 [k for k, g in itertools.groupby(itertools.repeat(1))]
 # hostile: zip-of-counts-in-list
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(zip(itertools.count(), itertools.count()))
 # hostile: enumerate-of-repeat
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 max(enumerate(itertools.repeat(1)))
 # hostile: min-over-chain-from-iterable
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 min(itertools.chain.from_iterable(itertools.repeat([1, 2])))
 # hostile: accumulate-endless-in-list
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 list(itertools.accumulate(itertools.count()))
 # hostile: starmap-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import itertools
 sum(itertools.starmap(max, itertools.repeat((1, 2))))
 # hostile: iter-sentinel-never
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 list(iter(int, 1))
 # hostile: sum-of-iter-sentinel
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 sum(iter(int, 1))
 # hostile: reduce-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 from functools import reduce
 import itertools, operator
 reduce(operator.or_, itertools.repeat(1))
 # hostile: heapq-nlargest-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import heapq, itertools
 heapq.nlargest(1, itertools.repeat(1))
 # hostile: heapq-merge-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import heapq, itertools
 sum(heapq.merge(itertools.repeat(1)))
 # hostile: statistics-mean-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import statistics, itertools
 statistics.mean(itertools.repeat(1))
 # hostile: math-fsum-endless
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import math, itertools
 math.fsum(itertools.repeat(1.0))
@@ -306,21 +349,27 @@ f"{3 ** (10 ** 8)}"
 # limit: one call
 "1".center(10 ** 11)
 # hostile: format-width
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 format(1, "100000000000")
 # hostile: fstring-width
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 f"{1:>100000000000}"
 # hostile: str-format-width
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 "{:>100000000000}".format(1)
 # hostile: percent-width
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 "%100000000000d" % 1
 # hostile: percent-star-width
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 "%*d" % (10 ** 9 * 2, 1)
 # hostile: float-precision
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 "%.2000000000f" % 1.5
 # hostile: replace-blows-up
@@ -330,6 +379,7 @@ f"{1:>100000000000}"
 # limit: one call
 ("x" * 10 ** 5).join(["y"] * 10 ** 6)
 # hostile: translate-blows-up
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 ("a" * 10 ** 5).translate({97: "b" * 10 ** 6})
 # hostile: expandtabs
@@ -389,22 +439,26 @@ while True:
 import time
 list(map(time.sleep, [1000]))
 # hostile: queue-get-blocks
+# local: no one call of C, or of a library, that takes long or much
 # limit: blocks
 import queue
 queue.Queue().get()
 # hostile: queue-put-blocks
+# local: no one call of C, or of a library, that takes long or much
 # limit: blocks
 import queue
 q = queue.Queue(1)
 q.put(1)
 q.put(2)
 # hostile: queue-join-blocks
+# local: no one call of C, or of a library, that takes long or much
 # limit: blocks
 import queue
 q = queue.Queue()
 q.put(1)
 q.join()
 # hostile: queue-simple-get-blocks
+# local: no one call of C, or of a library, that takes long or much
 # limit: blocks
 import queue
 queue.SimpleQueue().get()
@@ -594,15 +648,18 @@ class Small(int):
         return False
 math.factorial(Small(10 ** 7))
 # hostile: extend-by-itself-as-a-value
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 a = [1]
 extend = a.extend
 extend(iter(a))
 # hostile: extend-by-itself-off-the-class
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 a = [1]
 list.extend(a, iter(a))
 # hostile: extend-by-itself-by-super
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 class Own(list):
     def grow(self):
@@ -614,6 +671,7 @@ Own([1]).grow()
 a = [1]
 list.__iadd__(a, iter(a))
 # hostile: array-extended-by-itself
+# local: no one call of C, or of a library, that takes long or much
 # imports: array
 # limit: memory
 from array import array

@@ -616,11 +616,13 @@ while True:
     d[i] = [i] * 100
     i += 1
 # hostile: string-doubles
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 s = "x"
 while True:
     s += s
 # hostile: list-doubles
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 a = [1]
 while True:
@@ -631,21 +633,25 @@ n = 3
 while True:
     n *= n
 # hostile: tuple-nests
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 t = (1,)
 while True:
     t = t + t
 # hostile: bytearray-extends
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 b = bytearray(b"x")
 while True:
     b.extend(b)
 # hostile: extend-self
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 a = [1]
 while True:
     a.extend(a)
 # hostile: slice-assign-doubles
+# local: no sums and extensions are not in the table of sizes
 # limit: memory
 a = [1]
 while True:

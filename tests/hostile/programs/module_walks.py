@@ -147,11 +147,13 @@ with contextlib.redirect_stdout(W()) as w:
 import typing
 leak(typing.sys)
 # hostile: typing-get-type-hints-eval
+# local: no what an authorised module offers is authorised
 import typing
 class C:
     x: "__import__('hostile_canary').trip()"
 typing.get_type_hints(C)
 # hostile: typing-forward-ref-eval
+# local: no what an authorised module offers is authorised
 import typing
 typing.get_type_hints(type("C", (), {"__annotations__": {"x": "__import__('hostile_canary').trip()"}}))
 # hostile: typing-get-type-hints-globalns
@@ -247,6 +249,7 @@ async def main():
     trip("a shell was started")
 asyncio.run(main())
 # hostile: asyncio-subprocess-module
+# local: no what an authorised module offers is authorised
 import asyncio
 leak(asyncio.subprocess)
 # hostile: asyncio-to-thread
@@ -324,6 +327,7 @@ leak(getattr(random, "_o" + "s"))
 import random
 leak(vars(random)["_os"])
 # hostile: module-dir-walk
+# ends: quietly dir() shows what is handed out
 import random, collections, statistics, queue, re
 for m in (random, collections, statistics, queue, re):
     for n in dir(m):

@@ -83,6 +83,7 @@ leak(getattr(np.lib, "_npyio_impl", np.lib.npyio).os)
 import numpy as np
 leak(getattr(np.lib, "_utils_impl", np).sys)
 # hostile: numpy-testing-runstring
+# local: no what an authorised module offers is authorised
 # imports: numpy
 import numpy as np
 import numpy.testing

@@ -4,6 +4,7 @@
 # ends: quietly what it does may be over within its time
 import array, asyncio, bisect, collections, copy, dataclasses, datetime, difflib, fractions, functools, hashlib, heapq, itertools, json, math, operator, pprint, random, re, secrets, statistics, string, textwrap
 # hostile: sum-map-sum-repeat
+# local: no one call of C, or of a library, that takes long or much
 sum(map(sum, itertools.repeat(range(10**6))))
 # hostile: any-map-sorted-repeat
 x=list(range(10**5,0,-1))
@@ -12,6 +13,7 @@ any(map(lambda y: sorted(x) and False, itertools.repeat(0)))
 x=list(range(10**5))
 list(filter(lambda v: not sorted(x, key=str), itertools.count()))
 # hostile: deque-map-sorted
+# local: no one call of C, or of a library, that takes long or much
 x=list(map(str,range(10**5)))
 collections.deque(map(sorted, itertools.repeat(x)), maxlen=0)
 # hostile: max-map-len-str
@@ -19,13 +21,16 @@ collections.deque(map(sorted, itertools.repeat(x)), maxlen=0)
 x=10**20000
 max(map(len, map(str, itertools.repeat(x))))
 # hostile: sum-map-tuple-repeat
+# local: no one call of C, or of a library, that takes long or much
 max(map(len, map(tuple, itertools.repeat(range(10**6)))))
 # hostile: all-map-list
+# local: no one call of C, or of a library, that takes long or much
 all(map(list, itertools.repeat(range(10**6))))
 # hostile: zip-map
 x=range(10**6)
 for _ in zip(map(sum, itertools.repeat(x)), itertools.count()): pass
 # hostile: starmap-sum
+# local: no one call of C, or of a library, that takes long or much
 x=range(10**6)
 max(itertools.starmap(sum, itertools.repeat((x,))))
 # hostile: accumulate-sum
@@ -77,19 +82,24 @@ dict(zip(range(10**4), map(sum, [range(10**6)]*10**4)))
 # hostile: listcomp-sum
 [sum(r) for r in [range(10**6)]*10**4]
 # hostile: list-count
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6
 any(map(x.count, itertools.repeat(1)))
 # hostile: list-index
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6+[1]
 sum(map(x.index, itertools.repeat(1)))
 # hostile: str-count
+# local: no one call of C, or of a library, that takes long or much
 s='a'*10**6
 sum(map(s.count, itertools.repeat('a')))
 # hostile: str-translate-big
+# local: no one call of C, or of a library, that takes long or much
 s='a'*10**6
 d={97:'x'*10**5}
 s.translate(d)
 # hostile: str-translate-maketrans
+# local: no one call of C, or of a library, that takes long or much
 s='a'*10**6
 d=str.maketrans({'a':'x'*10**5})
 s.translate(d)
@@ -102,24 +112,29 @@ class D:
 a=[0]
 any(map(a.append, a))
 # hostile: extend-iter-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 a.extend(iter(a))
 # hostile: extend-map-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 a.extend(map(lambda x: x, a))
 # hostile: extend-gen-self
 a=[0]
 a.extend(x for x in a)
 # hostile: extend-chain-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 a.extend(itertools.chain(a))
 # hostile: iadd-iter-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 a+=iter(a)
 # hostile: iadd-reversed
 a=[0]
 a+=(x for x in a)
 # hostile: slice-assign-iter-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 a[:]=map(a.append, a)
 # hostile: for-append
@@ -156,18 +171,22 @@ next(filter(a.append, a), None)
 a=[0]
 dict.fromkeys(map(a.append, a))
 # hostile: deque-feed
+# local: no one call of C, or of a library, that takes long or much
 d=collections.deque([0])
 collections.deque(map(d.append, itertools.repeat(0)), maxlen=0)
 # hostile: deque-extend-count
 # local: no one call of C, or of a library, that takes long or much
 collections.deque().extend(itertools.count())
 # hostile: deque-extend-self
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 d=collections.deque(maxlen=1)
 d.extend(map(a.append, a))
 # hostile: deque-extendleft-count
+# local: no one call of C, or of a library, that takes long or much
 collections.deque(maxlen=5).extendleft(itertools.count())
 # hostile: set-update
+# local: no one call of C, or of a library, that takes long or much
 s=set()
 s.update(itertools.count())
 # hostile: set-update-feed
@@ -176,6 +195,7 @@ a=[0]
 s=set()
 s.update(map(a.append, a))
 # hostile: set-union
+# local: no one call of C, or of a library, that takes long or much
 set().union(itertools.count())
 # hostile: set-ior-feed
 # local: no one call of C, or of a library, that takes long or much
@@ -202,6 +222,7 @@ set([1]).symmetric_difference(map(a.append, a))
 a=[0]
 frozenset(map(a.append, a))
 # hostile: dict-update
+# local: no one call of C, or of a library, that takes long or much
 {}.update(zip(itertools.count(), itertools.count()))
 # hostile: dict-update-feed
 a=[(0,0)]
@@ -210,6 +231,7 @@ a=[(0,0)]
 a=[(0,0)]
 dict(map(lambda p: a.append(p) or p, a))
 # hostile: dict-ior
+# local: no one call of C, or of a library, that takes long or much
 d={}
 d |= zip(itertools.count(), itertools.count())
 # hostile: join-feed
@@ -277,6 +299,7 @@ next(itertools.islice(map(a.append, a), 10**12, None))
 a=[0]
 list(itertools.takewhile(lambda x: not a.append(x), a))
 # hostile: compress-feed
+# local: no one call of C, or of a library, that takes long or much
 a=[0]
 list(itertools.compress(map(a.append, a), itertools.repeat(0)))
 # hostile: pairwise-feed
@@ -304,6 +327,7 @@ collections.Counter(map(a.append, a))
 a=[0]
 collections.Counter().update(map(a.append, a))
 # hostile: ordereddict-feed
+# local: no one call of C, or of a library, that takes long or much
 collections.OrderedDict(zip(itertools.count(), itertools.repeat(0)))
 # hostile: statistics-mean-feed
 a=[0]
@@ -316,8 +340,10 @@ statistics.median(map(lambda x: a.append(x) or x, a))
 a=[0]
 statistics.mode(map(a.append, a))
 # hostile: statistics-multimode
+# local: no one call of C, or of a library, that takes long or much
 statistics.multimode(itertools.count())
 # hostile: statistics-fmean
+# local: no one call of C, or of a library, that takes long or much
 statistics.fmean(itertools.count())
 # hostile: statistics-stdev-huge
 statistics.stdev([10**5000+i for i in range(10**5)])
@@ -331,6 +357,7 @@ statistics.NormalDist().samples(10**9)
 statistics.median(range(10**6))
 for i in range(1000): statistics.median(range(10**6))
 # hostile: heapq-nsmallest
+# local: no one call of C, or of a library, that takes long or much
 heapq.nsmallest(10**9, itertools.count())
 # hostile: heapq-merge-feed
 # local: no one call of C, or of a library, that takes long or much
@@ -348,6 +375,7 @@ for i in range(10**6): bisect.insort(x, 0, lo=0)
 # hostile: re-sub-callback
 re.sub('a', lambda m: str(sum(range(10**6))), 'a'*10**5)
 # hostile: re-sub-callback-grow
+# local: no one call of C, or of a library, that takes long or much
 re.sub('a', lambda m: 'x'*10**6, 'a'*10**5)
 # hostile: re-sub-template
 # local: no one call of C, or of a library, that takes long or much
@@ -397,6 +425,7 @@ for i in range(10**6): hex(a)
 a=3**600000; b=2**900000-1
 math.gcd(a,b)
 # hostile: math-gcd-map
+# local: no one call of C, or of a library, that takes long or much
 a=3**60000; b=2**90000-1
 sum(map(math.gcd, itertools.repeat(a), itertools.repeat(b)))
 # hostile: math-lcm
@@ -418,14 +447,17 @@ for i in range(10**6): math.factorial(70000)
 # local: no one call of C, or of a library, that takes long or much
 math.prod(range(1, 10**6))
 # hostile: math-prod-repeat
+# local: no one call of C, or of a library, that takes long or much
 math.prod(itertools.repeat(1))
 # hostile: math-fsum
+# local: no one call of C, or of a library, that takes long or much
 math.fsum(itertools.repeat(0.1))
 # hostile: fractions-grow
 # local: no one call of C, or of a library, that takes long or much
 f=fractions.Fraction(1,3)
 for i in range(10**6): f = f*f+f
 # hostile: bytes-growth
+# local: no one call of C, or of a library, that takes long or much
 b=b'x'
 while True: b=b+b
 # hostile: bytearray-growth
@@ -436,6 +468,7 @@ while True: b+=b
 b=bytearray(b'x')
 b*=10**11
 # hostile: bytearray-extend-self
+# local: no one call of C, or of a library, that takes long or much
 b=bytearray(b'x')
 while True: b.extend(b)
 # hostile: bytearray-del
@@ -443,37 +476,51 @@ b=bytearray(10**7)
 b[0:0]=b
 while True: b[0:0]=b
 # hostile: list-slice-self
+# local: no one call of C, or of a library, that takes long or much
 b=[0]
 while True: b[0:0]=b
 # hostile: list-slice-step
 b=[0]*10**6
 for i in range(10**6): b[::-1]
 # hostile: format-width
+# local: no one call of C, or of a library, that takes long or much
 '{:>1000000000}'.format(1)
 # hostile: format-width-nested
+# local: no one call of C, or of a library, that takes long or much
 '{:>{w}}'.format(1, w=10**10)
 # hostile: format-width-bound
+# local: no one call of C, or of a library, that takes long or much
 f='{:>{}}'.format
 f(1, 10**10)
 # hostile: format-many
+# local: no one call of C, or of a library, that takes long or much
 ('{0:>9999}'*10**5).format(1)
 # hostile: format-repeat-arg
+# local: no one call of C, or of a library, that takes long or much
 ('{0}'*10**6).format('x'*10**4)
 # hostile: format-map-repeat
+# local: no one call of C, or of a library, that takes long or much
 ('{a}'*10**6).format_map({'a':'x'*10**4})
 # hostile: percent-repeat
+# local: no one call of C, or of a library, that takes long or much
 ('%s'*10**5) % (('x'*10**5,)*10**5)
 # hostile: percent-repeat-map
+# local: no one call of C, or of a library, that takes long or much
 ('%(a)s'*10**6) % {'a': 'x'*10**5}
 # hostile: percent-width
+# local: no one call of C, or of a library, that takes long or much
 '%1000000000d' % 1
 # hostile: percent-prec
+# local: no one call of C, or of a library, that takes long or much
 '%.1000000000f' % 1.0
 # hostile: percent-width-many
+# local: no one call of C, or of a library, that takes long or much
 ('%9999d'*10**5) % ((1,)*10**5)
 # hostile: percent-bytes
+# local: no one call of C, or of a library, that takes long or much
 b'%1000000000d' % 1
 # hostile: fstring-width
+# local: no one call of C, or of a library, that takes long or much
 w=10**10
 f'{1:>{w}}'
 # hostile: fstring-prec
@@ -481,6 +528,7 @@ f'{1:>{w}}'
 w=10**10
 f'{1.0:.{w}f}'
 # hostile: format-builtin
+# local: no one call of C, or of a library, that takes long or much
 format(1.0, '.1000000000f')
 # hostile: textwrap-wrap
 textwrap.wrap('a '*10**6, 10)
@@ -545,10 +593,13 @@ p=P(0,0); q=P(0,0)
 for i in range(40): p=P(p,p); q=P(q,q)
 p==q
 # hostile: product-memory
+# local: no one call of C, or of a library, that takes long or much
 list(itertools.product(range(10**3), repeat=3))
 # hostile: permutations-memory
+# local: no one call of C, or of a library, that takes long or much
 list(itertools.permutations(range(12)))
 # hostile: combinations-args
+# local: no one call of C, or of a library, that takes long or much
 list(itertools.combinations(range(10**6), 10**5))
 # hostile: random-choices
 # local: no one call of C, or of a library, that takes long or much
@@ -575,17 +626,21 @@ sum([(0,)]*10**5, ())
 # hostile: functools-cmp
 sorted(range(10**6), key=functools.cmp_to_key(lambda a,b: sum(range(10**5))))
 # hostile: partial-repeat
+# local: no one call of C, or of a library, that takes long or much
 f=functools.partial(sum, range(10**6))
 list(iter(f, 1))
 # hostile: iter-callable
 list(iter(lambda: sum(range(10**6)), 1))
 # hostile: operator-methodcaller
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6
 any(map(operator.methodcaller('count', 1), itertools.repeat(x)))
 # hostile: operator-contains
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6
 any(map(operator.contains, itertools.repeat(x), itertools.repeat(1)))
 # hostile: operator-concat
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6
 max(map(len, map(operator.concat, itertools.repeat(x), itertools.repeat(x))))
 # hostile: operator-iconcat
@@ -593,11 +648,14 @@ max(map(len, map(operator.concat, itertools.repeat(x), itertools.repeat(x))))
 x=[0]
 functools.reduce(operator.iconcat, itertools.repeat(x))
 # hostile: operator-add-reduce
+# local: no one call of C, or of a library, that takes long or much
 functools.reduce(operator.add, itertools.repeat('x'))
 # hostile: list-add-method
+# local: no one call of C, or of a library, that takes long or much
 x=[0]*10**6
 max(map(len, map(x.__add__, itertools.repeat(x))))
 # hostile: list-mul-method
+# local: no one call of C, or of a library, that takes long or much
 list(map([0].__mul__, itertools.repeat(10**6)))
 # hostile: del-loop
 class D:
@@ -643,12 +701,16 @@ while True: sum(map(int, str(3**8000)))
 # hostile: list-big-loop
 while True: list(range(999999))
 # hostile: list-big-map
+# local: no one call of C, or of a library, that takes long or much
 max(map(len, map(list, itertools.repeat(range(999999)))))
 # hostile: count-in
+# local: no one call of C, or of a library, that takes long or much
 10**12 in itertools.count()
 # hostile: index-count
+# local: no one call of C, or of a library, that takes long or much
 operator.indexOf(itertools.count(), -1)
 # hostile: countOf
+# local: no one call of C, or of a library, that takes long or much
 operator.countOf(itertools.repeat(0), 1)
 # hostile: getitem-seq
 class L:
@@ -678,9 +740,11 @@ print(*map(a.append, a))
 d=collections.deque([0]*10**6)
 for i in range(10**6): d.rotate(5*10**5)
 # hostile: deque-iadd
+# local: no one call of C, or of a library, that takes long or much
 d=collections.deque([0])
 d+=itertools.count()
 # hostile: deque-iadd-self
+# local: no one call of C, or of a library, that takes long or much
 d=collections.deque([0])
 while True: d+=d
 # hostile: deque-mul
@@ -695,10 +759,12 @@ max(g())
 # hostile: genexp-heavy
 max(sum(range(10**6)) for _ in itertools.count())
 # hostile: gen-from-C
+# local: no one call of C, or of a library, that takes long or much
 def g():
     yield from map(sum, itertools.repeat(range(10**6)))
 max(g())
 # hostile: yield-from-count
+# local: no one call of C, or of a library, that takes long or much
 def g():
     yield from itertools.count()
 max(g())
@@ -735,6 +801,7 @@ re.match('(a+)', 'a'*10**6).expand(r'\1'*10**4)
 # local: no one call of C, or of a library, that takes long or much
 pprint.pformat([[0]*100]*1000, indent=10**9)
 # hostile: pprint-many
+# local: no one call of C, or of a library, that takes long or much
 pprint.pformat(list(range(10**7)))
 # hostile: pbkdf2-iterations
 # local: no one call of C, or of a library, that takes long or much
@@ -754,9 +821,11 @@ secrets.randbits(10**10)
 # hostile: array-times
 array.array('b', [0]) * 10**10
 # hostile: array-doubles
+# local: no one call of C, or of a library, that takes long or much
 a = array.array('b', [0])
 while True: a = a + a
 # hostile: array-doubles-in-place
+# local: no one call of C, or of a library, that takes long or much
 a = array.array('b', [0])
 while True: a += a
 # hostile: pow-mod-long

@@ -14,7 +14,7 @@ import sys
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,10 +107,17 @@ class ProgramPlaces:
     Args:
         write: takes what is written to the standard output and error.
         variables: of the program, which are those of its ``__main__``.
+        give_display: takes the MIME bundle of each display; ``None``: there is no reader.
     """
 
-    def __init__(self, write: Callable[[str], Any], variables: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], Any],
+        variables: dict[str, Any],
+        give_display: Callable[[Mapping[str, Any]], None] | None,
+    ) -> None:
         self.variables = variables
+        self._give_display = give_display
         self.argv = [""]
         self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         self.stdout = OutputStream("<stdout>", write)
@@ -145,6 +152,12 @@ class ProgramPlaces:
         """Let libraries find the host's values in this thread: a tool works."""
         with _route(None):
             yield
+
+    def show(self, bundle: Mapping[str, Any]) -> None:
+        """Give the MIME bundle of a display to its reader."""
+        if self._give_display is not None:
+            with self.suspended():
+                self._give_display(bundle)
 
     def register_figures(self) -> None:
         """Register figures that were opened before pyplot's import was noticed.

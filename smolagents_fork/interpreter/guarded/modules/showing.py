@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -15,35 +15,22 @@ from .places import ProgramPlaces, current_places
 
 __all__ = ["ProgramDisplays", "note_import"]
 
-#: The displays of programs, by their places.
-_displays: weakref.WeakKeyDictionary[ProgramPlaces, ProgramDisplays] = weakref.WeakKeyDictionary()
-
 
 class ProgramDisplays:
     """Displays of one interpreter's programs.
 
     Args:
-        give: takes the MIME bundle of each display; ``None``: there is no reader.
-        places: the program's; they have its open figures.
+        places: the program's; they have its open figures, and the reader of displays.
     """
 
-    def __init__(
-        self, give: Callable[[Mapping[str, Any]], None] | None, places: ProgramPlaces
-    ) -> None:
-        self._give = give
+    def __init__(self, places: ProgramPlaces) -> None:
         self._places = places
         self._shown: weakref.WeakSet[Any] = weakref.WeakSet()
-        _displays[places] = self
 
     def display(self, *values: Any, **_options: Any) -> None:
         """Display values, as the function of that name does in a notebook."""
         for value in values:
-            self._show(bundle_of(value))
-
-    def _show(self, bundle: Mapping[str, Any]) -> None:
-        if self._give is not None:
-            with self._places.suspended():
-                self._give(bundle)
+            self._places.show(bundle_of(value))
 
     def show_figures(self, *_options: Any, **_keywords: Any) -> None:
         """Display and close the program's open figures, in the place of ``pyplot.show``."""
@@ -67,7 +54,7 @@ class ProgramDisplays:
         for figure in [manager.canvas.figure for manager in self._places.figures.values()]:
             # A figure that was saved to a file is no longer stale, but has not been displayed.
             if figure.stale or figure not in self._shown:
-                self._show(bundle_of(figure))
+                self._places.show(bundle_of(figure))
                 self._shown.add(figure)
                 # A later change of the figure or of anything in it sets it again.
                 figure.stale = False
@@ -95,7 +82,7 @@ def note_import(module: ModuleType) -> None:
             places = current_places()
             if places is None:
                 return 0
-            _displays[places].display(image)
+            places.show(bundle_of(image))
             return 1
 
     with _viewer_lock:
