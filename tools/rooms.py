@@ -22,12 +22,11 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("meter",),
     ("compiling", "guards", "modules"),
-    ("rebinding",),
     ("api",),
     ("__init__",),
 )
-#: DESIGN asks for 6,000; what is there may not grow until it is.
-MOST_LINES = 6440
+#: DESIGN asks for 4,000; what is there may not grow until it is.
+MOST_LINES = 4781
 MOST_OVERRIDES = 40
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}

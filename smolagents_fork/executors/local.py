@@ -65,7 +65,6 @@ _VALUE = "_output_of_the_last_call"
 def _default_limits(**given: Any) -> Limits:
     """Return limits with upstream's module constants as defaults, which its users patch."""
     values: dict[str, Any] = {
-        "max_operations": upstream.MAX_OPERATIONS,
         "max_while_iterations": upstream.MAX_WHILE_ITERATIONS,
     }
     values.update({name: value for name, value in given.items() if value is not _UNSET})
@@ -254,9 +253,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             do not have, such as ``open``, is the permission to call it.
         timeout_seconds: wall-clock time of one call, in seconds, without that of its tools;
             ``None`` for no limit.
-        max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
+        max_operations: calls of the program's functions and rounds of its loops in one call;
+            1,000,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
-        max_recursion_depth: frames of the program on the stack; 1000 by default.
+        max_recursion_depth: frames of the program that the stack has room for at least; 1000 by
+            default.
         max_items: items that one operation may make; 20,000,000 by default.
         max_text_length: characters or bytes that one operation may make; 100,000,000 by default.
         max_integer_bits: bits of the largest integer an operation may make; 1,000,000 by default.
@@ -433,15 +434,16 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.send_variables({n: importlib.import_module(m) for n, m in allowed.items()})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LocalPythonExecutor:
-        """Copy the executor; functions of the program get the copy's variables, tools and limits.
+        """Copy the executor and its variables; functions and classes of the program are shared.
 
-        Classes of the program are shared, and so are the variables of their methods.
+        As in upstream, they keep the variables, tools and limits of the executor that made them.
         """
         kept = self.__getstate__()
         variables = kept.pop(_STATE)
         made = memo[id(self)] = type(self).__new__(type(self))
         made.__setstate__({**copy.deepcopy(kept, memo), _STATE: {}})
-        made._interpreter.take_over(self._interpreter, variables, memo)
+        made._interpreter.adopt(self._interpreter)
+        made.state.update(copy.deepcopy(variables, memo))
         return made
 
     @property
@@ -461,7 +463,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         settings = (
             self.max_print_outputs_length,
             self.timeout_seconds,
-            upstream.MAX_OPERATIONS,
             upstream.MAX_WHILE_ITERATIONS,
         )
         if settings != self._settings:

@@ -144,7 +144,11 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
         kind = ProgramInterruptedError
     frames = _frames(stop)
     # Raised again, it has the places of every time, the first one last.
-    tops = [frame for frame in frames if frame[1].tb_frame.f_code is program.code] or frames
+    tops = [
+        (one, entry, number)
+        for one, entry, number in frames
+        if one is program and entry.tb_frame.f_code.co_name == "<module>"
+    ] or frames
     entry, line = (tops[-1][1], tops[-1][2]) if tops else (None, None)
     if waited and not frames:
         return kind(

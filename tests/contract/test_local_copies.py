@@ -154,47 +154,30 @@ def test_errors_arrive_from_another_process():
         assert isinstance(copied(caught.value), errors.ProgramFailedError)
 
 
-@pytest.fixture
-def copied_program() -> LocalPythonExecutor:
-    executor = LocalPythonExecutor([], timeout_seconds=1)
-    executor.send_tools({"adder": Adder()})
-    executor(
-        "count = [0]\nfactor = 2\n"
-        "def counted(step=[1]):\n    count[0] += step[0] * factor\n    adder(1)\n"
-        "    print('counted')\n    return count[0]\n"
-        "def made():\n    inner = [counted]\n    def enclosed():\n        return inner[0]()\n"
-        "    return enclosed\n"
-        "enclosed = made()\nkept = {'f': [counted]}\n"
-        "class Box:\n    def __init__(self): self._own = 5\nbox = Box()\n"
-        "import time\ndef slow(): time.sleep(30)"
-    )
-    return copy.deepcopy(executor)
+def test_classes_of_a_copy_are_the_programs_own():
+    executor = LocalPythonExecutor([])
+    executor("class Box:\n    def __init__(self): self._own = 5\nbox = Box()\ndef f(): pass")
+    copied = copy.deepcopy(executor)
+    code = "f._mark = 1\n(box._own, isinstance(box, Box), Box()._own, f._mark)"
+    assert copied(code).output == (5, True, 5, 1)
 
 
-def test_functions_of_a_copy_have_its_variables(copied_program):
-    result = copied_program("factor = 10\n(counted(), kept['f'][0](), enclosed(), count)")
-    assert result.output == (10, 20, 30, [30])
-    assert result.logs == "counted\n" * 3
-    assert copied_program("adder(0)").output == 3
-
-
-def test_functions_of_a_copy_obey_its_limits(copied_program):
-    with pytest.raises(ExecutionTimeoutError, match="maximum execution time of 1"):
-        copied_program("slow()")
-
-
-def test_classes_of_a_copy_are_the_programs_own(copied_program):
-    assert copied_program("(box._own, isinstance(box, Box), Box()._own)").output == (5, True, 5)
-
-
-def test_functions_of_the_original_are_unchanged():
+def test_functions_are_shared_by_copies_and_keep_their_variables():
     executor = LocalPythonExecutor([])
     executor("total = 1\ndef added():\n    global total\n    total += 1\n    return total")
     copied = copy.deepcopy(executor)
     assert copied("added()\nadded()").output == 3
-    assert executor("added()").output == 2
+    assert (executor("total").output, copied("total").output) == (3, 1)
     copied("def added(): return 'other'")
-    assert executor("added()").output == 3
+    assert executor("added()").output == 4
+
+
+def test_function_shared_by_a_copy_ends_within_the_limits_of_its_maker():
+    executor = LocalPythonExecutor([], max_while_iterations=1000)
+    executor("def spin():\n    while True: pass")
+    copied = copy.deepcopy(executor)
+    with pytest.raises(InterpreterError, match="Maximum number of 1000 iterations"):
+        copied("spin()")
 
 
 def test_program_with_functions_is_not_pickled():

@@ -7,11 +7,8 @@ import re
 
 from smolagents_fork.interpreter.guarded import Interpreter
 from smolagents_fork.interpreter.guarded.compiling.ast_builders import (
-    TYPE_CONSTANTS,
     load,
-    tree_below,
 )
-from smolagents_fork.interpreter.guarded.compiling.facts import Facts
 from smolagents_fork.interpreter.guarded.compiling.rewriter import Rewriter
 from tools.paths import ROOT
 
@@ -26,19 +23,20 @@ def _joined(text: str) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """Shows the constants that stand for types by the names of the types."""
+    """Shows the constants that stand for guards by the names of the guards."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        kind = TYPE_CONSTANTS.get(node.value)
-        return node if kind is None else load(f"@{kind.__name__}")
+        names = [name for inner in node.value for name in inner] if is_guard(node) else []
+        return load(f"@{names[0]}") if names else node
+
+
+def is_guard(node: ast.Constant) -> bool:
+    return isinstance(node.value, frozenset)
 
 
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
-    facts = Facts(tree, tree_below(tree), frozenset(), frozenset(), trust_globals=True)
-    rewriter = Rewriter(
-        facts, frozenset(), frozenset(), max_while=1_000_000, max_operations=10_000_000
-    )
+    rewriter = Rewriter(frozenset(), frozenset(), max_while=1_000_000)
     tree.body = rewriter.statements(tree.body)
     shown = _Named().visit(ast.fix_missing_locations(tree))
     assert _joined(ast.unparse(shown)) == _joined(REWRITTEN)
@@ -46,7 +44,7 @@ def test_program_becomes_the_fragment_that_is_shown() -> None:
 
 def test_program_runs() -> None:
     interpreter = Interpreter()
-    interpreter.run("class Order: _price = 14\norder = Order()")
+    interpreter.run("class Order: _price, _count = 14, 3\norder = Order()")
     assert interpreter.run(PROGRAM).logs == "42\n"
 
 

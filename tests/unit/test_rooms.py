@@ -90,10 +90,10 @@ def test_rooms_that_only_import_lower_rooms_are_right(tree):
         ),
         (
             {
-                "meter.py": "if TYPE_CHECKING:\n    from .rebinding import M\n",
-                "rebinding.py": "from .meter import Meter\n",
+                "meter.py": "if TYPE_CHECKING:\n    from .policy import M\n",
+                "policy.py": "from .meter import Meter\n",
             },
-            "import cycle: interpreter.guarded.meter -> interpreter.guarded.rebinding -> "
+            "import cycle: interpreter.guarded.meter -> interpreter.guarded.policy -> "
             "interpreter.guarded.meter",
         ),
         (

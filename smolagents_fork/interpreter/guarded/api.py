@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal: an enum's member for each handler
 import contextlib
-import dataclasses
 import pydoc
 import signal
 import threading
@@ -18,16 +17,16 @@ from ...output import PrintContainer, print_whole
 from ...texts import class_name, encodable, is_successful_exit
 from .. import messages
 from ..imports import DEFAULT_IMPORTS
+from ..program_text import Program
 from ..stops import FinalAnswer, ProgramStop
-from .compiling.ast_builders import ticks_name
-from .compiling.numeric_types import ASSUMED_BUILTINS, is_word
-from .compiling.program import GuardedProgram, ProgramOptions, compile_program
+from .compiling.ast_builders import place_of
+from .compiling.program import ProgramOptions, bind, compile_program
 from .guards.attributes import AttributeGuard
-from .guards.builtins_table import program_builtins
+from .guards.builtins_table import program_builtins, program_guards
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .meter import Limits, Meter, recursion_limit
+from .meter import Limits, Meter, recursion_room
 from .modules.event_loops import WHOLE, EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.places import ProgramPlaces
@@ -35,7 +34,6 @@ from .modules.showing import ProgramDisplays, note_import
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .policy import REFUSED_BUILTINS
-from .rebinding import copied, program_functions, rebound
 
 __all__ = ["Interpreter", "Result"]
 
@@ -119,9 +117,10 @@ class Interpreter:
         self._replaceable: dict[str, Any] = {}
         self._builtins: dict[str, Any] | None = None
         self._given_builtins: dict[str, Any] = {}
-        #: Globals that functions of earlier programs may bind.
-        self._written: set[str] = set()
-        self._taken: frozenset[str] = frozenset()
+        #: The guards of this interpreter's programs, by the constants that stand for them.
+        self._guards: dict[Any, Any] = {}
+        #: The latest program with its code.
+        self._bound: tuple[Program, types.CodeType] | None = None
         self._protected: frozenset[str] = frozenset()
 
     # -- what programs find --
@@ -171,13 +170,10 @@ class Interpreter:
             tools["final_answer"] = self._final_answer(tools["final_answer"])
         self.modules.tools = frozenset(tools)
         given = {**self._replaceable, **tools}
-        self._taken = frozenset(name for name in ASSUMED_BUILTINS if name in given)
         handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
-        namespace = program_builtins(
+        self._builtins = program_builtins(
             self._attributes,
-            self._classes,
             self._sizes,
-            self.meter,
             self.modules.authorized,
             {
                 "print": self._print,
@@ -187,13 +183,18 @@ class Interpreter:
                 **handed,
             },
         )
-        self._builtins = namespace | {
-            "__name__": "__main__",  # for states that do not say
-            "__doc__": None,
-            "@import": self.modules.import_module,
-            "@import_from": self.modules.import_from,
-            "@import_all": self._import_all,
+        guards = program_guards(
+            self._attributes, self._classes, self._sizes, self.meter, self._builtins
+        )
+        guards |= {
+            "import": self.modules.import_module,
+            "import_from": self.modules.import_from,
+            "import_all": self._import_all,
         }
+        self._guards = {place_of(name): value for name, value in guards.items()}
+        self._bound = None
+        # For states that do not say.
+        self._builtins |= {"__name__": "__main__", "__doc__": None}
         return self._builtins
 
     def _import_all(self, module: str) -> None:
@@ -224,29 +225,9 @@ class Interpreter:
                 self._on_output(text)
         self.output.append(text)
 
-    def take_over(
-        self, other: Interpreter, variables: Mapping[str, Any], memo: dict[int, Any]
-    ) -> None:
-        """Put deep copies of variables of ``other``'s programs into the state.
-
-        Functions get the variables, tools and limits of this interpreter. Classes are shared, and
-        so are their methods, which keep those of ``other``.
-
-        Args:
-            other: is not running.
-            variables: of its state.
-            memo: of :func:`copy.deepcopy`.
-        """
-        self._written |= other._written
-        for cls in other._classes:
-            self._classes.register(cls)
-        # A function takes its builtins from its globals when it is made.
-        self.state["__builtins__"] = builtins = self._namespace()
-        for cost in other.meter.costs:
-            builtins[ticks_name(cost)] = self.meter.ticks(cost)
-        rebound(program_functions(other.state), self.state, memo)
-        del self.state["__builtins__"]
-        self.state.update({name: copied(value, memo) for name, value in variables.items()})
+    def adopt(self, other: Interpreter) -> None:
+        """Let programs treat what those of ``other`` made as their own; it is not running."""
+        self._classes.adopt(other._classes)
 
     def _overrides(self, module: types.ModuleType) -> dict[str, Any]:
         note_import(module)
@@ -313,11 +294,10 @@ class Interpreter:
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = meter.count = {"counter": 0}
-        program = self._compiled(code)
-        function = self._function(program)
+        program, function = self._compiled(code)
         value: Any = None
         failure: InterpreterError | None = None
-        with recursion_limit(limits.max_recursion_depth), _interruptions() as interruptions:
+        with recursion_room(limits.max_recursion_depth), _interruptions() as interruptions:
             threads.waited = False
             try:
                 meter.begin(limits, tools)
@@ -359,41 +339,24 @@ class Interpreter:
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count
 
-    def _compiled(self, code: str) -> GuardedProgram:
-        """Compile ``code``, without assumptions about numbers that the state contradicts."""
-        state, builtins = self.state, self._namespace()
-        options = ProgramOptions(
-            self._protected,
-            self._extra_dunders,
-            self.limits.max_while_iterations,
-            self.limits.max_operations,
-            frozenset(name for name in ASSUMED_BUILTINS if name in state) | self._taken,
-            frozenset(self._written),
-        )
-        program = compile_program(code, options)
-        contradicted = any(
-            not is_word(state[name]) if name in state else name in builtins
-            for name in program.assumed
-        )
-        if contradicted:
-            careful = dataclasses.replace(options, trust_globals=False)
-            program = compile_program(code, careful)
-        self._written |= program.written
-        return program
-
-    def _function(self, program: GuardedProgram) -> types.FunctionType:
+    def _compiled(self, code: str) -> tuple[Program, types.FunctionType]:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
-        self.state["__builtins__"] = builtins = self._namespace()
-        for cost in program.costs:
-            builtins[ticks_name(cost)] = self.meter.ticks(cost)
-        return types.FunctionType(program.code, self.state, "<module>")
+        self.state["__builtins__"] = self._namespace()
+        options = ProgramOptions(
+            self._protected, self._extra_dunders, self.limits.max_while_iterations
+        )
+        program = compile_program(code, options)
+        if self._bound is None or self._bound[0] is not program:
+            bound = bind(program, self._guards, self._classes.register_code)
+            self._bound = program, bound
+        return program, types.FunctionType(self._bound[1], self.state, "<module>")
 
-    def _call(self, program: GuardedProgram, function: types.FunctionType) -> Any:
+    def _call(self, program: Program, function: types.FunctionType) -> Any:
         return self._loops.run(function()) if program.is_async else function()
 
 
-def _failure(error: BaseException, program: GuardedProgram) -> InterpreterError:
+def _failure(error: BaseException, program: Program) -> InterpreterError:
     """Make the error of a program that raised; of its class only the name is safe to tell."""
     try:
         return messages.failed(

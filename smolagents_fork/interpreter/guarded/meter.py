@@ -1,10 +1,9 @@
 """Counts what a run uses and ends it at its limits.
 
-Every block of compiled code takes a *tick* before it runs: the next item of an iterator of C, one
-for each cost that a block can have. Ticks are handed out in portions, which are booked in advance.
-When a portion is used up, :class:`Ticks` looks at the clock and the limits, and hands out another.
-A run that is over has no portions left, so that every later tick, in a handler, a ``finally`` or a
-``__del__``, ends here again: the end can be seen once more, but never outlived.
+Every block of compiled code takes a *tick* before it runs: the next item of an iterator of C. Ticks
+are handed out in portions, which are booked in advance. When one is used up, :class:`_Portions`
+asks for a look at the clock and the limits, and hands out another. A run that is over has no ticks
+left, so that every later one, in a handler, a ``finally`` or a ``__del__``, ends here again.
 
 No signal and no other thread is involved: upstream runs agents in any thread.
 """
@@ -13,8 +12,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, cycle
 from threading import Lock, get_ident
@@ -30,20 +29,16 @@ from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 __all__ = [
     "Limits",
     "Meter",
-    "Ticks",
-    "recursion_limit",
+    "recursion_room",
 ]
 
-#: Operations between two looks at the clock, and ticks: some milliseconds of plain code.
-PORTION = 40_000
-_MOST_TICKS = 256
+#: Ticks of the first portion of a run, and of the largest.
+_FIRST_TICKS, _MOST_TICKS = 4, 256
 #: Operations that guards charge between two looks at the clock.
 _CHARGES = 600
-#: Ticks of the first portion of a run; quick ones double the next.
-_FIRST_TICKS = 4
-#: A portion that took longer than the first, in seconds, makes the next one smaller. Those that
-#: take less than the second are handed out again unchanged.
-SLOW_PORTION, _QUICK_PORTION = 0.02, 0.0025
+#: A portion that took less than the first, in seconds, doubles the next one; one that took longer
+#: than the second makes it smaller.
+_QUICK_PORTION, _SLOW_PORTION = 0.0025, 0.02
 #: More seconds than the system's calls that wait can count.
 _LONGEST_SECONDS = 1_000_000_000
 
@@ -53,9 +48,11 @@ class Limits:
     """Limits of one run.
 
     Args:
-        max_operations: syntax-tree nodes a run may evaluate, counted by blocks; upstream's default.
+        max_operations: calls of the program's functions and rounds of its loops, with what guards
+            charge for C code.
         max_while_iterations: iterations of one execution of one ``while`` loop; upstream's default.
-        max_recursion_depth: Python frames on top of the caller's; CPython's own default.
+        max_recursion_depth: Python frames on top of the caller's that there is room for at least;
+            the process's own limit is never lowered.
         timeout_seconds: wall clock of one run, in seconds; ``None`` for no limit.
         max_print_outputs_length: characters kept of what a run prints: first and last half.
         max_items: items one operation may put into a list, tuple, set or dict.
@@ -66,7 +63,7 @@ class Limits:
         ConfigurationError: a limit is not a positive number.
     """
 
-    max_operations: int = 10_000_000
+    max_operations: int = 1_000_000_000
     max_while_iterations: int = 1_000_000
     max_recursion_depth: int = 1000
     timeout_seconds: float | None = 30.0
@@ -91,35 +88,35 @@ class Limits:
 
 
 _recursion_lock = ForkSafeLock()
-_recursion_users = 0
-_recursion_before = 0
+#: How many ask for room now, and the process's limit before the first of them and after the last
+#: change for one.
+_recursion_users = _recursion_before = _recursion_raised = 0
 
 
 @contextmanager
-def recursion_limit(depth: int, *, lower: bool = True) -> Iterator[None]:
-    """Give room for ``depth`` frames on top of the caller's; the process's own limit comes back.
+def recursion_room(depth: int) -> Iterator[None]:
+    """Give room for ``depth`` frames on top of the caller's.
 
-    Args:
-        depth: frames.
-        lower: whether there may be less room than before; never so while others have asked.
+    The limit is the whole process's, so it is raised and never lowered. It comes back in the end,
+    unless somebody else has changed it meanwhile.
     """
-    global _recursion_users, _recursion_before
-    here, frame = 0, sys._getframe()
+    global _recursion_users, _recursion_before, _recursion_raised
+    wanted, frame = depth, sys._getframe()
     while frame is not None:
-        here, frame = here + 1, frame.f_back  # type: ignore[assignment]
+        wanted, frame = wanted + 1, frame.f_back  # type: ignore[assignment]
     with _recursion_lock:
         if _recursion_users == 0:
-            _recursion_before = sys.getrecursionlimit()
-        lower = lower and _recursion_users == 0
+            _recursion_before = _recursion_raised = sys.getrecursionlimit()
         _recursion_users += 1
-        if lower or here + depth > sys.getrecursionlimit():
-            sys.setrecursionlimit(here + depth)
+        if wanted > sys.getrecursionlimit():
+            _recursion_raised = wanted
+            sys.setrecursionlimit(wanted)
     try:
         yield
     finally:
         with _recursion_lock:
             _recursion_users -= 1
-            if _recursion_users == 0:
+            if _recursion_users == 0 and sys.getrecursionlimit() == _recursion_raised:
                 # Too low for where we are now would be an error; it cannot be, we were here before.
                 sys.setrecursionlimit(_recursion_before)
 
@@ -133,8 +130,9 @@ class Meter:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        #: The sources of ticks, by cost.
-        self._ticks: dict[int, Ticks] = {}
+        self._portions = _Portions(bool, ())
+        #: What compiled code takes its ticks from: ``True`` without end, for all runs.
+        self.ticks = self._portions.prepare(self)
         #: What has ended the run: a limit, an interruption, or the final answer.
         self.end: ProgramStop | FinalAnswer | LimitExceededError | None = None
         #: The final answer; programs may get at the exception, and not at this.
@@ -151,8 +149,6 @@ class Meter:
         self.used = 0
         #: Operations that guards have charged since the last look at the clock.
         self._charged = 0
-        #: Threads that take unused ticks back.
-        self.taking_back: set[int] = set()
         #: When the run ends, by the monotonic clock; in the past once the host has interrupted it.
         self.deadline = math.inf
         self._last_look = 0.0
@@ -171,9 +167,7 @@ class Meter:
         self.limits = limits
         self.end = self.answer = None
         self.count = {"counter": 0}
-        self.take_back()
-        for source in list(self._ticks.values()):
-            source.size = _FIRST_TICKS
+        self._portions.restart()
         self.used = self._charged = 0
         timeout = limits.timeout_seconds
         with self._lock:
@@ -183,29 +177,17 @@ class Meter:
             self.running = True
             self.tools = tools
 
-    @property
-    def costs(self) -> list[int]:
-        """Costs of the blocks that ticks were asked for."""
-        return list(self._ticks)
-
-    def ticks(self, cost: int) -> Iterator[bool]:
-        """Give the ticks for blocks of ``cost`` operations: ``True`` without end, for all runs."""
-        source = self._ticks.get(cost)
-        if source is None:
-            source = self._ticks[cost] = Ticks(bool, ())
-            source.prepare(self, cost)
-        return source.ticks
-
     def finish_run(self) -> None:
-        """End a run: book what is left. Its threads end at their next check."""
+        """End a run. Its threads end at their next check."""
         with self._lock:
             self.running = self.tools = False
             self.number += 1
-        self._book()
+        self.count["counter"] = self.used
+        self.empty()
 
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
-        self.take_back()
+        self.empty()
         self._last_look, self._afterwards = monotonic(), 0.0
         self.used = 0
 
@@ -237,7 +219,7 @@ class Meter:
             self.check_thread()
         if self.end is None:
             self.end, self.answer = answer, value
-        self._book()
+        self.empty()
         raise self.end
 
     # -- called by the program's code and by guards --
@@ -254,50 +236,24 @@ class Meter:
         """
         self.check()
         now = monotonic()
-        if self.used > self.limits.max_operations:
-            self.take_back()
+        self.count["counter"] = self.used
         if not self.running:
             self._look_afterwards(now)
-        elif self.used > self.limits.max_operations:
+        elif self.used >= self.limits.max_operations:
             self._halt(ProgramStop(self._too_many()))
         elif now > self.deadline:
             self.out_of_time()
         return now
 
-    def hand_out(self, ticks: int, cost: int) -> int:
-        """Book a portion of ticks; give how many of them there may be: at least one."""
-        rest = self.limits.max_operations - self.used
-        if ticks * cost > rest:
-            self.take_back()
-            rest = self.limits.max_operations - self.used
-            ticks = max(1, min(ticks, rest // (2 * cost)))
-        self.used += ticks * cost
-        if self.used > self.limits.max_operations:
-            self.look()
-        self.count["counter"] = self.used
-        return ticks
-
-    def take_back(self) -> None:
-        """Take back all ticks that were handed out and not used."""
-        try:
-            self.taking_back.add(get_ident())
-            for source in list(self._ticks.values()):
-                if source.portion:
-                    unused: list[bool] = []
-                    source.steady = False
-                    with suppress(TakenBack):
-                        unused.extend(source.ticks)
-                    self.used -= len(unused) * source.cost
-                    source.portion.clear()
-                    # Next time about as many as were used: a loop that calls a tool needs one.
-                    source.size = max(1, source.size - len(unused))
-        finally:
-            self.taking_back.discard(get_ident())
+    def grant(self, ticks: int) -> int:
+        """Book as many as ``ticks`` of what the limit leaves; give how many."""
+        granted = max(1, min(ticks, self.limits.max_operations - self.used))
+        self.used += granted
+        return granted
 
     def empty(self) -> None:
-        """Let every tick come to a look at the limits, without a lock, from any thread."""
-        for source in list(self._ticks.values()):
-            source.portion.clear()
+        """Let the next tick come to a look at the limits, without a lock, from any thread."""
+        self._portions.portion.clear()
 
     def _look_afterwards(self, now: float) -> None:
         """Allow code of the program that the host calls between runs the limits of one run.
@@ -307,7 +263,7 @@ class Meter:
         self._afterwards += min(now - self._last_look, 0.5)
         self._last_look = now
         timeout = self.limits.timeout_seconds
-        if self.used > self.limits.max_operations:
+        if self.used >= self.limits.max_operations:
             self.used = 0
             raise LimitExceededError(self._too_many())
         if timeout is not None and self._afterwards > timeout:
@@ -318,7 +274,7 @@ class Meter:
         """Charge work that a guard lets one C call do."""
         self.used += operations
         self._charged += operations
-        if self._charged > _CHARGES or self.used > self.limits.max_operations:
+        if self._charged > _CHARGES or self.used >= self.limits.max_operations:
             self._charged = 0
             self.look()
 
@@ -338,7 +294,12 @@ class Meter:
     def while_exceeded(self) -> NoReturn:
         """End the run because a ``while`` loop went round too often."""
         most = self.limits.max_while_iterations
-        self._halt(ProgramStop(f"Maximum number of {most} iterations in While loop exceeded"))
+        self._halt(
+            ProgramStop(
+                f"Maximum number of {most} iterations in While loop exceeded "
+                "(max_while_iterations raises it)"
+            )
+        )
 
     def too_large(self, message: str) -> NoReturn:
         """End the run because one operation would use too much; ``message`` names the figure."""
@@ -382,8 +343,6 @@ class Meter:
         if not self.tools:
             raise RuntimeError(RUN_ENDED)
         with self._lock:
-            # Without ticks at hand, all that the program does from now on shows in the count.
-            self.take_back()
             self._put_off()
             self._away += 1
             return self.number
@@ -401,6 +360,8 @@ class Meter:
         Not so if code of the program ran meanwhile, which the count shows: a function that was
         given to the tool, or another thread.
         """
+        # Without ticks at hand, all that the program does from now on shows in the count.
+        self.empty()
         now, counter = monotonic(), self.used
         since, before = self._away_since
         if self._away and counter == before:
@@ -417,7 +378,8 @@ class Meter:
     def _too_many(self) -> str:
         return (
             f"Reached the max number of operations of {self.limits.max_operations}. Maybe there is "
-            "an infinite loop somewhere in the code, or you're just asking too many calculations."
+            "an infinite loop somewhere in the code, or you're just asking too many calculations. "
+            "(max_operations raises it)"
         )
 
     def _too_long(self) -> str:
@@ -433,20 +395,21 @@ class Meter:
             raise kind(str(stop))
         if self.end is None:
             self.end = stop
-        self._book()
+        self.empty()
         raise self.end
 
-    def _book(self) -> None:
-        """Book what was used, and leave no ticks."""
-        self.take_back()
-        self.count["counter"] = self.used
+    def __reduce__(self) -> Any:
+        # In a copy of a function that has left the process nothing of this run goes on.
+        return Meter, (self.limits,)
 
 
-class TakenBack(Exception):
-    """The end of the ticks that are taken back."""
+class _Ticks(chain):  # type: ignore[type-arg]
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        # What leaves the process with a function's code counts nothing there.
+        return iter, (object, None)
 
 
-class Ticks(map):  # type: ignore[type-arg]
+class _Portions(map):  # type: ignore[type-arg]
     """An iterator without items that hands out the next portion of ticks when it is asked.
 
     An iterator that has raised has ended, generators and a chain's source too. What a chain goes
@@ -454,61 +417,34 @@ class Ticks(map):  # type: ignore[type-arg]
     its ``__iter__``, which is C code: nothing but :meth:`__next__` can be interrupted.
     """
 
-    meter: Meter
-    cost: int
+    _meter: Meter
     #: One item a tick. An iterator of C goes over it, and ends when it is cleared.
     portion: list[bool]
-    #: What compiled code takes its ticks from.
-    ticks: Iterator[bool]
-    #: Ticks of the next portion, about.
-    size: int
-    #: Whether portions are of the largest size, and whole: the next one may be the same.
-    steady: bool
-    _booked: int
+    _size: int
     _since: float
 
-    def prepare(self, meter: Meter, cost: int) -> None:
-        """Begin without ticks; a constructor is the iterator's own."""
-        self.meter, self.cost, self.portion = meter, cost, []
-        self.ticks = chain.from_iterable(cycle((self.portion, self)))
-        self.size, self.steady, self._booked = _FIRST_TICKS, False, 0
-        self._since = 0.0
+    def prepare(self, meter: Meter) -> Iterator[bool]:
+        """Begin without ticks, and return what gives them; a constructor is the iterator's own."""
+        self._meter, self.portion = meter, []
+        self.restart()
+        return _Ticks.from_iterable(cycle((self.portion, self)))
+
+    def restart(self) -> None:
+        """Begin again with a small portion."""
+        self.portion.clear()
+        self._size, self._since = _FIRST_TICKS, monotonic()
 
     def __next__(self) -> NoReturn:
-        meter, now = self.meter, monotonic()
-        used = meter.used + self._booked
-        # What a look would find: whatever ends a run, or begins one, empties every portion.
-        if (
-            self.steady
-            and self.portion
-            and now - self._since < _QUICK_PORTION
-            and now < meter.deadline
-            and used <= meter.limits.max_operations
-            and not meter.threads
-        ):
-            self._since = now
-            meter.used = meter.count["counter"] = used
-            raise StopIteration
-        self._look()
-        raise StopIteration
-
-    def _look(self) -> None:
-        """Look at the limits and the clock, and hand out a portion of the size that suits both."""
-        meter, most = self.meter, max(1, min(_MOST_TICKS, PORTION // self.cost))
-        if meter.taking_back and get_ident() in meter.taking_back:
-            raise TakenBack
+        meter = self._meter
         now = meter.look()
-        if now - self._since > SLOW_PORTION:
-            self.size = max(1, self.size >> 2)
-        elif now - self._since < _QUICK_PORTION:
-            self.size = min(2 * self.size, most)
-        self._since = now
-        size = meter.hand_out(self.size, self.cost)
-        if len(self.portion) != size:
-            self.portion[:] = [True] * size
-        self.steady, self._booked = meter.running and size == most, size * self.cost
+        seconds, self._since = now - self._since, now
+        if seconds < _QUICK_PORTION:
+            self._size = min(2 * self._size, _MOST_TICKS)
+        elif seconds > _SLOW_PORTION:
+            self._size = max(1, self._size >> 2)
+        granted = meter.grant(self._size)
+        if len(self.portion) != granted:
+            self.portion[:] = [True] * granted
         if meter.running and (meter.end is not None or meter.deadline < now):
             self.portion.clear()  # ended meanwhile, from another thread
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("what counts a program's operations cannot be copied")
+        raise StopIteration

@@ -7,42 +7,150 @@ rewriter and the guards apply it.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 __all__ = [
     "ALLOWED_DUNDERS",
     "ALLOWED_DUNDER_NAMES",
-    "ALLOWED_NODES",
     "ALLOWED_UNDERSCORE",
     "BY_NAME_DUNDERS",
     "CALLED_ONLY",
-    "CONSUMERS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
     "IMPORTED_BY_C",
+    "NODES",
     "OF_THE_SCOPE",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
     "WRITABLE_DUNDERS",
+    "NodeRule",
     "is_dunder",
     "is_plain",
+    "known_nodes",
 ]
 
-#: Syntax a program may be made of. Some exists from a later Python on only.
-_NODE_NAMES = """
-    Add And AnnAssign Assert Assign AsyncFor AsyncFunctionDef AsyncWith Attribute AugAssign
-    Await BinOp BitAnd BitOr BitXor BoolOp Break Call ClassDef Compare Constant Continue Del
-    Delete Dict DictComp Div Eq ExceptHandler Expr Expression FloorDiv For FormattedValue
-    FunctionDef GeneratorExp Global Gt GtE If IfExp Import ImportFrom In Interpolation Invert Is
-    IsNot JoinedStr LShift Lambda List ListComp Load Lt LtE MatMult Match MatchAs MatchClass
-    MatchMapping MatchOr MatchSequence MatchSingleton MatchStar MatchValue Mod Module Mult Name
-    NamedExpr Nonlocal Not NotEq NotIn Or ParamSpec Pass Pow RShift Raise Return Set SetComp
-    Slice Starred Store Sub Subscript TemplateStr Try TryStar Tuple TypeAlias TypeVar
-    TypeVarTuple UAdd USub UnaryOp While With Yield YieldFrom alias arg arguments comprehension
-    keyword match_case withitem
-    """.split()
-ALLOWED_NODES = frozenset(getattr(ast, name) for name in _NODE_NAMES if hasattr(ast, name))
+#: Syntax a program may be made of, and all that is known of each node: its fields in the grammar of
+#: every supported Python. ``.field`` contains no nodes that anything asks about, ``field?`` may be
+#: missing from a tree, and ``field+`` exists from a later Python on only.
+_NODE_TABLE = """
+    Add And BitAnd BitOr BitXor Break Continue Del Div Eq FloorDiv Gt GtE In Invert Is IsNot LShift
+    Load Lt LtE MatMult Mod Mult Not NotEq NotIn Or Pass Pow RShift Store Sub UAdd USub
+    AnnAssign: target annotation value? .simple
+    Assert: test msg?
+    Assign: targets value .type_comment
+    AsyncFor: target iter body orelse .type_comment
+    AsyncFunctionDef: .name args body decorator_list returns? .type_comment type_params+
+    AsyncWith: items body .type_comment
+    Attribute: value .attr .ctx
+    AugAssign: target op value
+    Await: value
+    BinOp: left op right
+    BoolOp: op values
+    Call: func args keywords
+    ClassDef: .name bases keywords body decorator_list type_params+
+    Compare: left ops comparators
+    Constant: .value .kind
+    Delete: targets
+    Dict: keys values
+    DictComp: key value generators
+    ExceptHandler: type? .name body
+    Expr: value
+    Expression: body
+    For: target iter body orelse .type_comment
+    FormattedValue: value .conversion format_spec?
+    FunctionDef: .name args body decorator_list returns? .type_comment type_params+
+    GeneratorExp: elt generators
+    Global: .names
+    If: test body orelse
+    IfExp: test body orelse
+    Import: names
+    ImportFrom: .module names .level
+    Interpolation: value .str .conversion format_spec?
+    JoinedStr: values
+    Lambda: args body
+    List: elts .ctx
+    ListComp: elt generators
+    Match: subject cases
+    MatchAs: pattern? .name
+    MatchClass: cls patterns .kwd_attrs kwd_patterns
+    MatchMapping: keys patterns .rest
+    MatchOr: patterns
+    MatchSequence: patterns
+    MatchSingleton: .value
+    MatchStar: .name
+    MatchValue: value
+    Module: body .type_ignores
+    Name: .id .ctx
+    NamedExpr: target value
+    Nonlocal: .names
+    ParamSpec: .name default_value?+
+    Raise: exc? cause?
+    Return: value?
+    Set: elts
+    SetComp: elt generators
+    Slice: lower? upper? step?
+    Starred: value .ctx
+    Subscript: value slice .ctx
+    TemplateStr: values
+    Try: body handlers orelse finalbody
+    TryStar: body handlers orelse finalbody
+    Tuple: elts .ctx
+    TypeAlias: name type_params value
+    TypeVar: .name bound? default_value?+
+    TypeVarTuple: .name default_value?+
+    UnaryOp: op operand
+    While: test body orelse
+    With: items body .type_comment
+    Yield: value?
+    YieldFrom: value
+    alias: .name .asname
+    arg: .arg annotation? .type_comment
+    arguments: posonlyargs args vararg? kwonlyargs kw_defaults kwarg? defaults
+    comprehension: target iter ifs .is_async
+    keyword: .arg value
+    match_case: pattern guard? body
+    withitem: context_expr optional_vars?
+    """
+
+
+class NodeRule(NamedTuple):
+    """The fields of a node that contain nodes, and those of them that are always there."""
+
+    parts: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+def known_nodes(classes: Mapping[str, Any]) -> dict[type[ast.AST], NodeRule]:
+    """Return the rule of each class that has the fields of the table and no other.
+
+    Args:
+        classes: node classes of a Python, by name.
+    """
+    rules = {}
+    for line in _NODE_TABLE.strip().splitlines():
+        names, _, text = line.partition(":")
+        marked = text.split()
+        plain = [field.strip(".?+") for field in marked]
+        for kind in (classes[name] for name in names.split() if name in classes):
+            expected = [
+                p for p, m in zip(plain, marked, strict=True) if p in kind._fields or m[-1] != "+"
+            ]
+            if expected == list(kind._fields):
+                parts = {
+                    p: m
+                    for p, m in zip(plain, marked, strict=True)
+                    if m[0] != "." and p in kind._fields
+                }
+                required = tuple(part for part, mark in parts.items() if "?" not in mark)
+                rules[kind] = NodeRule(tuple(parts), required)
+    return rules
+
+
+#: Nodes of this Python that a program may be made of, by class.
+NODES = known_nodes(vars(ast))
 
 _OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
 
@@ -125,14 +233,6 @@ CALLED_ONLY = frozenset({"popen", "system"})
 
 #: Methods whose result can be far larger than what they are given; see guards/sizes.py.
 SIZED_METHODS = frozenset("center expandtabs join ljust replace rjust to_bytes zfill".split())
-
-#: Builtins that go over what they are given in C: a long range among their arguments is metered.
-CONSUMERS = frozenset(
-    """
-    all any bytes bytearray dict enumerate filter frozenset list map max min set sorted sum
-    tuple zip
-    """.split()
-)
 
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(

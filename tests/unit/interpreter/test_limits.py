@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def stopped(code: str, limits: Limits = SMALL) -> str:
 def test_words_of_the_while_limit() -> None:
     assert stopped("while True:\n    pass") == (
         "Code execution failed at line 'while True:\n    pass' (line 2) due to: InterpreterError: "
-        "Maximum number of 1000 iterations in While loop exceeded"
+        "Maximum number of 1000 iterations in While loop exceeded (max_while_iterations raises it)"
     )
 
 
@@ -42,16 +43,16 @@ def test_the_while_limit_is_exact(most: int) -> None:
     )
 
 
-def test_operations_end_a_loop_before_its_rounds_where_they_are_dearer() -> None:
-    limits = Limits(max_while_iterations=1000, max_operations=4000)
-    for body, words in (("pass", "While loop exceeded"), ("x = 1 + 2 + 3", "number of operations")):
-        assert words in stopped(f"while True:\n    {body}", limits)
-
-
 def test_words_of_the_operations_limit() -> None:
-    assert "Reached the max number of operations of 20000. Maybe there is an infinite loop" in (
-        stopped("for i in range(10**9):\n    print(i)")
-    )
+    told = stopped("for i in range(10**9):\n    print(i)")
+    assert "Reached the max number of operations of 20000. Maybe there is an infinite loop" in told
+    assert told.endswith("(max_operations raises it)")
+
+
+def test_defaults_end_an_endless_loop_and_no_ordinary_one() -> None:
+    assert Limits().max_operations >= 1_000_000_000
+    assert Limits().max_while_iterations == 1_000_000
+    assert Interpreter().run("n = 0\nfor i in range(11_000_000): n += 1\nn").output == 11_000_000
 
 
 # What a __del__ raises nobody can catch: Python reports it, and the run goes on to its end.
@@ -165,7 +166,25 @@ def test_recursion_is_pythons_own_error_at_its_limit() -> None:
     )
     assert Interpreter().run(code).output.startswith("maximum recursion depth exceeded")
     with pytest.raises(ProgramFailedError, match="max_recursion_depth"):
-        Interpreter(limits=Limits(max_recursion_depth=100)).run("def f(): f()\nf()")
+        Interpreter().run("def f(): f()\nf()")
+    deep = "def f(n): return n and 1 + f(n - 1)\nf(3000)"
+    assert Interpreter(limits=Limits(max_recursion_depth=4000)).run(deep).output == 3000
+
+
+def test_limit_of_the_process_is_raised_and_never_lowered() -> None:
+    before = sys.getrecursionlimit()
+    interpreter = Interpreter(limits=Limits(max_recursion_depth=500))
+    interpreter.send_tools({"limit": sys.getrecursionlimit, "change": sys.setrecursionlimit})
+    try:
+        sys.setrecursionlimit(5000)
+        assert interpreter.run("limit()").output == 5000
+        interpreter.limits = Limits(max_recursion_depth=6000)
+        assert interpreter.run("limit()").output > 6000
+        assert sys.getrecursionlimit() == 5000
+        interpreter.run("change(20_000)")  # as another thread of the host may do meanwhile
+        assert sys.getrecursionlimit() == 20_000
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_print_is_cut_to_head_and_tail() -> None:

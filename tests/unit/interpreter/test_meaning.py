@@ -41,22 +41,21 @@ def test_value_of_a_program(code: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "count"),
+    "code",
     [
-        ("x = 3", 2),
-        ("x = 3\ny = 5", 4),
-        ("text = f'This is x: {x:.2f}.'", 8),
-        ("if x <= 3:\n    y = 2\nelse:\n    y = 5", 6),
-        ("x = 0\nfor i in range(3):\n    x = i", 11),
-        ("def func():\n    return 0\nfunc()", 5),
-        ("d = {'x': x, 'y': x}\nd['y']", 10),
+        "for i in range(1000): pass",
+        "i = 0\nwhile i < 1000: i += 1",
+        "[i for i in range(1000)]",
+        "{i: i for i in range(10) for j in range(100)}",
+        "def f(): pass\nfor i in range(500): f()",
+        "f = lambda: int()\nlist(map(lambda i: f(), range(500)))",
     ],
 )
-def test_operations_are_counted_as_upstream_counts_them(code: str, count: int) -> None:
+def test_rounds_and_calls_are_counted(code: str) -> None:
     interpreter = Interpreter()
-    interpreter.send_variables({"x": 1.5})
     interpreter.run(code)
-    assert interpreter.state["_operations_count"] == {"counter": count}
+    # Ticks are booked in portions.
+    assert 1000 <= interpreter.state["_operations_count"]["counter"] <= 1300
 
 
 def test_state_is_kept_and_holds_nothing_of_ours() -> None:
@@ -79,14 +78,14 @@ SMALL = Limits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_000
     "code",
     [
         # Each looks numeric at a first glance, and is not.
-        "t = 1\ndef f():\n    global t\n    t = 'ab'\nf()\nfor i in range(99):\n    t *= 3",
-        "def f(t):\n    for i in range(99):\n        t *= 3\nf('ab')",
+        "t = 1\ndef f():\n    global t\n    t = 'ab'\nf()\nfor i in range(99):\n    t *= 101",
+        "def f(t):\n    for i in range(99):\n        t *= 101\nf('ab')",
         "def f():\n    t = 1\n    def g():\n        nonlocal t\n        t = 'ab'\n    g()\n"
-        "    for i in range(99):\n        t *= 3\nf()",
-        "def len(x): return 'ab'\nt = len(0)\nfor i in range(99):\n    t = t * 3",
-        "s = 1\nfor s in ['ab']: pass\nfor i in [0] * 99:\n    s *= 3",
-        "s = 1\n[s := 'ab' for _ in [0]]\nfor i in [0] * 99:\n    s = s * 3",
-        "s = 1\nfrom string import ascii_letters as s\nfor i in [0] * 99:\n    s *= 3",
+        "    for i in range(99):\n        t *= 101\nf()",
+        "def len(x): return 'ab'\nt = len(0)\nfor i in range(99):\n    t = t * 101",
+        "s = 1\nfor s in ['ab']: pass\nfor i in [0] * 99:\n    s *= 101",
+        "s = 1\n[s := 'ab' for _ in [0]]\nfor i in [0] * 99:\n    s = s * 101",
+        "s = 1\nfrom string import ascii_letters as s\nfor i in [0] * 99:\n    s *= 101",
         "x = 3\nfor i in range(99):\n    x *= x",
         "def f():\n    x = 3\n    for i in range(99):\n        x = x ** 2\nf()",
     ],
@@ -96,24 +95,8 @@ def test_what_only_looks_numeric_is_guarded(code: str) -> None:
         Interpreter(["string"], limits=SMALL).run(code)
 
 
-def test_a_state_that_contradicts_what_was_supposed_is_noticed() -> None:
-    interpreter = Interpreter(limits=SMALL)
-    code = "for i in range(99):\n    t *= 3"
-    interpreter.send_variables({"t": 0})
-    interpreter.run(code)
-    interpreter.send_variables({"t": "ab"})
-    with pytest.raises(LimitExceededError):
-        interpreter.run(code)
-    interpreter.run("def len(x): return 'ab'")
-    with pytest.raises(LimitExceededError):
-        interpreter.run("u = len(0)\nfor i in range(99):\n    u *= 3")
-    interpreter.run("def f():\n    global w\n    w = 'ab'\nw = 1")
-    with pytest.raises(LimitExceededError):
-        interpreter.run("w = 2\nf()\nfor i in range(99):\n    w *= 3")
-
-
 def test_compiled_programs_are_kept() -> None:
-    options = ProgramOptions(frozenset(), frozenset(), 10, 1000)
+    options = ProgramOptions(frozenset(), frozenset(), 10)
     assert compile_program("1 + 41", options) is compile_program("1 + 41", options)
 
 

@@ -1,67 +1,53 @@
-"""Builders of syntax-tree nodes, and the hidden names that no program can spell.
+"""Builders of syntax-tree nodes, and the constants that stand for guards until code is bound.
 
-A hidden name begins with ``@``. The parser gives no program such a name and the compiler accepts
-any string, so hidden names need no escaping and collide with nothing.
+A guard is a constant of the code object that calls it. No namespace has it, so neither a program
+nor a library that looks at names, closures or globals of a function finds one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from ....errors import ProgramRefusedError
+from .. import policy
 
 __all__ = [
-    "FIELDS",
-    "TYPE_CONSTANTS",
     "assign",
     "call",
-    "children",
+    "check_nodes",
     "const",
-    "expression",
     "function_definition",
-    "if_else",
+    "guard",
     "load",
-    "node_types",
     "place",
-    "statement",
+    "place_of",
     "store",
-    "ticks_name",
-    "tree_below",
     "walk",
 ]
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
-#: Types that compiled code compares with, by the constants that stand for them until it is
-#: compiled: the compiler takes no types, and no literal of a program is a set of sets.
-TYPE_CONSTANTS: dict[Any, type] = {
-    frozenset({frozenset({kind.__name__})}): kind for kind in (int, float, str, list)
-}
-_KINDS = frozenset(f"_{kind.__name__}" for kind in TYPE_CONSTANTS.values())
-#: Fields that contain no nodes that anything asks about.
-_LEAVES = frozenset("ctx id attr kind type_comment level module asname is_async simple".split())
-
-
-class _Fields(dict[type[ast.AST], tuple[str, ...]]):
-    """The other fields, by node type."""
-
-    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        found = self[kind] = tuple(name for name in kind._fields if name not in _LEAVES)
-        return found
-
-
-#: The fields of each node type that may contain nodes.
-FIELDS = _Fields({ast.Constant: ()})
 _POSITION = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 _LOAD, _STORE = ast.Load(), ast.Store()
 
 
-def ticks_name(cost: int) -> str:
-    """Give the hidden name of the ticks for blocks of ``cost`` operations."""
-    return f"@t{cost}"
+def place_of(name: str) -> frozenset[frozenset[str]]:
+    """Return the constant that stands for a guard: no literal of a program is a set of sets."""
+    return frozenset({frozenset({name})})
+
+
+def guard(name: str) -> ast.Constant:
+    """Build a read of the guard ``name``."""
+    return ast.Constant(value=place_of(name))  # type: ignore[arg-type]
+
+
+def call(name: str, *args: ast.expr) -> ast.Call:
+    """Build a call of the guard ``name``."""
+    return ast.Call(func=guard(name), args=list(args), keywords=[])
 
 
 def load(name: str) -> ast.Name:
-    """Build a read of ``name``."""
+    """Build a read of the variable ``name``."""
     return ast.Name(id=name, ctx=_LOAD)
 
 
@@ -75,76 +61,9 @@ def const(value: object) -> ast.Constant:
     return ast.Constant(value=value)  # type: ignore[arg-type]
 
 
-def call(name: str, *args: ast.expr) -> ast.Call:
-    """Build a call of the hidden name ``name``."""
-    return ast.Call(func=load(name), args=list(args), keywords=[])
-
-
 def assign(name: str, value: ast.expr) -> ast.Assign:
     """Build ``name = value``."""
     return ast.Assign(targets=[store(name)], value=value)
-
-
-def if_else(test: ast.expr, body: ast.expr, orelse: ast.expr) -> ast.IfExp:
-    """Build ``body if test else orelse``."""
-    return ast.IfExp(test=test, body=body, orelse=orelse)
-
-
-def node_types(names: str) -> tuple[type[Any], ...]:
-    """Give the node types of ``names``, those that this Python has."""
-    return tuple(getattr(ast, name) for name in names.split() if hasattr(ast, name))
-
-
-def expression(text: str) -> Callable[..., ast.expr]:
-    """Make a builder of the expression ``text``.
-
-    ``_name`` in it stands for the hidden name ``@name``, or for one of :data:`TYPE_CONSTANTS`.
-    Names that it binds are new hidden names, which the builder's first argument gives. Every other
-    name is a keyword of the builder, which takes a hidden name or an expression.
-    """
-    tree = ast.parse(text, mode="eval").body
-    new = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    made: Callable[..., ast.expr] = _builder(tree, new)
-    return made
-
-
-def statement(text: str) -> Callable[..., ast.stmt]:
-    """Make a builder of the statement ``text``; names that it binds are keywords, too."""
-    return _builder(ast.parse(text).body[0], set())
-
-
-def _builder(tree: ast.AST, new: set[str]) -> Callable[..., Any]:
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - new
-    parameters = ["temporary"] * bool(new) + sorted(name for name in names if name[0] != "_")
-    # Written out once as Python: as fast as constructors written by hand.
-    source = f"lambda {', '.join(parameters)}: {_constructor(tree, new)}"
-    types = {kind.__name__: value for value, kind in TYPE_CONSTANTS.items()}
-    scope = {
-        **vars(ast),
-        "load": lambda x: load(x) if type(x) is str else x,
-        "store": store,
-        "kinds": lambda name: ast.Constant(value=types[name]),
-    }
-    return eval(source, scope)  # type: ignore[no-any-return]
-
-
-def _constructor(node: object, new: set[str]) -> str:
-    """Write the construction of ``node``; ``new`` are names whose first binding is to come."""
-    if isinstance(node, ast.Name):
-        if node.id in _KINDS:
-            return f"kinds({node.id[1:]!r})"
-        name = repr("@" + node.id[1:]) if node.id[0] == "_" else node.id
-        if isinstance(node.ctx, ast.Load):
-            return f"load({name})"
-        first = node.id in new
-        new.discard(node.id)
-        return f"store({name} := temporary())" if first else f"store({name})"
-    if isinstance(node, list):
-        return f"[{', '.join(_constructor(part, new) for part in node)}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    parts = [_constructor(getattr(node, field), new) for field in node._fields]
-    return f"{type(node).__name__}({', '.join(parts)})"
 
 
 def function_definition(
@@ -161,25 +80,15 @@ def function_definition(
     return made
 
 
-def children(node: ast.AST) -> list[ast.AST]:
+def _below(node: ast.AST) -> list[ast.AST]:
     """List the nodes directly below ``node``, without contexts: faster than ``ast`` does."""
     found: list[ast.AST] = []
-    for field in FIELDS[type(node)]:
+    for field in policy.NODES[type(node)].parts:
         value = getattr(node, field, None)
         if type(value) is list:
             found += [part for part in value if isinstance(part, ast.AST)]
-        elif isinstance(value, ast.AST):
+        elif value is not None:
             found.append(value)
-    return found
-
-
-def tree_below(root: ast.AST) -> dict[ast.AST, list[ast.AST]]:
-    """Map ``root`` and every node below it to its children."""
-    found: dict[ast.AST, list[ast.AST]] = {}
-    nodes = [root]
-    for node in nodes:
-        found[node] = inner = children(node) if FIELDS[type(node)] else []
-        nodes += inner
     return found
 
 
@@ -187,9 +96,30 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
     """List ``roots`` and all nodes below them."""
     found = list(roots)
     for node in found:
-        if FIELDS[type(node)]:
-            found += children(node)
+        found += _below(node)
     return found
+
+
+def check_nodes(tree: ast.AST) -> None:
+    """Refuse syntax without a rule, such as that of a later Python.
+
+    Raises:
+        ProgramRefusedError: the class, a field or the shape of a node is not in the table.
+    """
+    nodes = [tree]
+    for node in nodes:
+        kind = type(node)
+        rule = policy.NODES.get(kind)
+        if rule is None:
+            raise _unsupported(node, kind.__name__)
+        for field in rule.required:
+            if getattr(node, field) is None:
+                raise _unsupported(node, f"{kind.__name__} without {field}")
+        nodes += _below(node)
+
+
+def _unsupported(node: ast.AST, what: str) -> ProgramRefusedError:
+    return ProgramRefusedError(f"{what} is not supported. (line {getattr(node, 'lineno', 1)})")
 
 
 def place(node: NodeT, like: ast.AST) -> NodeT:
@@ -202,6 +132,5 @@ def place(node: NodeT, like: ast.AST) -> NodeT:
             one.__dict__.update(position)
         elif one is not node:
             continue
-        if FIELDS[type(one)]:
-            stack += children(one)
+        stack += _below(one)
     return node

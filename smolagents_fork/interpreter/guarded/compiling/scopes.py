@@ -1,22 +1,13 @@
-"""Scopes of a program while it is rewritten, and the names its top level binds."""
+"""Scopes of a program while it is rewritten, and the names of the language."""
 
 from __future__ import annotations
 
 import ast
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .ast_builders import node_types
-
-__all__ = ["BINDING_NODES", "Scope", "all_arguments", "bound_by", "mangled"]
-
-#: Nodes that may bind a name themselves.
-BINDING_NODES = frozenset(
-    node_types(
-        "Name FunctionDef AsyncFunctionDef ClassDef Import ImportFrom ExceptHandler MatchAs"
-        " MatchStar MatchMapping arg"
-    )
-)
+__all__ = ["Scope", "all_arguments", "binds", "mangled", "normal"]
 
 
 @dataclass
@@ -24,27 +15,23 @@ class Scope:
     """One scope of the program while it is rewritten.
 
     Args:
-        kind: ``module``, ``function``, ``class``, ``lambda``, ``comprehension`` or ``annotation``.
+        kind: ``module``, ``function``, ``class``, ``lambda`` or ``comprehension``.
         class_name: the innermost class around, for private names.
-        walrus: whether ``:=`` may bind a hidden name here: not where it would land in a class's
-            namespace, nor where the grammar forbids it.
-        banned: whether the grammar forbids ``:=`` however deep inside, as in comprehension sources.
         receiver: the name of a method's first argument, which the method never binds anew.
         receiver_uses: how many accesses ask whether the receiver is of a class of the program.
-        numbers: where the next hidden name comes from; shared by scopes of one function.
+        numbers: where the next hidden variable comes from; shared by scopes of one function.
     """
 
     kind: str
     class_name: str | None = None
-    walrus: bool = True
-    banned: bool = False
     receiver: str | None = None
     receiver_uses: int = 0
     numbers: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 
-    def temporary(self) -> str:
-        """Give a hidden name that nothing else uses in this function."""
-        return f"@{next(self.numbers)}"
+
+def normal(name: str) -> str:
+    """Give ``name`` as the parser reads it (PEP 3131)."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
 def mangled(name: str, class_name: str | None) -> str:
@@ -61,18 +48,12 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     return [*plain, *(a for a in (arguments.vararg, arguments.kwarg) if a)]
 
 
-def bound_by(node: ast.AST) -> list[str]:
-    """List the names that one node binds itself; its children may bind more."""
+def binds(node: ast.AST, name: str) -> bool:
+    """Tell whether a node may bind ``name`` itself, whatever its children do."""
     if isinstance(node, ast.Name):
-        return [] if isinstance(node.ctx, ast.Load) else [node.id]
-    if isinstance(node, ast.arg):
-        return [node.arg]
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [node.name]
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return [alias.asname or alias.name.split(".")[0] for alias in node.names]
-    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-        return [node.name] if node.name else []
-    if isinstance(node, ast.MatchMapping):
-        return [node.rest] if node.rest else []
-    return []
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name.split(".")[0]) == name
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return name in node.names
+    return name in (getattr(node, "name", None), getattr(node, "rest", None))

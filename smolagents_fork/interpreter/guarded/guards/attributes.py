@@ -107,8 +107,6 @@ class AttributeGuard:
         """Tell whether a class, a function or an instance is the program's."""
         if type(value) is super:
             value = _OF_SUPER(value)
-        if type(value) is types.FunctionType:
-            return value.__globals__ is self._globals
         return self._classes.owns(value)
 
     def vet(self, value: Any) -> Any:
@@ -210,7 +208,7 @@ class AttributeGuard:
         if name == "__new__":
             return self._classes.maker(found) if found is type.__new__ else found
         function = found.__func__ if is_a(found, types.MethodType) else found
-        if is_a(function, types.FunctionType) and function.__globals__ is self._globals:
+        if self._classes.owns(function):
             return found
         bound = getattr(found, "__self__", None)
         static = bound is None
@@ -362,15 +360,18 @@ class AttributeGuard:
 
     # -- parts of augmented assignments, and patterns --
 
-    def attribute_part(self, operation: str, holder: Any, name: str) -> Callable[[Any], None]:
+    def attribute_part(
+        self, apply: Callable[[Any, Any], Any], holder: Any, name: str
+    ) -> Callable[[Any], None]:
         """Read ``holder.name`` now, to be written when the right side is known."""
         name = self._written_name(name)
-        apply, current = self._sizes.in_place[operation], self.read(holder, name)
+        current = self.read(holder, name)
         return lambda value: setattr(self.writable(holder, name), name, apply(current, value))
 
-    def item_part(self, operation: str, holder: Any, key: Any) -> Callable[[Any], None]:
+    @staticmethod
+    def item_part(apply: Callable[[Any, Any], Any], holder: Any, key: Any) -> Callable[[Any], None]:
         """Read ``holder[key]`` now, to be written when the right side is known."""
-        apply, current = self._sizes.in_place[operation], holder[key]
+        current = holder[key]
         return lambda value: operator.setitem(holder, key, apply(current, value))
 
     def match_class(self, cls: Any, positional: int) -> Any:

@@ -1,4 +1,4 @@
-"""The builtins of a program: harmless ones as they are, guarded ones, hidden ones, tools.
+"""The builtins of a program: harmless ones as they are, guarded ones, tools; and the guards.
 
 Decides nothing: binds each name to what decides.
 """
@@ -21,7 +21,7 @@ from .attributes import AttributeGuard
 from .program_classes import ProgramClasses
 from .sizes import Sizes
 
-__all__ = ["program_builtins"]
+__all__ = ["program_builtins", "program_guards"]
 
 
 def _refused(name: str) -> Callable[..., Any]:
@@ -65,11 +65,9 @@ def _source(text: str) -> Callable[[Any], Any]:
     return mark
 
 
-def _of_scope(
-    guarded: Mapping[str, Any], refused: Mapping[str, Any]
-) -> Callable[[Any, Any, bool], Any]:
+def _of_scope(namespace: Mapping[str, Any]) -> Callable[[Any, Any, bool], Any]:
     """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
-    meant = {id({**refused, **guarded}[name]): name for name in policy.OF_THE_SCOPE}
+    meant = {id(namespace[name]): name for name in policy.OF_THE_SCOPE}
 
     def of_scope(function: Any, names: Any, in_class: bool) -> Any:
         name = meant.get(id(function))
@@ -95,9 +93,7 @@ def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
 
 def program_builtins(
     attributes: AttributeGuard,
-    classes: ProgramClasses,
     sizes: Sizes,
-    meter: Meter,
     authorized: Iterable[str],
     tools: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -105,9 +101,7 @@ def program_builtins(
 
     Args:
         attributes: the attribute guard.
-        classes: the registry of the program's classes.
         sizes: checks estimates.
-        meter: counts.
         authorized: authorised imports.
         tools: what the interpreter's owner gives, by name.
     """
@@ -132,52 +126,52 @@ def program_builtins(
         # Python's own errors about a call name the function.
         function = getattr(made, "__func__", made)
         if isinstance(function, types.FunctionType):
-            function.__qualname__, function.__module__ = name, "builtins"
+            function.__name__ = function.__qualname__ = name
+            function.__module__ = "builtins"
     roots = frozenset(name.split(".")[0] for name in authorized)
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
+    return {**harmless, **raised, **refused, **guarded, **tools}
+
+
+def program_guards(
+    attributes: AttributeGuard,
+    classes: ProgramClasses,
+    sizes: Sizes,
+    meter: Meter,
+    namespace: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Make the guards that rewritten code calls, by name.
+
+    Args:
+        attributes: the attribute guard.
+        classes: the registry of the program's classes.
+        sizes: checks estimates.
+        meter: counts.
+        namespace: the builtins of the program.
+    """
     bound: dict[Any, str] = {
-        meter: "charge check while_exceeded",
-        attributes: "read writable attribute_part item_part match_class",
+        meter: "ticks while_exceeded",
+        attributes: "read writable called attribute_part item_part match_class",
         classes: "make_class mark_namespace note_class finish_class",
         sizes: "multiply imultiply power ipower shift ishift",
     }
-    # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
-    # cell through its namespace, which may be a mapping of the program's, so it needs the keys
-    # anyhow; and eight cells make each call and each making of a function a fifth dearer.
-    limits = meter.limits
-    hidden: dict[str, Any] = {
-        **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
-        "@type": type,
-        "@compress": itertools.compress,
-        "@islice": itertools.islice,
-        "@next": next,
-        "@iter": lambda found: found,
-        "@modulo": lambda left, right, *_: left % right,
-        "@imodulo": lambda left, right, *_: sizes.in_place["Mod"](left, right),
-        "@large": lambda value: sizes.multiply(value, 1),
-        "@grown": lambda value, *_: value,
-        "@added": lambda _whole, value, *_: value,
-        "@addend": lambda value, *_: value,
-        "@specification": lambda text: text,
-        "@fed_range": lambda items: items,
-        "@empties": lambda: itertools.repeat((), limits.max_while_iterations + 1),
-        "@__import__": _refused("__import__"),
-        "@refuse": _refuse,
-        "@refuse_attribute": _refuse_attribute,
+    return {
+        **{name: getattr(one, name) for one, names in bound.items() for name in names.split()},
+        "compress": itertools.compress,
+        "islice": itertools.islice,
+        "next": next,
+        "type": type,
+        "id": id,
+        "locals": locals,
+        "own": classes.identities,
+        "scratch": threading.local(),
+        "sized_call": sizes.call,
+        "source": _source,
+        "of_scope": _of_scope(namespace),
+        "refuse": _refuse,
+        "refuse_attribute": _refuse_attribute,
+        "__import__": _refused("__import__"),
         # A value in the form that a value pattern may have.
-        "@keep": lambda value: types.SimpleNamespace(value=value),
-        "@own": classes.identities,
-        "@scratch": threading.local(),
-        "@id": id,
-        "@source": _source,
-        "@len": len,
-        "@locals": locals,
-        "@of_scope": _of_scope(guarded, refused),
-        "@called": attributes.called,
-        "@range": range,
-        "@short": 4096,
-        "@most_items": min(limits.max_items, limits.max_text_length),
-        "@sized_call": sizes.call,
+        "keep": lambda value: types.SimpleNamespace(value=value),
     }
-    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}

@@ -1,4 +1,6 @@
-"""The registry of classes that programs of one interpreter have made.
+"""The registry of classes and functions that programs of one interpreter have made.
+
+A function is recognised by its code object, which the interpreter made for the program.
 
 A class is recognised by a mark that nothing but the registry can tell from what Python puts there
 itself: the string in ``__module__`` is a new object for each ``class`` statement, equal to the one
@@ -39,6 +41,10 @@ class ProgramClasses:
         self._references: dict[int, weakref.ref[type]] = {}
         #: Values of ``__module__`` that classes in the making have, by identity.
         self._marks: dict[int, str] = {}
+        #: Code objects of the programs, by identity.
+        self._codes: weakref.WeakValueDictionary[int, types.CodeType] = (
+            weakref.WeakValueDictionary()
+        )
 
     def __contains__(self, cls: Any) -> bool:
         return id(cls) in self.identities or self._recognize(cls)
@@ -48,8 +54,20 @@ class ProgramClasses:
         return iter([cls for cls in found if cls is not None])
 
     def owns(self, value: Any) -> bool:
-        """Tell whether ``value`` is a registered class or an instance of one."""
+        """Tell whether ``value`` is a registered class or function, or an instance of a class."""
+        if type(value) is types.FunctionType:
+            return id(value.__code__) in self._codes
         return id(type(value)) in self.identities or type(value) in self or value in self
+
+    def adopt(self, other: ProgramClasses) -> None:
+        """Take what programs of ``other`` made for what those of this interpreter make."""
+        for cls in other:
+            self.register(cls)
+        self._codes.update(other._codes)
+
+    def register_code(self, code: types.CodeType) -> None:
+        """Enter the code of a program or of a function in it."""
+        self._codes[id(code)] = code
 
     def register(self, cls: type) -> None:
         """Enter a class that was just made for the program."""

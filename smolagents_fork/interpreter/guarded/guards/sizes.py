@@ -21,8 +21,8 @@ __all__ = ["ESTIMATES", "Sizes"]
 
 #: Sizes below this are not worth a look: a few kilobytes.
 _SHORT = 4096
-#: Integers up to the first make little in a product, and with an exponent or a shift up to the
-#: second.
+#: Integers up to the first make little with an exponent up to the second, which as a shift adds
+#: little to any.
 _WORD, _FEW = 1 << 60, 64
 _TEXTS = (str, bytes, bytearray)
 _SEQUENCES = (*_TEXTS, list, tuple, deque, array)
@@ -51,6 +51,9 @@ _ADVICE = {_BITS: "Use floats, modular arithmetic (pow with three arguments) or 
 _NOTHING = _Estimate(0, _ITEMS)
 
 _Operator = Callable[..., Any]
+_mul_in_place: _Operator = operator.imul
+_pow_in_place: _Operator = operator.ipow
+_lshift_in_place: _Operator = operator.ilshift
 
 
 def _length(value: Any) -> int:
@@ -87,8 +90,8 @@ def _shifted(value: Any, count: Any) -> _Estimate:
 
 
 def _joined(separator: Any, items: Any = (), *_: Any) -> _Estimate:
-    if type(items) not in (list, tuple):
-        return _NOTHING
+    if (type(items) is not list and type(items) is not tuple) or len(items) <= _FEW:
+        return _NOTHING  # an iterator, or some items of what there is
     try:
         size = sum(map(str.__len__, items))
     except TypeError:
@@ -154,26 +157,7 @@ class Sizes:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self.multiply, self.imultiply = map(self._multiplying, (operator.mul, operator.imul))
-        self.power, self.ipower = (
-            self._growing(apply, "**") for apply in (operator.pow, operator.ipow)
-        )
-        self.shift, self.ishift = (
-            self._growing(apply, "<<") for apply in (operator.lshift, operator.ilshift)
-        )
-
-        self.in_place: Mapping[str, _Operator] = {
-            **{n: getattr(operator, f"i{n.lower()}") for n in ("Add", "Sub", "Mod")},
-            **{n: getattr(operator, f"i{n.lower()}") for n in ("FloorDiv", "RShift")},
-            "MatMult": operator.imatmul,
-            "Div": operator.itruediv,
-            "BitOr": operator.ior,
-            "BitXor": operator.ixor,
-            "BitAnd": operator.iand,
-            "Mult": self.imultiply,
-            "Pow": self.ipower,
-            "LShift": self.ishift,
-        }
+        self.multiply, self.power, self.shift = self._operators()
 
     def check(self, operation: str, *operands: Any, **keywords: Any) -> None:
         """Let an operation of :data:`ESTIMATES` make what it will, or end the run."""
@@ -193,27 +177,52 @@ class Sizes:
 
     # -- operators --
 
-    def _multiplying(self, apply: _Operator) -> _Operator:
-        """Guard ``*`` or ``*=``."""
+    def _operators(self) -> tuple[_Operator, ...]:
+        """Make the guards of ``*``, ``**`` and ``<<``: what is surely small is seen first."""
+        check = self.check
 
-        def guard(left: Any, right: Any, *_: Any) -> Any:
-            if type(left) is float or type(right) is float:
-                return apply(left, right)  # a float repeats nothing, and makes no integer
-            if not (type(left) is type(right) is int and -_WORD < left < _WORD > right > -_WORD):
-                self.check("*", left, right)
-            return apply(left, right)
+        def multiply(left: Any, right: Any) -> Any:
+            kind = type(left)
+            if kind is int and type(right) is int:
+                # A factor of one digit adds little, and CPython compares such in one step.
+                if left < 1073741823 and left > -1073741823:
+                    return left * right
+                if right < 1073741823 and right > -1073741823:
+                    return left * right
+            elif kind is float or type(right) is float:
+                return left * right  # a float repeats nothing, and makes no integer
+            check("*", left, right)
+            return left * right
 
-        return guard
+        def power(base: Any, exponent: Any) -> Any:
+            kind = type(base)
+            if kind is not float:
+                few = type(exponent) is int and exponent <= _FEW
+                if not few or kind is not int or not -_WORD < base < _WORD:
+                    check("**", base, exponent)
+            return base**exponent
 
-    def _growing(self, apply: _Operator, operation: str) -> _Operator:
-        """Guard an operator that makes large integers of small ones."""
+        def shift(value: Any, count: Any) -> Any:
+            if type(count) is not int or count > _FEW:
+                check("<<", value, count)
+            return value << count
 
-        def guard(left: Any, right: Any, *_: Any) -> Any:
-            if not (type(left) is type(right) is int and right <= _FEW and -_WORD < left < _WORD):
-                self.check(operation, left, right)
-            return apply(left, right)
+        return multiply, power, shift
 
-        return guard
+    def imultiply(self, left: Any, right: Any) -> Any:
+        """Guard ``*=``."""
+        self.check("*", left, right)
+        return _mul_in_place(left, right)
+
+    def ipower(self, base: Any, exponent: Any) -> Any:
+        """Guard ``**=``."""
+        self.check("**", base, exponent)
+        return _pow_in_place(base, exponent)
+
+    def ishift(self, value: Any, count: Any) -> Any:
+        """Guard ``<<=``."""
+        self.check("<<", value, count)
+        return _lshift_in_place(value, count)
 
     # -- methods and functions --
 

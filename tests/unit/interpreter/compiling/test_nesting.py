@@ -1,4 +1,4 @@
-"""Deeply nested and long programs: what would expand without bounds is refused at once."""
+"""Deeply nested and long programs: they run, or are refused before the run."""
 
 from __future__ import annotations
 
@@ -6,58 +6,6 @@ import pytest
 
 from smolagents_fork.errors import InterpreterError
 from smolagents_fork.interpreter.guarded import Interpreter
-
-WORDS = (
-    "Code parsing failed: its nested finally blocks would expand to more than 300,000 nodes; "
-    "put them into functions"
-)
-
-
-def finally_in_finally(depth: int, last: str = "x = 1", indent: str = "") -> str:
-    lines = []
-    for level in range(depth):
-        space = indent + " " * level
-        lines += [f"{space}try:", f"{space} pass", f"{space}finally:"]
-    return "\n".join([*lines, f"{indent}{' ' * depth}{last}"])
-
-
-def returns_through_finally(depth: int) -> str:
-    """Every level leaves through all the blocks around it."""
-    lines = ["def f():"]
-    for level in range(1, depth + 1):
-        space = " " * level
-        lines += [f"{space}try:", f"{space} if f: return 1", f"{space}finally:"]
-    return "\n".join([*lines, f"{' ' * (depth + 1)}pass"])
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        finally_in_finally(18),
-        finally_in_finally(90),
-        "def f():\n" + finally_in_finally(18, indent=" "),
-        "class A:\n" + finally_in_finally(18, indent=" "),
-        "async def f():\n" + finally_in_finally(18, indent=" "),
-        "def f():\n" + finally_in_finally(18, "return 1", " "),
-        finally_in_finally(18, "def f(): pass"),
-        "for i in []:\n" + finally_in_finally(18, "continue", " "),
-        "match 1:\n case 1:\n" + finally_in_finally(18, indent="  "),
-        "with a:\n" + finally_in_finally(18, indent=" "),
-        "try: pass\nexcept ValueError:\n" + finally_in_finally(18, indent=" "),
-        returns_through_finally(18),
-    ],
-)
-def test_nested_finally_blocks_are_refused_before_they_are_compiled(code: str) -> None:
-    interpreter = Interpreter()
-    with pytest.raises(InterpreterError) as caught:
-        interpreter.run("ran = True\n" + code)
-    assert str(caught.value) == WORDS
-    assert "ran" not in interpreter.state
-
-
-@pytest.mark.parametrize("depth", [1, 4, 8])
-def test_ordinary_nested_finally_blocks_run(depth: int) -> None:
-    assert Interpreter().run(finally_in_finally(depth) + "\nx").output == 1
 
 
 def test_finally_blocks_beside_and_around_one_another_run() -> None:
@@ -68,9 +16,9 @@ def test_finally_blocks_beside_and_around_one_another_run() -> None:
     assert Interpreter().run(around + "x").output == 19
 
 
-# The first is as long as any: a chain of guarded operations takes the square of its length.
 NESTED = {
     "sum of names": ("x = 1\n" + " + ".join(["x"] * 1000), 1000),
+    "sum of as many names as once were too many": ("x = 1\n" + " + ".join(["x"] * 247), 247),
     "sum of constants": (" + ".join(["1"] * 400), 400),
     "sum of texts": (" + ".join(["'a'"] * 400), "a" * 400),
     "product": ("x = 1\n" + " * ".join(["x"] * 400), 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 import sys
 
 import pytest
@@ -12,6 +13,7 @@ from case_harness import all_cases
 from smolagents_fork.errors import ProgramRefusedError
 from smolagents_fork.interpreter.guarded import Interpreter, policy
 from smolagents_fork.interpreter.guarded.compiling import program
+from smolagents_fork.interpreter.guarded.compiling.ast_builders import check_nodes
 
 #: Nodes that the parser makes of no program: other modes of parsing, and names of old Pythons.
 NEVER_PARSED = frozenset(
@@ -38,18 +40,18 @@ NODES = {kind for kind in concrete(ast.AST) if kind.__module__ in ("ast", "_ast"
 
 
 def test_every_node_of_this_python_has_a_rule() -> None:
-    unknown = {kind.__name__ for kind in NODES - policy.ALLOWED_NODES} - NEVER_PARSED
+    unknown = {kind.__name__ for kind in NODES - policy.NODES.keys()} - NEVER_PARSED
     assert not unknown, f"new in Python {sys.version_info[:2]}: decide about {sorted(unknown)}"
 
 
 def test_nodes_of_every_supported_python_are_known() -> None:
     for name, since in LATER.items():
-        assert name in policy._NODE_NAMES
+        assert re.search(rf"\b{name}\b", policy._NODE_TABLE)
         assert hasattr(ast, name) == (sys.version_info >= since)
 
 
 def test_what_is_never_parsed_is_not_allowed() -> None:
-    assert not {kind.__name__ for kind in policy.ALLOWED_NODES} & NEVER_PARSED
+    assert not {kind.__name__ for kind in policy.NODES} & NEVER_PARSED
 
 
 def test_every_allowed_node_is_in_a_program_that_is_compared_with_cpython() -> None:
@@ -59,7 +61,7 @@ def test_every_allowed_node_is_in_a_program_that_is_compared_with_cpython() -> N
             with contextlib.suppress(SyntaxError):  # some are about that
                 seen |= {type(node) for node in ast.walk(ast.parse(case.code))}
     # Expression is a mode of parsing, which the interpreter uses itself.
-    missing = policy.ALLOWED_NODES - seen - {ast.Expression}
+    missing = policy.NODES.keys() - seen - {ast.Expression}
     assert not missing, sorted(kind.__name__ for kind in missing)
 
 
@@ -78,9 +80,59 @@ def test_a_node_without_a_rule_is_refused_by_its_name(
     name: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a later Python's node would be: nothing is let through for being unknown."""
-    allowed = policy.ALLOWED_NODES - {getattr(ast, name)}
-    monkeypatch.setattr(policy, "ALLOWED_NODES", allowed)
+    monkeypatch.delitem(policy.NODES, getattr(ast, name))
     program._cache.clear()
     with pytest.raises(ProgramRefusedError, match=f"{name} is not supported"):
         Interpreter().run(f"{code}  # {name}")
     program._cache.clear()
+
+
+def node_class(name: str, *fields: str) -> type[ast.AST]:
+    """A node class as another Python's, with fields of its own."""
+    return type(name, (getattr(ast, name),), {"_fields": fields})
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("Import", ("names", "is_lazy")),
+        ("ImportFrom", ("module", "names", "level", "is_lazy")),
+        ("While", ("test", "body")),
+        ("Pass", ("label",)),
+        ("BinOp", ("right", "op", "left")),
+    ],
+)
+def test_class_with_other_fields_than_those_of_the_table_has_no_rule(
+    name: str, fields: tuple[str, ...]
+) -> None:
+    assert policy.known_nodes({name: getattr(ast, name)})
+    assert not policy.known_nodes({name: node_class(name, *fields)})
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("FunctionDef", ("name", "args", "body", "decorator_list", "returns", "type_comment")),
+        ("ClassDef", ("name", "bases", "keywords", "body", "decorator_list", "type_params")),
+    ],
+)
+def test_fields_of_every_supported_python_have_a_rule(name: str, fields: tuple[str, ...]) -> None:
+    assert policy.known_nodes({name: node_class(name, *fields)})
+
+
+def test_statement_with_a_new_field_is_refused_by_its_name() -> None:
+    """As Python 3.15's lazy import would be, and not run as the import it is not."""
+    lazy = node_class("Import", "names", "is_lazy")
+    tree = ast.parse("x = 1\nimport math")
+    tree.body[1] = lazy(names=[ast.alias("math")], is_lazy=1, lineno=2, col_offset=0)
+    with pytest.raises(ProgramRefusedError, match=r"^Import is not supported\. \(line 2\)$"):
+        check_nodes(tree)
+
+
+def test_node_without_a_part_that_it_always_had_is_refused() -> None:
+    """As Python 3.15's {**x for x in y} would be."""
+    tree = ast.parse("{x: x for x in ()}", mode="eval")
+    tree.body.value = None  # type: ignore[attr-defined]
+    words = r"^DictComp without value is not supported\. \(line 1\)$"
+    with pytest.raises(ProgramRefusedError, match=words):
+        check_nodes(tree)
