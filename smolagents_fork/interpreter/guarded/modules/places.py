@@ -102,7 +102,7 @@ class Redirection:
 
 
 class ProgramPlaces:
-    """What libraries find for one interpreter's programs.
+    """Values that libraries find for one interpreter's programs.
 
     Args:
         write: takes what is written to the standard output and error.
