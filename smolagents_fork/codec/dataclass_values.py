@@ -1,9 +1,10 @@
 """Dataclass and enum values for readers that do not have their class.
 
-A dataclass, a named tuple or an enum member names its class by module and qualified name. The
-decoder never imports by a name from the data. It uses a class that its caller registered, or one of
-the two placeholder classes of this module. A placeholder is encoded again as the value it
-represents, so a value that only passes through keeps its class at the other end.
+A dataclass, an object of attrs or pydantic, a named tuple or an enum member names its class by
+module and qualified name. The decoder never imports by a name from the data. It uses a class that
+its caller registered, or one of the two placeholder classes of this module. A placeholder is
+encoded again as the value it represents, so a value that only passes through keeps its class at the
+other end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 
 class Record:
-    """Placeholder for an instance of a dataclass or named tuple that is not registered here.
+    """Placeholder for an instance of a class with fields that is not registered here.
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``).
     """
@@ -89,7 +90,10 @@ class Member:
 
 
 def record_parts(record: Record) -> tuple[str, str, str, dict[str, Any]]:
-    """Return kind (``dataclass`` or ``namedtuple``), module, class name and fields."""
+    """Return kind, module, class name and fields.
+
+    The kind is ``attrs``, ``dataclass``, ``model`` (of pydantic) or ``namedtuple``.
+    """
     return record._kind, record._module, record._class_name, record._fields
 
 

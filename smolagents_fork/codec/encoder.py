@@ -37,9 +37,11 @@ from smolagents_fork.codec.plain_encoders import (
     BASE_ENCODERS,
     EXACT_ENCODERS,
     Handler,
+    encode_attrs,
     encode_big_int,
     encode_dataclass,
     encode_enum,
+    encode_model,
     encode_named_tuple,
     well_formed,
 )
@@ -242,7 +244,12 @@ def _find_handler(kind: type) -> Handler | None:
         return encode_dataclass
     if issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
         return encode_named_tuple
+    if hasattr(kind, "__attrs_attrs__"):
+        return encode_attrs
     # A value of these libraries can only exist if the library is loaded already.
+    model = getattr(sys.modules.get("pydantic"), "BaseModel", None)
+    if model is not None and issubclass(kind, model):
+        return encode_model
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if issubclass(kind, getattr(numpy, "ndarray", ())):

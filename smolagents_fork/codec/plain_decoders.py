@@ -142,6 +142,33 @@ def _dataclass_of(decoder: Any, tree: dict[str, Any]) -> Any:
     return value
 
 
+def _attrs_of(decoder: Any, tree: dict[str, Any]) -> Any:
+    module, name, kind = decoder.registered(tree)
+    fields = _fields(decoder, tree["v"])
+    if kind is None:
+        return Record("attrs", module, name, fields)
+    known = [field.name for field in getattr(kind, "__attrs_attrs__", ())]
+    if not known or not fields.keys() <= set(known):
+        raise Fault(f"the fields of {name} differ from those of the registered class")
+    value = object.__new__(kind)
+    for key, item in fields.items():
+        object.__setattr__(value, key, item)  # also works for frozen classes
+    return value
+
+
+def _model_of(decoder: Any, tree: dict[str, Any]) -> Any:
+    module, name, kind = decoder.registered(tree)
+    fields = _fields(decoder, tree["v"])
+    if kind is None:
+        return Record("model", module, name, fields)
+    known: dict[str, Any] = getattr(kind, "model_fields", {})
+    takes_more = getattr(kind, "model_config", {}).get("extra") == "allow"
+    public = all(key in known or (takes_more and key[:1] != "_") for key in fields)
+    if not known or not public:
+        raise Fault(f"the fields of {name} differ from those of the registered class")
+    return kind.model_construct(**fields)
+
+
 def _named_tuple_of(decoder: Any, tree: dict[str, Any]) -> Any:
     module, name, kind = decoder.registered(tree)
     fields = _fields(decoder, tree["v"])
@@ -211,7 +238,9 @@ TAGS: dict[str, tuple[frozenset[str], Maker, int, int]] = {
     "Path": _tag(_path_of(pathlib.Path), work=5_000, memory=400),
     "PurePosixPath": _tag(_path_of(pathlib.PurePosixPath), work=5_000, memory=400),
     "PureWindowsPath": _tag(_path_of(pathlib.PureWindowsPath), work=5_000, memory=400),
+    "attrs": _tag(_attrs_of, "mcv", work=3_000),
     "dataclass": _tag(_dataclass_of, "mcv", work=3_000),
+    "model": _tag(_model_of, "mcv", work=10_000),
     "namedtuple": _tag(_named_tuple_of, "mcv", work=3_000),
     "enum": _tag(_member_of, "mcnv", work=3_000),
     "ndarray": _tag(decode_array, "dsv", work=5_000, memory=300),

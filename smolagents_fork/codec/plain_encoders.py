@@ -161,6 +161,19 @@ def encode_named_tuple(encoder: Any, value: Any) -> Any:
     return _named(encoder, "namedtuple", value, dict(zip(value._fields, value, strict=True)))
 
 
+def encode_attrs(encoder: Any, value: Any) -> Any:
+    """Encode an instance of a class of attrs: class by name, fields."""
+    names = [field.name for field in type(value).__attrs_attrs__]
+    return _named(encoder, "attrs", value, {name: getattr(value, name) for name in names})
+
+
+def encode_model(encoder: Any, value: Any) -> Any:
+    """Encode a model of pydantic: class by name, fields that are set, extra ones too."""
+    stored = vars(value)
+    fields = {name: stored[name] for name in type(value).model_fields if name in stored}
+    return _named(encoder, "model", value, {**fields, **(value.model_extra or {})})
+
+
 def _named(encoder: Any, tag: str, value: Any, fields: dict[str, Any]) -> Any:
     kind = type(value)
     return _record_tree(encoder, tag, kind.__module__, kind.__qualname__, fields)
@@ -204,7 +217,14 @@ def _deque(encoder: Any, value: collections.deque[Any]) -> Any:
     return {"$": "deque", "n": value.maxlen, "v": encoder.items(value, len(value))}
 
 
+def _view(encoder: Any, value: Any) -> Any:
+    return encoder.items(value, len(value))
+
+
+_DICTS: tuple[dict[Any, Any], ...] = ({}, collections.OrderedDict())
 EXACT_ENCODERS: dict[type, Handler] = {
+    # Views of a dict become lists: at the other end there is no dict behind them.
+    **{type(view): _view for one in _DICTS for view in (one.keys(), one.values(), one.items())},
     list: _list,
     dict: _dict,
     tuple: _sequence("tuple"),
