@@ -31,6 +31,7 @@ __all__ = ["GuestKeywords", "GuestOptions", "byte_count", "option_names"]
 _Options = TypeVar("_Options", bound="GuestOptions")
 # Limits of the local interpreter, which counts what a program does. Here the kernel does.
 _COUNTED = ("max_operations", "max_while_iterations", "max_recursion_depth")
+_IN_FORCE = ("timeout_seconds", "cpu_seconds")
 _logger = logging.getLogger("smolagents_fork")
 
 
@@ -120,9 +121,11 @@ class GuestOptions:
     def _note_limits_without_effect(self) -> None:
         given = [f"{name}={getattr(self, name)}" for name in _COUNTED if getattr(self, name)]
         if given:
+            limits = [name for name in _IN_FORCE if hasattr(self, name)]
             _logger.warning(
-                "%s has no effect here: code is limited by timeout_seconds and cpu_seconds",
+                "no effect of %s here: code is limited by %s",
                 ", ".join(given),
+                " and ".join(limits),
             )
 
     @classmethod

@@ -76,7 +76,7 @@ class WasmExecutor(GuestExecutor):
         additional_functions: functions of the host the code may call, as it calls tools.
         files: the code's paths to paths of this machine or bytes; written for each new guest.
         max_operations: a limit of the local executor, without effect here, as the two below:
-            ``timeout_seconds`` and ``cpu_seconds`` limit the code.
+            ``timeout_seconds`` limits the code.
         max_while_iterations: without effect.
         max_recursion_depth: without effect; Python's own limit holds, which code may raise.
 

@@ -69,6 +69,7 @@ class PlainEngine:
         }
         self._hidden = frozenset(self._module.__dict__)
         sys.modules["__main__"] = self._module
+        sys.argv = [""]  # those of this process are its host's
 
     # -- what programs find --
 

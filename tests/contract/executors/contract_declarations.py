@@ -85,6 +85,17 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
+        ("test_functions_of_numba",),
+        "numba reads the code of functions, which calls guards here, and compiles none of a "
+        "program.",
+    ),
+    Difference(
+        ("process", "wasm"),
+        ("test_processes_of_multiprocessing",),
+        "The sandbox starts no processes: an error says so. Threads work in `process`.",
+    ),
+    Difference(
+        ("local",),
         ("test_variables_are_read",),
         "`variables()` returns the objects themselves, functions and classes included.",
     ),
@@ -102,6 +113,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_missing_network_is_named_where_its_error_is_printed",
             "test_environment_of_code",
             "test_files_that_code_reads",
+            "test_processes_of_multiprocessing",
             "test_programs_that_code_starts",
         ),
         "The code runs in your process: a module that you authorise does there what it does.",
@@ -177,9 +189,12 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_shown_tables_come_as_html",
             "test_libraries_open_files_of_the_work_folder",
             "test_one_list_serves_every_executor",
+            "test_models_of_pydantic",
+            "test_functions_of_numba",
         ),
-        "numpy, pandas, matplotlib and Pillow are there where wheels for Pyodide's platform can be "
-        "had; without, an error says so and names the package.",
+        "Packages of compiled code, such as numpy, pandas, matplotlib, Pillow, pydantic and numba, "
+        "are there where wheels for Pyodide's platform can be had; without, an error says so and "
+        "names the package.",
     ),
     Difference(
         ("local",),

@@ -31,6 +31,12 @@ PLAIN = ("asyncio", "contextvars", "threading", "time")
 WIDE = ("json", "os", "pathlib", "socket", "subprocess", "urllib.request")
 #: Of the same packages as the container executor's own tests: one image serves both.
 SCIENCE = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "PIL", "PIL.Image")
+#: What defines classes and compiles functions.
+PACKAGES = ("attrs", "numba", "pydantic")
+#: Packages of compiled code: wheels for Pyodide cannot be had on every machine.
+COMPILED = (*SCIENCE, "numba", "pydantic")
+#: Imports of shared executors, where they are others than :data:`PLAIN`.
+IMPORTS = {"files": ("os", *SCIENCE), "packaged": PACKAGES, "science": SCIENCE, "wide": WIDE}
 #: Files of the executor that tests of files share.
 FILES = {"data.csv": b"a,b\n1,2\n", "in put/ä b.bin": bytes(range(256))}
 
@@ -128,7 +134,7 @@ class Shared:
             raise self.stream_error
 
     def get(self, kind: Kind, which: str) -> Any:
-        """Return the executor ``which``: "plain", "science", "wide", "files" or "limited"."""
+        """Return the executor ``which``: "plain", "limited" or one of :data:`IMPORTS`."""
         key = (kind.column or kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
@@ -146,9 +152,8 @@ class Shared:
                     options["interrupt_grace_seconds"] = 30.0 if kind.column else 3.0
             if which == "files":
                 options["files"] = FILES
-            # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
-            chosen = {"wide": WIDE, "science": SCIENCE, "files": ("os", *SCIENCE)}.get(which, PLAIN)
-            imports = [name for name in chosen if kind.name != "wasm" or name not in SCIENCE]
+            chosen = IMPORTS.get(which, PLAIN)
+            imports = [name for name in chosen if kind.name != "wasm" or name not in COMPILED]
             self._made[key] = made = kind.cls(imports, **options)
             self._stack.callback(made.cleanup)
         return self._made[key]
@@ -244,6 +249,11 @@ class Contract:
     def science(self) -> Any:
         """The same, with numpy, pandas and Pillow."""
         return self._shared.get(self.kind, "science")
+
+    @property
+    def packaged(self) -> Any:
+        """One with :data:`PACKAGES`; in Wasm with those of plain Python."""
+        return self._shared.get(self.kind, "packaged")
 
     def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
         """Make an executor for one test, closed after it."""

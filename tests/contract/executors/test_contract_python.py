@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from contract_declarations import behaviour
 
+from smolagents_fork.errors import InterpreterError
+
 #: Programs that end with the value True, by what they are about.
 PROGRAMS = {
     "pickle of its own classes": (
@@ -59,6 +61,9 @@ PROGRAMS = {
         "total = 0\nfor a in range(1200):\n    for b in range(1200):\n        total += a * b\n"
         "n = 0\nwhile n < 1_200_000: n += 1\n(total, n) == (719_400**2, 1_200_000)"
     ),
+    "its arguments, which are none": (
+        "import argparse\nargparse.ArgumentParser().parse_args() == argparse.Namespace()"
+    ),
     "declarations": "if True:\n    global declared\ndeclared = 3\ndeclared == 3",
     "finalizers": (
         "import gc\nseen = []\nclass Last:\n    def __del__(self): seen.append(1)\n"
@@ -66,8 +71,35 @@ PROGRAMS = {
     ),
 }
 IMPORTS = (
-    *("collections", "ctypes", "dataclasses", "gc", "inspect", "io", "linecache"),
+    *("argparse", "collections", "ctypes", "dataclasses", "gc", "inspect", "io", "linecache"),
     *("os", "pickle", "sys", "traceback", "types", "typing"),
+)
+
+MODEL_OF_PYDANTIC = (
+    "from pydantic import BaseModel, Field, PrivateAttr, field_validator\n"
+    "class Order(BaseModel):\n"
+    "    items: list[str] = Field(min_length=1)\n    count: int = 1\n"
+    "    _seen: int = PrivateAttr(default=7)\n"
+    "    @field_validator('count')\n    @classmethod\n"
+    "    def double(cls, value): return 2 * value\n"
+    'order = Order.model_validate_json(\'{"items": ["a"], "count": "2"}\')\n'
+    "try:\n    Order(items=[])\nexcept ValueError as error:\n    refused = type(error).__name__\n"
+    "(order.model_dump(), order._seen, refused) == "
+    "({'items': ['a'], 'count': 4}, 7, 'ValidationError')"
+)
+CLASSES_OF_ATTRS = (
+    "import attrs\n@attrs.define\nclass Point:\n"
+    "    x: int\n    y: int = attrs.field(default=2, validator=attrs.validators.gt(0))\n"
+    "    def moved(self): return attrs.evolve(self, x=self.x + 1)\n"
+    "@attrs.define\nclass Named(Point):\n    name: str = 'p'\n"
+    "    def moved(self): return super().moved()\n"
+    "point = Named(3).moved()\n"
+    "(attrs.astuple(point), hasattr(point, '__dict__'), Named.__slots__) == "
+    "((4, 2, 'p'), False, ('name',))"
+)
+FUNCTION_OF_NUMBA = (
+    "import numba\n@numba.njit\ndef total(n):\n    result = 0\n    for i in range(n):\n"
+    "        result += i * i\n    return result\ntotal(1000) == 332_833_500"
 )
 
 
@@ -128,3 +160,41 @@ def test_threads_left_over(contract):
     later = "before = len(ticks)\ntime.sleep(0.2)\nlen(ticks) > before"
     result = executor(later)
     assert (result.output, result.logs) == (True, "")
+
+
+@behaviour("Python", "A model of pydantic is defined and used.")
+def test_models_of_pydantic(contract):
+    if not contract.without_wheels("pydantic", "pydantic"):
+        assert contract.packaged(MODEL_OF_PYDANTIC).output is True
+
+
+@behaviour("Python", "Classes of attrs with slots are defined and used.")
+def test_classes_of_attrs(contract):
+    assert contract.packaged(CLASSES_OF_ATTRS).output is True
+
+
+@behaviour("Python", "numba compiles a function of the program.")
+def test_functions_of_numba(contract):
+    if contract.kind.name == "wasm":
+        contract.without_wheels("numba", "numba")
+    elif contract.differs:
+        with pytest.raises(InterpreterError, match="TypingError: Failed in nopython mode"):
+            contract.packaged(FUNCTION_OF_NUMBA)
+    else:
+        assert contract.packaged(FUNCTION_OF_NUMBA).output is True
+
+
+@behaviour("Python", "Code starts processes with `multiprocessing`.")
+def test_processes_of_multiprocessing(contract):
+    if contract.differs and contract.kind.name == "local":
+        return
+    executor = contract.make(["multiprocessing"])
+    code = (
+        "import multiprocessing\nwith multiprocessing.Pool(2) as pool:\n"
+        "    found = pool.map(abs, [-1, 2])\nfound"
+    )
+    if contract.differs:
+        with pytest.raises(InterpreterError, match="The sandbox starts no processes: use a lib"):
+            executor(code)
+    else:
+        assert executor(code).output == [1, 2]

@@ -165,7 +165,7 @@ def test_limits_of_the_local_interpreter_have_no_effect_and_a_note(name, caplog)
         code = "n = 0\nwhile n < 1000: n += 1\ndef f(n): return n and f(n - 1)\nf(100)\nn"
         assert ex(code).output == 1000
     assert [record.getMessage() for record in caplog.records if name in record.getMessage()] == [
-        f"{name}=20 has no effect here: code is limited by timeout_seconds and cpu_seconds"
+        f"no effect of {name}=20 here: code is limited by timeout_seconds and cpu_seconds"
     ]
     with pytest.raises(ConfigurationError, match=f"{name}=0"):
         executor(**{name: 0}).__enter__()
