@@ -166,6 +166,7 @@ PROGRAMS: dict[str, str] = {
             session.add(User(name="x", posts=[Post()]))
             session.commit()
             result = [(u.name, len(u.posts)) for u in session.execute(select(User)).scalars()]
+        engine.dispose()
         """,
     "a structure": """
         import ctypes
