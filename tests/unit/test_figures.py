@@ -65,7 +65,7 @@ def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(
     monkeypatch.setattr(helpers.Gcf, "figs", OrderedDict())
     monkeypatch.delitem(sys.modules, "matplotlib._pylab_helpers")
     given: list[Any] = []
-    places = ProgramPlaces(lambda _text: None, {}, given.append)
+    places = ProgramPlaces(lambda _text: None, {}, lambda value: value, given.append)
     with places.routed(), ProgramDisplays(places).taken():
         monkeypatch.setitem(sys.modules, "matplotlib._pylab_helpers", helpers)
         pyplot.figure()

@@ -93,7 +93,7 @@ class Interpreter:
         self._attributes = AttributeGuard(
             self._classes, self._sizes, self.state, self.modules, self._extra_dunders
         )
-        self._places = ProgramPlaces(self._write, self.state, on_display)
+        self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
         self._displays = ProgramDisplays(self._places)
         self._threads = ProgramThreads(self.meter, self._places)

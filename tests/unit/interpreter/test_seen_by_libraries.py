@@ -386,3 +386,48 @@ def test_programs_in_two_threads_each_find_their_own() -> None:
     first.send_tools({"other": during})
     with running(first.run, code.format(1)) as call:
         assert call.result().output == 1
+
+
+@pytest.mark.parametrize("prefix", ["", "typing.", "t.", "dataclasses."])
+def test_annotations_that_are_text_are_no_fields_if_they_name_no_fields(prefix: str) -> None:
+    kinds = {
+        "": "ClassVar[int] InitVar[int] KW_ONLY",
+        "typing.": "typing.ClassVar[int] InitVar[int] KW_ONLY",
+        "t.": "t.ClassVar[int] d.InitVar[int] d.KW_ONLY",
+        "dataclasses.": "ClassVar[int] dataclasses.InitVar[int] dataclasses.KW_ONLY",
+    }[prefix].split()
+    code = (
+        "from __future__ import annotations\nimport typing, dataclasses\n"
+        "import typing as t, dataclasses as d\nfrom typing import ClassVar\n"
+        "from dataclasses import InitVar, KW_ONLY\n"
+        f"@dataclasses.dataclass\nclass A:\n    x: int\n    y: {kinds[0]} = 3\n"
+        f"    z: {kinds[1]} = 4\n    _: {kinds[2]}\n    w: int = 1\n"
+        "[f.name for f in dataclasses.fields(A)], repr(A(1, 2, w=5))"
+    )
+    found = Interpreter(["typing", "dataclasses"]).run(code).output
+    assert found == (["x", "w"], "A(x=1, w=5)")
+
+
+def test_classes_of_attrs_have_slots_and_their_methods() -> None:
+    attrs = pytest.importorskip("attrs")
+    code = (
+        "import attrs\n@attrs.define\nclass A:\n    x: int\n    _p: int = 2\n"
+        "    def own(self):\n        self._p += self.x\n        return self._p\n"
+        "    def cell(self): return __class__\n"
+        "a = A(1)\na._p = 5\na.own(), a._p, a.cell() is A, hasattr(a, '__dict__'), repr(a)"
+    )
+    found = Interpreter(["attrs"]).run(code).output
+    assert found == (6, 6, True, False, "A(x=1, _p=6)")
+    assert attrs.__name__ == "attrs"
+
+
+def test_tracebacks_have_the_lines_of_the_program() -> None:
+    code = (
+        "import traceback, inspect\ndef f():\n    return 1 / 0\ntry: f()\n"
+        "except ZeroDivisionError: text = traceback.format_exc()\n"
+        "text, inspect.getsource(f), print.__name__, print.__qualname__, print.__module__"
+    )
+    text, source, *names = Interpreter(["traceback", "inspect"]).run(code).output
+    assert "    return 1 / 0\n" in text
+    assert source == "def f():\n    return 1 / 0\n"
+    assert names == ["print", "print", "builtins"]

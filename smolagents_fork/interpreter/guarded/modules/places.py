@@ -107,6 +107,7 @@ class ProgramPlaces:
     Args:
         write: takes what is written to the standard output and error.
         variables: of the program, which are those of its ``__main__``.
+        real: gives what libraries find for a value of a variable.
         give_display: takes the MIME bundle of each display; ``None``: there is no reader.
     """
 
@@ -114,9 +115,11 @@ class ProgramPlaces:
         self,
         write: Callable[[str], Any],
         variables: dict[str, Any],
+        real: Callable[[Any], Any],
         give_display: Callable[[Mapping[str, Any]], None] | None,
     ) -> None:
         self.variables = variables
+        self._real = real
         self._give_display = give_display
         self.argv = [""]
         self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
@@ -124,6 +127,13 @@ class ProgramPlaces:
         self.stderr = OutputStream("<stderr>", write)
         #: pyplot's managers by number, the current one last. A later run finds those left open.
         self.figures: OrderedDict[Any, Any] = OrderedDict()
+
+    def main_namespace(self) -> dict[str, Any]:
+        """Return the namespace of ``__main__`` for libraries: a copy with the real modules.
+
+        A library that looks for ``typing.ClassVar`` in annotations compares the module.
+        """
+        return {name: self._real(value) for name, value in self.variables.items()}
 
     @contextmanager
     def routed(self) -> Iterator[None]:
@@ -248,7 +258,7 @@ class _RoutedMain(types.ModuleType):
         if places is None or name == "__class__":
             return super().__getattribute__(name)
         if name == "__dict__":
-            return places.variables
+            return places.main_namespace()
         try:
             return {**_PLAIN_MODULE, **places.variables}[name]
         except KeyError:

@@ -77,7 +77,8 @@ class ModuleViews:
         self.loaded: Mapping[str, Any] = _LoadedModules(self)
         self._overrides = overrides
         self._views: dict[str, types.ModuleType] = {}
-        self._identities: set[int] = set()
+        #: The real modules, by the identity of their views.
+        self._real: dict[int, types.ModuleType] = {}
         self._imported_as: dict[str, str] = {}
         #: Names of modules that were found in others of their package.
         self._members: set[str] = set()
@@ -90,7 +91,11 @@ class ModuleViews:
 
     def is_view(self, value: Any) -> bool:
         """Tell whether a module object is a view."""
-        return id(value) in self._identities
+        return id(value) in self._real
+
+    def real(self, value: Any) -> Any:
+        """Give the module behind a view, for libraries; anything else as it is."""
+        return self._real.get(id(value), value)
 
     def called_member(self, view: types.ModuleType, name: str) -> Any:
         """Give a member about to be called: whoever authorised ``os`` may call its shell."""
@@ -205,7 +210,7 @@ class ModuleViews:
         if view is None:
             view = self._make(module)
             # Entered when it is whole: a stop in the middle leaves none behind.
-            self._identities.add(id(view))
+            self._real[id(view)] = module
             self._views[name] = view
         return view
 
