@@ -8,13 +8,16 @@ in ``requirements`` where it is installed elsewhere, as in an image.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import PurePosixPath
+from types import ModuleType
 
+from ..errors import ConfigurationError
 from ..standard_library import absence
 from .namespaces import import_name_in
 from .requirements import Entry, distribution_for, import_names_of, parse_entry
@@ -32,7 +35,8 @@ def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> t
         path: folders and wheels that packages are looked up in; ``None`` for ``sys.path``.
 
     Raises:
-        ConfigurationError: an entry is neither a module's name nor a requirement.
+        ConfigurationError: an entry is neither a module's name nor a requirement, or names
+            something in a module that is installed here and is not a module itself.
 
     Example:
         >>> import_names(["json", "scikit-learn>=1.5", "numpy.*"])
@@ -42,9 +46,33 @@ def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> t
     for text in entries:
         entry = parse_entry(text)
         if entry.applies():
+            if path is None:
+                _check_is_module(entry)
             found = [entry.name] if entry.name == "*" else _names(entry.name, path)
             names.update(dict.fromkeys(f"{name}{entry.wildcard}" for name in found))
     return tuple(names)
+
+
+def _check_is_module(entry: Entry) -> None:
+    """Refuse an entry such as ``os.path.join``, if what is installed here shows that it is one.
+
+    Raises:
+        ConfigurationError: a part of the name is in a module and is not a module.
+    """
+    parts = entry.name.split(".")
+    for end in range(1, len(parts)):
+        package, name = ".".join(parts[:end]), ".".join(parts[: end + 1])
+        if parts[0] not in sys.stdlib_module_names and _module_exists(name, None):
+            continue
+        try:
+            member = getattr(importlib.import_module(package), parts[end])
+        except Exception:  # it may not be installed, or be a submodule that is not imported yet
+            continue
+        if not isinstance(member, ModuleType) and name not in sys.modules:
+            raise ConfigurationError(
+                f"additional_authorized_imports: {entry.text!r}: {name} is in the module {package} "
+                f"and is not a module. Give {package!r}"
+            )
 
 
 def missing_packages(entries: Iterable[str]) -> str:

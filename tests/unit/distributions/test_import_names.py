@@ -66,6 +66,29 @@ def test_modules_of_a_wheel_are_those_that_it_contains(tmp_path):
     assert import_names(["json", "numpy"], path) == ("json", "numpy")
 
 
+@pytest.mark.parametrize(
+    ("entry", "module"),
+    [
+        ("os.path.join", "os.path"),
+        ("json.dumps", "json"),
+        ("json.dumps.*", "json"),
+        ("numpy.array", "numpy"),
+        ("numpy.linalg.norm.any", "numpy.linalg"),
+        ("PIL.Image.new>=1", "PIL.Image"),
+    ],
+)
+def test_what_is_in_a_module_is_not_an_entry(entry, module):
+    with pytest.raises(ConfigurationError, match=f"is not a module. Give '{module}'"):
+        import_names([entry])
+
+
+def test_modules_that_are_not_files_are_entries():
+    for name in ("os.path", "collections.abc", "xml.etree.ElementTree", "json.decoder.*"):
+        assert import_names([name]) == (name,)
+    for name in ("numpy.no_such", "no_such.at.all", "os.no_such"):
+        assert import_names([name]) == (name,)
+
+
 def test_installed_versions_satisfy_the_list():
     installed = version("numpy")
     assert missing_packages(["numpy", f"numpy=={installed}", "numpy>=1", "Pillow>=1", "*"]) == ""
