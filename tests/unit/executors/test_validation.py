@@ -60,6 +60,12 @@ SHARED: dict[str, list[Any]] = {
     "memory": SIZE,
     "files": FILES,
 }
+LOCAL = {
+    **SHARED,
+    "max_items": OPTIONAL_COUNT,
+    "max_text_length": OPTIONAL_COUNT,
+    "max_integer_bits": OPTIONAL_COUNT,
+}
 PROCESS = {
     "engine": ["docker", 5, DockerEngine],
     **SHARED,
@@ -157,7 +163,7 @@ KEYWORDS: dict[type, tuple[str, ...]] = {
 @pytest.mark.parametrize(
     ("cls", "name", "values"),
     [
-        *each(LocalPythonExecutor, {**SHARED, "data_files": FLAG}),
+        *each(LocalPythonExecutor, LOCAL),
         *each(ProcessExecutor, PROCESS, KEYWORDS[ProcessExecutor]),
         *each(WasmExecutor, WASM, KEYWORDS[WasmExecutor]),
         *each(DockerExecutor, DOCKER, KEYWORDS[DockerExecutor]),
