@@ -21,8 +21,8 @@ __all__ = ["ESTIMATES", "Sizes"]
 
 #: Sizes below this are not worth a look: a few kilobytes.
 _SHORT = 4096
-#: Integers up to the first make little with an exponent up to the second, which as a shift adds
-#: little to any.
+#: Integers up to the first make little in a product, or with an exponent up to the second, which as
+#: a shift adds little to any.
 _WORD, _FEW = 1 << 60, 64
 _TEXTS = (str, bytes, bytearray)
 _SEQUENCES = (*_TEXTS, list, tuple, deque, array)
@@ -184,10 +184,10 @@ class Sizes:
         def multiply(left: Any, right: Any) -> Any:
             kind = type(left)
             if kind is int and type(right) is int:
-                # A factor of one digit adds little, and CPython compares such in one step.
+                # A factor of a word adds little; CPython compares one of one digit in one step.
                 if left < 1073741823 and left > -1073741823:
                     return left * right
-                if right < 1073741823 and right > -1073741823:
+                if -_WORD < right < _WORD:
                     return left * right
             elif kind is float or type(right) is float:
                 return left * right  # a float repeats nothing, and makes no integer
@@ -237,6 +237,10 @@ class Sizes:
 
     def call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         """Call one of policy.SIZED_METHODS."""
+        if name == "join" and len(arguments) == 1 and not keywords:
+            (items,) = arguments
+            if type(items) is list and len(items) <= _FEW:
+                return receiver.join(items)  # as most are: few items of what there is
         found = getattr(receiver, name)
         if type(found) is types.BuiltinMethodType and found.__self__ is receiver:
             self.check(name, receiver, *arguments, **keywords)
