@@ -155,6 +155,10 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
             "Code execution failed while the program's threads were waited for, due to: "
             f"InterpreterError: {stop}. Join threads with a timeout, or make them daemons"
         )
+    if program.is_async and not frames:
+        return kind(
+            f"Code execution failed at an await of the top level, due to: InterpreterError: {stop}"
+        )
     statement = _top_statement(program, entry, line)
     return kind(
         f"Code execution failed at line '{statement}' (line {line}) due to: "

@@ -27,7 +27,7 @@ from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
 from .meter import Limits, Meter, recursion_room
-from .modules.event_loops import WHOLE, EventLoops
+from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.places import ProgramPlaces
 from .modules.showing import ProgramDisplays, note_import
@@ -274,19 +274,6 @@ class Interpreter:
         if self.meter.interrupt():
             self._caller.interrupt()
 
-    @staticmethod
-    def is_in_program(frame: types.FrameType | None) -> bool:
-        """Tell whether a signal's handler may raise here without leaving a run half ended.
-
-        Args:
-            frame: what the signal interrupted; only the program's own code bears an exception.
-        """
-        while frame is not None and frame.f_code not in {Interpreter.run.__code__, *WHOLE}:
-            if frame.f_code is Interpreter._call.__code__:
-                return True
-            frame = frame.f_back
-        return False
-
     def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._places.stdout.targets.clear()
@@ -304,7 +291,7 @@ class Interpreter:
                 self.state["_operations_count"] = meter.count
                 try:
                     with self._places.routed(), self._displays.taken():
-                        value = self._call(program, function)
+                        value = self._loops.run(function()) if program.is_async else function()
                 except (FinalAnswer, ProgramStop):
                     pass
                 except BaseException as error:
@@ -314,6 +301,7 @@ class Interpreter:
                     with contextlib.suppress(FinalAnswer, ProgramStop):
                         if not is_successful_exit(error):
                             failure = _failure(error, program)
+                was_over = meter.end is not None
                 with contextlib.suppress(FinalAnswer, ProgramStop):
                     threads.wait()
             finally:
@@ -328,7 +316,7 @@ class Interpreter:
         if isinstance(end, FinalAnswer):
             return Result(meter.answer, logs, True)
         if end is not None:
-            raise messages.stopped(end, program, waited=threads.waited)
+            raise messages.stopped(end, program, waited=threads.waited and not was_over)
         if failure is not None:
             raise failure
         return Result(value, logs, False)
@@ -351,9 +339,6 @@ class Interpreter:
             bound = bind(program, self._guards, self._classes.register_code)
             self._bound = program, bound
         return program, types.FunctionType(self._bound[1], self.state, "<module>")
-
-    def _call(self, program: Program, function: types.FunctionType) -> Any:
-        return self._loops.run(function()) if program.is_async else function()
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:

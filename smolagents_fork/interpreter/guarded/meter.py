@@ -191,11 +191,8 @@ class Meter:
         self._last_look, self._afterwards = monotonic(), 0.0
         self.used = 0
 
-    def interrupt(self, stop: ProgramStop | None = None) -> bool:
+    def interrupt(self) -> bool:
         """End the run at its next check; from any thread, or from a signal's handler.
-
-        Args:
-            stop: what to end it with; by default an :class:`InterruptStop`.
 
         Returns:
             Whether there is a run; without one nothing happens, to the next run neither.
@@ -203,8 +200,6 @@ class Meter:
         # No lock: a signal's handler may have interrupted its owner.
         if not self.running:
             return False
-        if stop is not None and self.end is None:
-            self.end = stop
         self._interrupted = True
         self.deadline = -math.inf
         self.empty()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import pickle
 import subprocess
@@ -431,3 +432,31 @@ def test_tracebacks_have_the_lines_of_the_program() -> None:
     assert "    return 1 / 0\n" in text
     assert source == "def f():\n    return 1 / 0\n"
     assert names == ["print", "print", "builtins"]
+
+
+def test_no_namespace_has_a_name_of_the_interpreter() -> None:
+    interpreter = Interpreter(["*"])
+    interpreter.run(
+        "def make(k):\n    def f(o):\n        while k < 0: pass\n        o._x = k * o._x\n"
+        "        return [i * i for i in range(3)]\n    return f\nf = make(2)\n"
+        "class A:\n    n = 0\n    while n < 3: n += 1\n    _x = n * n\n"
+        "    def m(self): return self.x"
+    )
+    f, cls = interpreter.state["f"], interpreter.state["A"]
+    code = f.__code__
+    names = {*code.co_names, *code.co_freevars, *code.co_cellvars, *f.__globals__, *f.__builtins__}
+    assert not [name for name in {*names, *vars(cls)} if "@" in name]
+    assert inspect.getclosurevars(f) == ({"k": 2}, {}, {"range": range}, {"_x"})
+    assert isinstance(hash(code), int)
+    assert isinstance(hash(cls.m.__code__), int)
+
+
+def test_what_counts_in_a_function_counts_nothing_in_another_process() -> None:
+    ticks = pickle.loads(pickle.dumps(Interpreter().meter.ticks))
+    assert all(next(ticks) for _ in range(10_000))
+
+
+@pytest.mark.parametrize("name", ["print", "getattr", "setattr", "vars", "pow", "len", "eval"])
+def test_builtins_have_their_own_names(name: str) -> None:
+    code = f"({name}.__name__, {name}.__qualname__)"
+    assert Interpreter().run(code).output == (name, name)

@@ -27,6 +27,12 @@ real_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _MODULE = "__module__"
 
 
+class _Identities(set[int]):
+    """A set that code objects may have as a constant: they are hashed with what they have."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
 class ProgramClasses:
     """The classes that one interpreter's programs have made.
 
@@ -37,7 +43,7 @@ class ProgramClasses:
     def __init__(self, module_name: Callable[[], str]) -> None:
         self._module_name = module_name
         #: Identities of registered classes, for tests in compiled code.
-        self.identities: set[int] = set()
+        self.identities = _Identities()
         self._references: dict[int, weakref.ref[type]] = {}
         #: Values of ``__module__`` that classes in the making have, by identity.
         self._marks: dict[int, str] = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..meter import Meter
 
-__all__ = ["WHOLE", "EventLoops"]
+__all__ = ["EventLoops"]
 
 #: Seconds between two looks at the deadline while a loop waits.
 _SLICE = 0.05
@@ -40,9 +40,6 @@ class _Loop(asyncio.SelectorEventLoop):
     def run_until_complete(self, future: Any) -> Any:
         with _apart_from_host():
             return super().run_until_complete(future)
-
-    def close(self) -> None:
-        super().close()
 
 
 @contextlib.contextmanager
@@ -138,7 +135,3 @@ class EventLoops:
             "get_event_loop": get_event_loop,
             "set_event_loop": functools.partial(setattr, self, "_current"),
         }
-
-
-#: Code that no signal may break off: a loop made or closed halfway can be neither used nor closed.
-WHOLE = frozenset({EventLoops._new.__code__, _Loop.close.__code__})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import types
 from typing import Any
 
 import pytest
@@ -251,3 +252,14 @@ def test_the_hosts_classes_do_not_become_the_programs(code: str) -> None:
         interpreter.run(code)
     assert dict(vars(Client)) == before
     assert id(Client) not in interpreter._classes.identities
+
+
+def test_function_is_the_programs_by_its_code_and_not_by_its_globals() -> None:
+    interpreter = Interpreter()
+    hosts = types.FunctionType((lambda: 0).__code__, interpreter.state, "hosts")
+    interpreter.send_variables({"hosts": hosts})
+    with pytest.raises(ProgramRefusedError, match="only functions that the program itself"):
+        interpreter.run("hosts._mark = 1")
+    mine = types.FunctionType(interpreter.run("def f(): pass\nf").output.__code__, {}, "mine")
+    interpreter.send_variables({"mine": mine})
+    assert interpreter.run("mine._mark = 1\nmine._mark").output == 1

@@ -147,3 +147,13 @@ def test_a_top_level_that_awaits_has_a_loop_without_asyncio_being_authorised() -
     assert Interpreter().run("async def f(): return 7\nawait f()").output == 7
     code = "class W:\n    def __await__(self):\n        yield\n        return 7\nawait W()"
     assert Interpreter().run(code).output == 7
+
+
+def test_a_top_level_await_past_the_limit_is_said_to_be_one() -> None:
+    interpreter = Interpreter(["asyncio"], limits=Limits(timeout_seconds=0.2))
+    with pytest.raises(TimeLimitExceededError) as caught:
+        interpreter.run("import asyncio\nawait asyncio.sleep(30)")
+    assert str(caught.value).startswith(
+        "Code execution failed at an await of the top level, due to: InterpreterError: Code "
+        "execution exceeded the maximum execution time of 0.2 seconds"
+    )

@@ -18,6 +18,10 @@ GIVES = [
         "3",
     ),
     (
+        ("if True: global made\nfor _ in [0]: global other\nmade = 4\nmade"),
+        "4",
+    ),
+    (
         ("if 0: r = 1\nelif 1: r = 2\nelse: r = 3\nr"),
         "2",
     ),
