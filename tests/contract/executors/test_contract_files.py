@@ -114,6 +114,35 @@ def test_files_are_got(contract, executor):
     assert executor.get_file("copy") == executor.get_file("copy", max_bytes=len(data)) == data
 
 
+@behaviour("Files", "`get_file` takes the absolute path that the code sees, too.")
+def test_files_are_got_by_absolute_paths(contract, executor):
+    executor.put_file(b"seen", "absolute/file")
+    local = contract.kind.name == "local"  # whose current folder is the host's
+    folder = executor.folder if local else executor("import os\nos.getcwd()").output
+    assert executor.get_file(f"{folder}/absolute/file") == b"seen"
+    if contract.kind.name in ("docker", "wasm"):
+        executor("write('/tmp/beside', 'the work folder')")
+        assert executor.get_file("/tmp/beside") == b"the work folder"
+    else:
+        with pytest.raises(ExecutorError, match="get_file"):
+            executor.get_file("/etc/passwd")
+
+
+@behaviour("Files", "Another thread exchanges files with code that runs.")
+def test_files_are_exchanged_while_code_runs(contract):
+    executor = contract.make(PLAIN, files={})
+    code = (
+        "import time\nbegin()\nfound = ''\nend = time.monotonic() + {}\n"
+        "while not found and time.monotonic() < end:\n    time.sleep(0.05)\n    try:\n"
+        "        with open('put') as file: found = file.read()\n"
+        "    except FileNotFoundError: pass\nfound"
+    )
+    seconds, expected = (2, "") if contract.differs else (60, "meanwhile")
+    with contract.once_begun(executor, lambda: executor.put_file(b"meanwhile", "put")):
+        assert executor(code.format(seconds)).output == expected
+    assert executor.get_file("put") == b"meanwhile"
+
+
 @behaviour("Files", "A library opens them by name: `pandas.read_csv('data.csv')`.")
 def test_libraries_open_files_of_the_work_folder(contract, executor):
     if contract.kind.name == "wasm":
@@ -225,12 +254,15 @@ def test_open_of_files_of_the_host(contract, executor, tmp_path):
 def test_files_given_are_there_after_a_restart(contract):
     executor = contract.make([*PLAIN, "os"], files=FILES)
     executor(HELPERS)
-    executor("write('data.csv', 'changed')")
+    executor("write('data.csv', 'changed'); write('made', '1')")
+    executor.put_file(b"1", "put")
     if contract.differs:
         executor.cleanup()
     else:
         executor.restart()
     assert executor.get_file("data.csv") == FILES["data.csv"]
+    others = {one.path for one in executor.list_files()} - {*FILES}
+    assert others == ({"made", "put"} if contract.kind.name == "process" else set())
     executor(HELPERS)
     assert executor("read('data.csv')").output == "a,b\n1,2\n"
 
