@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
@@ -22,7 +23,7 @@ from ..standard_library import absence
 from .namespaces import import_name_in
 from .requirements import Entry, distribution_for, import_names_of, parse_entry
 
-__all__ = ["import_names", "missing_packages"]
+__all__ = ["import_names", "missing_packages", "providers"]
 
 _SUFFIXES = frozenset({".py", ".pyd", ".so"})
 
@@ -129,8 +130,24 @@ def _provider(entry: Entry) -> metadata.Distribution | None:
     named = _installed(distribution_for(entry.name) or entry.name, None)
     if named is not None:
         return named
-    providers = metadata.packages_distributions().get(entry.top, ())
-    return next(map(metadata.distribution, providers), None)
+    return next(iter(providers(entry.top)), None)
+
+
+def providers(top: str) -> list[metadata.Distribution]:
+    """List the installed distributions that have a module.
+
+    Python 3.10's own list lacks distributions without a ``top_level.txt``, such as numpy.
+
+    Args:
+        top: first part of its import name.
+    """
+    of_module = re.compile(rf"^{re.escape(top)}[/.]", re.MULTILINE)
+    return [
+        distribution
+        for distribution in metadata.distributions()
+        if top in (distribution.read_text("top_level.txt") or "").split()
+        or of_module.search(distribution.read_text("RECORD") or "")
+    ]
 
 
 def _names(name: str, path: Sequence[str] | None) -> list[str]:

@@ -11,13 +11,13 @@ says that it does not know the executor, and runs no code.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from smolagents_fork._version import upstream_version
+from smolagents_fork.distributions.import_names import providers
 from smolagents_fork.distributions.requirements import requirements_for
 from smolagents_fork.errors import ConfigurationError
 
@@ -83,9 +83,9 @@ def _provided(name: str) -> tuple[str, ...] | None:
     except ConfigurationError:  # a namespace that many distributions share
         requirements = (name,)
     if requirements == (name,):
-        installed = importlib.metadata.packages_distributions().get(name, [])
+        installed = providers(name)
         if len(installed) == 1:
-            requirements = (installed[0],)
+            requirements = (installed[0].metadata["Name"],)
         elif installed or _is_local(name):
             return None
     # Case does not matter to an index, and upstream writes that of the import: IPython.

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from smolagents_fork.distributions.import_names import import_names, missing_packages
+from smolagents_fork.distributions.import_names import import_names, missing_packages, providers
 from smolagents_fork.distributions.requirements import requirements_for
 from smolagents_fork.errors import ConfigurationError
 
@@ -134,3 +134,11 @@ def test_what_is_no_entry_is_refused(bad):
     for function in (import_names, missing_packages):
         with pytest.raises(ConfigurationError):
             function([bad])
+
+
+@pytest.mark.parametrize(
+    ("top", "names"),
+    [("numpy", ["numpy"]), ("PIL", ["pillow"]), ("yaml", ["pyyaml"]), ("nump", []), ("absent", [])],
+)
+def test_distributions_of_a_module_are_known_on_every_python(top: str, names: list[str]):
+    assert [one.metadata["Name"].lower() for one in providers(top)] == names
