@@ -28,7 +28,7 @@ NESTED = {
     "minus signs": ("-" * 1000 + "1", 1),
     "conditions": ("x = 1\nx" + " if x else x" * 500, 1),
     "alternatives": ("x = 1\n" + " or ".join(["x - 1"] * 1000), 0),
-    "method calls": ("x = []\nx" + ".copy()" * 900, []),
+    "method calls": ("x = []\nx" + ".copy()" * 600, []),
     "sized method calls": ("'a'" + ".replace('a', 'bb')" * 300, "bb"),
     "lambdas": ("(lambda: " * 80 + "1" + ")" * 80 + "()" * 80, 1),
     "items": ("x = " + "[" * 90 + "1" + "]" * 90 + "\nx" + "[0]" * 90, 1),
