@@ -18,13 +18,13 @@
     │   ├── FileTooLargeError                a file has more bytes than the caller allowed
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
     │   └── ProtocolError                    the other side violated the protocol
-    └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
-        ├── ProgramRefusedError              policy, before the run or by a guard during it
+    └── InterpreterError (ValueError)        a program was refused, failed or was stopped
+        ├── ProgramRefusedError              an import, or in ``local`` what policy forbids
         │   ├── ImportRefusedError (ModuleNotFoundError)
         │   └── AttributeRefusedError (AttributeError)
         ├── ProgramFailedError               the program raised an exception and did not catch it
         ├── ProgramInterruptedError          the host ended it with ``interrupt()``
-        └── LimitExceededError               a limit of the interpreter was reached
+        └── LimitExceededError               a limit of ``local`` was reached
             └── TimeLimitExceededError (TimeoutError)  the wall-clock limit
 
 Every message says what happened, to which object, the value that was passed, and what the user can
@@ -187,11 +187,11 @@ class AgentProgramError(ExecutorError):
 
 
 class InterpreterError(ForkError, ValueError):
-    """The local interpreter refused a program, or stopped it at a limit."""
+    """A program was refused, failed, or was stopped at a limit; also: it is not Python."""
 
 
 class ProgramRefusedError(InterpreterError):
-    """Policy forbids an operation of the program, found before or during the run."""
+    """Policy forbids an operation: an import that is not listed, and others in ``local``."""
 
 
 class ImportRefusedError(ProgramRefusedError, ModuleNotFoundError):
@@ -211,7 +211,7 @@ class ProgramInterruptedError(InterpreterError):
 
 
 class LimitExceededError(InterpreterError):
-    """A limit of the interpreter was reached; the message names the limit and its value."""
+    """A limit of ``local`` was reached; the message names the limit and its value."""
 
 
 class TimeLimitExceededError(LimitExceededError, TimeoutError):

@@ -173,7 +173,7 @@ def _memory_limit(limit: int | None) -> str:
         now = int(status.read().split()[0]) * resource.getpagesize()
     # Libraries are mapped already: the limit is for additional memory.
     limit = lower_limit(resource.RLIMIT_AS, now + limit) - now
-    return f"{limit} bytes beyond the interpreter's own, RLIMIT_AS"
+    return f"{limit} bytes beyond Python's own, RLIMIT_AS"
 
 
 def _file_limits(size: int | None, count: int) -> str:

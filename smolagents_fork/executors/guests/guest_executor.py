@@ -140,7 +140,7 @@ class GuestExecutor(Executor):
         """Run ``code`` and return everything it gave.
 
         Raises:
-            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            InterpreterError: the program failed, is not Python, or imports what is not listed.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
             SandboxDiedError: the guest ended; says how. The next call has a new one.
             ProtocolError: the guest sent what it may not, and was killed.

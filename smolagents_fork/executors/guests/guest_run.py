@@ -94,7 +94,7 @@ class GuestRun:
             sink: takes the output.
 
         Raises:
-            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            InterpreterError: the program failed, is not Python, or imports what is not listed.
             SandboxTimeoutError: it ran past the deadline; ``killed`` says whether the child ended.
             SandboxDiedError: the child ended; says how.
             ProtocolError: the child violated the protocol.

@@ -378,7 +378,7 @@ class GuestSession:
         """Run ``code``.
 
         Raises:
-            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            InterpreterError: the program failed, is not Python, or imports what is not listed.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
             SandboxDiedError: the child ended; says how.
             ProtocolError: the child violated the protocol.

@@ -81,7 +81,27 @@ def test_last_expression_is_the_value(contract):
 
 @behaviour("State", "A call that ends with an assignment has the assigned value.")
 def test_assignment_is_a_value(contract):
-    assert contract.shared("assigned = 5").output == (None if contract.differs else 5)
+    for code in ("assigned = 5", "assigned: int = 5", "assigned = 2; assigned += 3"):
+        assert contract.shared(code).output == 5
+
+
+@behaviour("State", "A call that ends with a block has the value that the block ends with.")
+def test_block_has_a_value(contract):
+    contract.shared(
+        "class Five:\n    def __enter__(self): return 5\n    def __exit__(self, *error): pass"
+    )
+    for code in (
+        "if True:\n    5\nelse:\n    6",
+        "for number in range(6):\n    number",
+        "number = 3\nwhile number < 5:\n    number += 1",
+        "with Five() as number:\n    number",
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    5",
+        "try:\n    4\nexcept ValueError:\n    6\nelse:\n    5",
+        "match 5:\n    case number: number",
+    ):
+        assert contract.shared(code).output == 5, code
+    for code in ("def function(): pass", "class Box: pass", "if True:\n    pass"):
+        assert contract.shared(code).output is None, code
 
 
 @behaviour("State", "Two executors share nothing.")
