@@ -36,6 +36,10 @@ _NO_INPUT = (
     "input() is not available: the code runs in a sandbox without a terminal. "
     "Use a tool of the agent instead."
 )
+_NO_DEBUGGER = (
+    "breakpoint() is not available: the code runs in a sandbox without a terminal. "
+    "Use print() to look at values."
+)
 #: Importing a module runs in functions of these files; a stop there would leave half a module.
 _IMPORT_MACHINERY = "<frozen importlib."
 
@@ -61,6 +65,7 @@ class PlainEngine:
         self._module.__dict__["__builtins__"] = {
             **vars(builtins),
             "__import__": import_function(authorized, self._displays.prepare_libraries),
+            "breakpoint": refuse_debugger,
             "display": self._displays.display,
             "exit": leave,
             "input": refuse_input,
@@ -257,6 +262,11 @@ def program_print(*values: Any, file: Any = None, flush: bool = False, **keyword
 def refuse_input(*_prompt: object) -> str:
     """Raise, since nobody can answer."""
     raise EOFError(_NO_INPUT)
+
+
+def refuse_debugger(*_arguments: object, **_keywords: object) -> None:
+    """Raise, since nobody can answer a debugger either."""
+    raise EOFError(_NO_DEBUGGER)
 
 
 def leave(code: object = None) -> None:

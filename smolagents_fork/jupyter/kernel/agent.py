@@ -640,6 +640,7 @@ def install(shell, codec, texts, value, process, loop, stdin, tracebacks, settin
     shell.kernel.raw_input = process.no_input
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input
+    builtins.breakpoint = process.no_debugger
     builtins.print = _print_whole(builtins.print)
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)

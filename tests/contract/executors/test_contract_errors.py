@@ -95,11 +95,14 @@ def test_endless_recursion(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "input() raises at once; the error says why.")
-def test_input_is_refused(contract):
-    with pytest.raises(Exception, match="input") as caught:
-        contract.shared("input('name? ')")
-    assert "tool" in str(caught.value)
+@behaviour("Errors", "input() and breakpoint() raise at once; the error says what to do.")
+@pytest.mark.parametrize(
+    ("code", "advice"), [("input('name? ')", "tool"), ("breakpoint()", r"[Uu]se print\(\)")]
+)
+def test_input_is_refused(contract, code, advice):
+    name = code.partition("(")[0]
+    with pytest.raises(Exception, match=rf"{name}.* is not a(?s:.*){advice}"):
+        contract.shared(code)
 
 
 @behaviour("Errors", "A module that is not authorised cannot be imported.")
