@@ -199,6 +199,15 @@ def test_additional_functions_are_called_on_the_host():
     assert calls == [[1]]
 
 
+def test_program_that_closes_its_descriptors_keeps_its_tools_and_its_output():
+    with executor(["os"]) as ex:
+        ex.send_tools({"double": lambda number: 2 * number})
+        code = "import os\nos.closerange(3, 256)\nos.close(0)\nprint('closed')\ndouble(4)"
+        result = ex(code)
+        assert (result.output, result.logs) == (8, "closed\n")
+        assert ex("double(5)").output == 10
+
+
 def test_use_after_cleanup_is_an_error():
     with executor() as ex:
         pass
