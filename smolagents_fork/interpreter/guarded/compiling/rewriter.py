@@ -490,10 +490,18 @@ class Rewriter:
         for keyword in node.keywords:
             keyword.value = self._visit(keyword.value)
         self._visit_all(getattr(node, "type_params", []))
+        has_docstring = ast.get_docstring(node, clean=False) is not None
         with self._inside("class", class_name=node.name, numbers=itertools.count()):
             node.body = self.statements(node.body)
-        mark = ast.Expr(value=call("mark_namespace", call("locals")))
-        node.body.append(place(mark, node))
+        mark = place(ast.Expr(value=call("mark_namespace", call("locals"))), node)
+        # First, where no name is bound: on Python 3.12 locals() drops one that a comprehension has,
+        # too. Last, where the body itself says which module it is of.
+        binds_module = any(
+            isinstance(one, ast.Name) and one.id == "__module__" and isinstance(one.ctx, ast.Store)
+            for statement in node.body
+            for one in ast.walk(statement)
+        )
+        node.body.insert(len(node.body) if binds_module else int(has_docstring), mark)
         if node.decorator_list:
             node.decorator_list.append(place(guard("note_class"), node))
         node.decorator_list.insert(0, place(guard("finish_class"), node))
