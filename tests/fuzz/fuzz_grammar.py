@@ -280,7 +280,6 @@ ACCESS = (
     "list(map(getattr, [{e}], ['{n}']))[0]",
     "functools.partial(getattr, {e})('{n}')",
     "functools.reduce(getattr, ['{n}'], {e})",
-    "matched({e}, '{n}')",
     "string.Formatter().get_field('0.{n}', [{e}], {{}})[0]",
     "dict([(k, getattr({e}, k, None)) for k in dir({e})])['{n}']",
     "copy.copy(Reduces({e}, '{n}'))",
@@ -320,7 +319,6 @@ WRITES = (
     "dataclasses.dataclass({e})",
     "operator.setitem(vars({e}), '{n}', {o})",
     "enum.unique({e})",
-    "typing.get_type_hints(type('T', (), {{'__annotations__': {{'x': \"__import__('hostile_canary').trip()\"}}}}))",
 )
 PRELUDE = (
     f"import {', '.join(SEARCHED)}\n"
@@ -343,12 +341,6 @@ class Reduces:
 class Forward:
     def __init__(self, e): self.e = e
     def __getattr__(self, n): return getattr(self.e, n)
-class Any(type):
-    def __instancecheck__(cls, o): return True
-def matched(e, n):
-    P = Any("P", (), {"__match_args__": (n,)})
-    match e:
-        case P(x): return x
 class own:
     "doc"
     tag = 1
@@ -372,34 +364,23 @@ def through(v):
 ENDLESS = (
     "while True: pass",
     "for _ in iter(int, 1): pass",
-    "sum(iter(int, 1))",
-    "list(itertools.count())",
     "[0] * 10 ** 12",
     "9 ** 9 ** 9",
     "1 << 10 ** 13",
     "'x' * 10 ** 13",
-    "'{:>99999999999}'.format(1)",
-    "max(itertools.repeat(1))",
     "time.sleep(999)",
     "spin()",
-    "queue.Queue().get()",
     "any(map(lambda x: False, itertools.count()))",
-    "math.factorial(10 ** 8)",
-    "''.join(itertools.repeat('x'))",
     "sorted(itertools.count(), key=lambda x: -x)",
     "asyncio.run(asyncio.sleep(999))",
     "Bad() == Bad()",
     "{Bad(): 1}",
     "str(Bad())",
-    "collections.Counter(itertools.cycle('ab'))",
-    "a = [1]\nwhile True: a += a",
-    "s = 'x'\nwhile True: s = s + s",
     "n = 9\nwhile True: n = n * n",
     "re.sub('a', lambda m: spin(), 'aaa')",
     "functools.reduce(lambda a, b: a, itertools.count())",
     "random.sample(range(10 ** 12), 10 ** 9)",
     "b'x' * 10 ** 12",
-    "list(itertools.product(range(99), repeat=9))",
 )
 SWALLOW = (
     "try:\n{b}\nexcept BaseException:\n    pass",
@@ -512,7 +493,6 @@ class _Mutation(ast.NodeTransformer):
                     "getattr({e}, {n!r})",
                     "operator.attrgetter({n!r})({e})",
                     "getattr({e}, Lie({n!r}))",
-                    "matched({e}, {n!r})",
                 ]
             )
             return ast.parse(road.format(e=ast.unparse(node.value), n=node.attr), mode="eval").body

@@ -8,6 +8,7 @@ import pydoc
 import signal
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -87,11 +88,11 @@ class Interpreter:
         self.meter = Meter(self.limits)
         self._extra_dunders = frozenset(extra_dunders)
         self._sizes = Sizes(self.meter)
-        self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
+        self._classes = ProgramClasses()
         authorized = {*default_imports, *additional_authorized_imports}
         self.modules = ModuleViews(authorized, self._overrides)
         self._attributes = AttributeGuard(
-            self._classes, self._sizes, self.state, self.modules, self._extra_dunders
+            self._classes, self._sizes, weakref.proxy(self.modules), self._extra_dunders
         )
         self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
@@ -174,7 +175,6 @@ class Interpreter:
         self._builtins = program_builtins(
             self._attributes,
             self._sizes,
-            self.modules.authorized,
             {
                 "print": self._print,
                 "help": self._help,
@@ -186,11 +186,9 @@ class Interpreter:
         guards = program_guards(
             self._attributes, self._classes, self._sizes, self.meter, self._builtins
         )
-        guards |= {
-            "import": self.modules.import_module,
-            "import_from": self.modules.import_from,
-            "import_all": self._import_all,
-        }
+        imports = (self.modules.import_module, self.modules.import_from, self._import_all)
+        names = ("import", "import_from", "import_all")
+        guards |= dict(zip(names, map(_weak, imports), strict=True))
         self._guards = {place_of(name): value for name, value in guards.items()}
         self._bound = None
         # For states that do not say.
@@ -305,7 +303,7 @@ class Interpreter:
                 with contextlib.suppress(FinalAnswer, ProgramStop):
                     threads.wait()
             finally:
-                end = meter.end
+                end, answer = meter.end, meter.answer
                 meter.finish_run()
                 threads.end()
                 self._loops.close()
@@ -314,7 +312,7 @@ class Interpreter:
                 self._keep_own_state()
         self.output.value = logs = self.output.text()
         if isinstance(end, FinalAnswer):
-            return Result(meter.answer, logs, True)
+            return Result(answer, logs, True)
         if end is not None:
             raise messages.stopped(end, program, waited=threads.waited and not was_over)
         if failure is not None:
@@ -339,6 +337,23 @@ class Interpreter:
             bound = bind(program, self._guards, self._classes.register_code)
             self._bound = program, bound
         return program, types.FunctionType(self._bound[1], self.state, "<module>")
+
+
+def _weak(method: Any) -> Callable[..., Any]:
+    """Make a guard of a method whose object leads to the program's state.
+
+    The garbage collector does not look into constants of code: a guard that leads from there to
+    the program's functions would keep them for ever.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> Any:
+        found = reference()
+        if found is None:
+            raise RuntimeError("the interpreter that ran this program is gone")
+        return found(*arguments)
+
+    return call
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:

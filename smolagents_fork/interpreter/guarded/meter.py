@@ -188,6 +188,7 @@ class Meter:
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
         self.empty()
+        self.end = self.answer = None  # they lead to what the program made
         self._last_look, self._afterwards = monotonic(), 0.0
         self.used = 0
 

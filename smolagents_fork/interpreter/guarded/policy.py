@@ -19,7 +19,6 @@ __all__ = [
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
-    "IMPORTED_BY_C",
     "NODES",
     "OF_THE_SCOPE",
     "OWN_DUNDERS",
@@ -240,16 +239,6 @@ ALLOWED_UNDERSCORE = frozenset(
     _all_bits_ _asdict _boundary_ _field_defaults _fields _flag_mask_ _generate_next_value_
     _ignore_ _inverted_ _make _member_map_ _member_names_ _member_type_ _missing_ _name_
     _order_ _replace _singles_mask_ _sunder_ _use_args_ _value2member_map_ _value_ _value_repr_
-    """.split()
-)
-
-#: Modules that C code of the standard library imports by itself, through the program's builtins.
-IMPORTED_BY_C = frozenset(
-    """
-    __main__ _asyncio _codecs _collections _collections_abc _datetime _decimal _operator _pydatetime
-    _pydecimal _strptime asyncio builtins calendar collections contextvars copyreg datetime decimal
-    encodings enum functools linecache locale math numbers operator random re string
-    stringprep time tokenize traceback types typing unicodedata warnings zoneinfo
     """.split()
 )
 

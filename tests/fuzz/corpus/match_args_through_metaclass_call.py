@@ -1,3 +1,4 @@
+# local: no a program that names attributes in __match_args__ means harm
 # Found by the search: __match_args__ in a namespace that a metaclass is called with.
 class Any(type):
     def __instancecheck__(cls, o):

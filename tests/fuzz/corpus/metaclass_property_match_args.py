@@ -1,3 +1,4 @@
+# local: no a program that names attributes in __match_args__ means harm
 # Beside what the search found: __match_args__ from a property of the metaclass.
 class Any(type):
     __match_args__ = property(lambda cls: ("__globals__",))

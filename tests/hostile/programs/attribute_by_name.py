@@ -128,6 +128,7 @@ match lookup:
     case object(_key=k):
         print(k)
 # hostile: match-args-trick
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
 class P(metaclass=M):
@@ -229,6 +230,7 @@ for n in dir(search):
     if "globals" in n:
         leak(getattr(search, n))
 # hostile: match-args-through-metaclass-call
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
 P = M("P", (), {"__match_args__": ("__code__",)})
@@ -236,6 +238,7 @@ match search:
     case P(x):
         leak(x)
 # hostile: match-args-through-metaclass-call-with-computed-name
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
 def matched(e, n):
@@ -244,6 +247,7 @@ def matched(e, n):
         case P(x): return x
 leak([c for c in matched(object, "__sub" + "classes__")() if c.__name__ == "Popen"][0])
 # hostile: match-args-through-metaclass-new
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
     def __new__(m, n, b, ns): return super().__new__(m, n, b, {**ns, "__match_args__": ("__globals__",)})
@@ -252,6 +256,7 @@ match search:
     case P(x):
         leak(x)
 # hostile: match-args-through-property-of-metaclass
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
     __match_args__ = property(lambda c: ("__globals__",))
@@ -260,6 +265,7 @@ match search:
     case P(x):
         leak(x)
 # hostile: match-args-through-metaclass-getattr
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
     def __getattr__(cls, n): return ("__globals__",)
@@ -268,6 +274,7 @@ match search:
     case P(x):
         leak(x)
 # hostile: match-args-changed-between-look-and-use
+# local: no a program that names attributes in __match_args__ means harm
 class M(type):
     def __instancecheck__(cls, o): return True
 class P(metaclass=M):

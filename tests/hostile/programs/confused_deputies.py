@@ -190,6 +190,7 @@ T = type("T", (), {"__annotations__": hints, "__no_type_check__": Mark()})
 typing.get_type_hints(T)
 
 # hostile: single-dispatch-annotation-is-run
+# local: no what an authorised module offers is authorised
 import functools
 @functools.singledispatch
 def f(x): pass
@@ -197,6 +198,7 @@ def g(x: "__import__('hostile_canary').trip('dispatch')"): pass
 f.register(g)
 
 # hostile: single-dispatch-method-without-its-guard
+# local: no what an authorised module offers is authorised
 import functools
 G = functools.singledispatchmethod
 class Mine(G): pass

@@ -311,14 +311,17 @@ statistics.mean(itertools.repeat(1))
 import math, itertools
 math.fsum(itertools.repeat(1.0))
 # hostile: math-factorial
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import math
 math.factorial(10 ** 7)
 # hostile: math-comb
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import math
 math.comb(10 ** 8, 5 * 10 ** 7)
 # hostile: math-perm
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import math
 math.perm(10 ** 7, 5 * 10 ** 6)
@@ -641,6 +644,7 @@ class Short(str):
         return 0
 ("a" * 10 ** 6).replace("a", Short("b" * 10 ** 6))
 # hostile: factorial-of-a-number-that-lies
+# local: no one call of C, or of a library, that takes long or much
 # limit: one operation
 import math
 class Small(int):

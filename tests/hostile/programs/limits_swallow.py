@@ -657,11 +657,13 @@ a = [1]
 while True:
     a[len(a):] = a
 # hostile: join-doubles
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 s = "ab"
 while True:
     s = s.join([s, s, s])
 # hostile: format-doubles
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 s = "ab"
 while True:

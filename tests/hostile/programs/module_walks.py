@@ -357,18 +357,21 @@ class E(enum.Enum):
     A = 1
 leak(list(E._convert_("X", "os", lambda name: name == "system"))[0]._value_)
 # hostile: nested-string-annotation
+# local: no what an authorised module offers is authorised
 # imports: typing
 import typing
 def f(x: typing.List["__import__('hostile_canary').trip()"]):
     pass
 typing.get_type_hints(f)
 # hostile: nested-string-annotation-builtin-alias
+# local: no what an authorised module offers is authorised
 # imports: typing
 import typing
 def f(x: list["__import__('hostile_canary').trip()"]):
     pass
 typing.get_type_hints(f)
 # hostile: nested-string-annotation-dispatch
+# local: no what an authorised module offers is authorised
 # imports: functools
 import functools
 @functools.singledispatch

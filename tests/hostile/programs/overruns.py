@@ -435,11 +435,13 @@ for i in range(1,10**6): a=math.lcm(a, i)
 # local: no one call of C, or of a library, that takes long or much
 math.lcm(*range(1, 10**6))
 # hostile: math-comb
+# local: no one call of C, or of a library, that takes long or much
 math.comb(10**9, 5*10**8)
 # hostile: math-comb-mid
 # local: no one call of C, or of a library, that takes long or much
 math.comb(10**6, 5*10**5)
 # hostile: math-perm
+# local: no one call of C, or of a library, that takes long or much
 math.perm(10**9, 10**8)
 # hostile: math-factorial-mid
 for i in range(10**6): math.factorial(70000)
@@ -472,6 +474,7 @@ b*=10**11
 b=bytearray(b'x')
 while True: b.extend(b)
 # hostile: bytearray-del
+# local: no one call of C, or of a library, that takes long or much
 b=bytearray(10**7)
 b[0:0]=b
 while True: b[0:0]=b

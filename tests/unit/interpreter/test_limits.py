@@ -113,7 +113,6 @@ def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None
         ("x = 3\nwhile True:\n    x = x * x", "A multiplication would make an integer of"),
         ("s = 'ab'\nwhile True:\n    s = s.replace('a', 'aa')", "replace() would make"),
         ("'x'.ljust(10**10)", "ljust() would make 10000000000"),
-        ("import math\nmath.factorial(10**7)", "factorial() would make an integer of"),
     ],
 )
 def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None:

@@ -644,7 +644,7 @@ class Rewriter:
         return node
 
     def _class_pattern(self, node: ast.MatchClass, looks: list[ast.stmt]) -> ast.pattern:
-        """Rewrite a class pattern: positional ones read what ``__match_args__`` names."""
+        """Rewrite a class pattern, which reads the attributes that it names."""
         for name in node.kwd_attrs:
             attribute = normal(name)
             if attribute[:1] == "_" or attribute in policy.GUARDED_ATTRIBUTES:
@@ -654,16 +654,10 @@ class Rewriter:
         node.patterns = [self._pattern(one, looks) for one in node.patterns]
         node.kwd_patterns = [self._pattern(one, looks) for one in node.kwd_patterns]
         node.cls = self._visit(node.cls)
-        plain = isinstance(node.cls, (ast.Name, ast.Attribute))
-        if plain and not node.patterns:
-            return node
-        looked_at = call("match_class", node.cls, const(len(node.patterns)))
-        if self._scope.kind == "class" and plain:
-            # A pattern takes a name, and one of ours would be in the class's namespace.
-            looks.append(place(ast.Expr(value=looked_at), node.cls))
-        else:
+        if not isinstance(node.cls, (ast.Name, ast.Attribute)):
+            # What a guard gives, in the form a pattern may have.
             hidden = f"@{next(self._scope.numbers)}"
-            looks.append(place(assign(hidden, looked_at), node.cls))
+            looks.append(place(assign(hidden, node.cls), node.cls))
             node.cls = place(load(hidden), node)
         return node
 

@@ -8,6 +8,7 @@ program gives are exact strings before anything is done with them.
 from __future__ import annotations
 
 import operator
+import sys
 import types
 import typing
 import unicodedata
@@ -20,7 +21,7 @@ from .program_classes import ProgramClasses, real_mro, real_namespace
 from .sizes import Sizes
 from .text_format import guarded_format
 
-__all__ = ["AttributeGuard", "ModuleViews"]
+__all__ = ["AttributeGuard", "ModuleViews", "exact_name"]
 
 _MISSING: Any = object()
 #: Types that are never handed out, whatever attribute they were found under.
@@ -82,7 +83,6 @@ class AttributeGuard:
     Args:
         classes: the registry of the program's classes.
         sizes: checks estimates of sized methods.
-        globals: the program's state; its functions have it as their globals.
         views: what a program may see of modules.
         extra_dunders: dunder attributes allowed on top of policy.
     """
@@ -91,13 +91,11 @@ class AttributeGuard:
         self,
         classes: ProgramClasses,
         sizes: Sizes,
-        globals: dict[str, Any],
         views: ModuleViews,
         extra_dunders: frozenset[str],
     ) -> None:
         self._classes = classes
         self._sizes = sizes
-        self._globals = globals
         self._views = views
         self._allowed = policy.ALLOWED_DUNDERS | extra_dunders
 
@@ -355,10 +353,11 @@ class AttributeGuard:
     def dir_(self, *arguments: Any) -> list[str]:
         """Stand for ``dir``."""
         if not arguments:
-            return sorted(name for name in self._globals if not name.startswith(("_", "@")))
+            names = sys._getframe(1).f_globals
+            return sorted(name for name in names if not name.startswith(("_", "@")))
         return dir(*arguments)
 
-    # -- parts of augmented assignments, and patterns --
+    # -- parts of augmented assignments --
 
     def attribute_part(
         self, apply: Callable[[Any, Any], Any], holder: Any, name: str
@@ -373,45 +372,3 @@ class AttributeGuard:
         """Read ``holder[key]`` now, to be written when the right side is known."""
         current = holder[key]
         return lambda value: operator.setitem(holder, key, apply(current, value))
-
-    def match_class(self, cls: Any, positional: int) -> Any:
-        """Give the class of a pattern whose positional parts read what ``__match_args__`` names.
-
-        A class whose names are not all plain is replaced by a matcher that has plain names only.
-
-        Args:
-            cls: the class.
-            positional: how many positional patterns there are.
-
-        Raises:
-            AttributeRefusedError: a name is not one that a program may read.
-        """
-        if not is_a(cls, type) or not positional:
-            return cls
-        names = getattr(cls, "__match_args__", ())
-        if type(names) is not tuple:
-            return cls  # Python refuses it, in its own words
-        known_metaclass = not any(one in self._classes for one in real_mro(type(cls)))
-        exact = tuple(str.__str__(n) if is_a(n, str) else n for n in names)
-        for name in exact[:positional]:
-            if type(name) is str and not self._is_readable(cls, name):
-                raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
-        if known_metaclass:
-            return cls  # nothing can change the names between here and the match
-        return _matcher(cls, exact)
-
-    def _is_readable(self, cls: type, name: str) -> bool:
-        name = exact_name(name)
-        if policy.is_dunder(name) or name in policy.GUARDED_ATTRIBUTES:
-            return False
-        return name[:1] != "_" or cls in self._classes
-
-
-def _matcher(cls: type, names: tuple[Any, ...]) -> type:
-    """Make a class that matches what ``cls`` matches and names what was looked at."""
-
-    class Matching(type):
-        def __instancecheck__(self, instance: Any) -> bool:
-            return isinstance(instance, cls)
-
-    return Matching(cls.__name__, (), {"__match_args__": names})

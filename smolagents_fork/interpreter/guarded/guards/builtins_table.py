@@ -11,7 +11,7 @@ import functools
 import itertools
 import threading
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
@@ -79,22 +79,9 @@ def _of_scope(namespace: Mapping[str, Any]) -> Callable[[Any, Any, bool], Any]:
     return of_scope
 
 
-def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
-    """Make ``__import__`` as C code finds it; a program's name means another function."""
-
-    def import_of_c(name: str, *arguments: Any, **keywords: Any) -> Any:
-        root = name.split(".")[0]
-        if root in policy.IMPORTED_BY_C or root in authorized_roots or "*" in authorized_roots:
-            return builtins.__import__(name, *arguments, **keywords)
-        raise ProgramRefusedError(f"Forbidden access to module: {name}")
-
-    return import_of_c
-
-
 def program_builtins(
     attributes: AttributeGuard,
     sizes: Sizes,
-    authorized: Iterable[str],
     tools: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Make what a program finds under names that it has not bound itself.
@@ -102,7 +89,6 @@ def program_builtins(
     Args:
         attributes: the attribute guard.
         sizes: checks estimates.
-        authorized: authorised imports.
         tools: what the interpreter's owner gives, by name.
     """
     harmless = {name: getattr(builtins, name) for name in policy.HARMLESS_BUILTINS}
@@ -128,9 +114,9 @@ def program_builtins(
         if isinstance(function, types.FunctionType):
             function.__name__ = function.__qualname__ = name
             function.__module__ = "builtins"
-    roots = frozenset(name.split(".")[0] for name in authorized)
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
-    refused["__import__"] = _import_of_c(roots)
+    # For C code, which imports what it needs; the name in a program means another function.
+    refused["__import__"] = builtins.__import__
     return {**harmless, **raised, **refused, **guarded, **tools}
 
 
@@ -152,7 +138,7 @@ def program_guards(
     """
     bound: dict[Any, str] = {
         meter: "ticks while_exceeded",
-        attributes: "read writable called attribute_part item_part match_class",
+        attributes: "read writable called attribute_part item_part",
         classes: "make_class mark_namespace note_class finish_class",
         sizes: "multiply imultiply power ipower shift ishift",
     }

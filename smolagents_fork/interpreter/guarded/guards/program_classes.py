@@ -11,6 +11,7 @@ entry goes when its class does, so that no other class can come to have its iden
 
 from __future__ import annotations
 
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -34,14 +35,9 @@ class _Identities(set[int]):
 
 
 class ProgramClasses:
-    """The classes that one interpreter's programs have made.
+    """The classes that one interpreter's programs have made."""
 
-    Args:
-        module_name: gives the ``__module__`` of classes that a call of ``type`` makes.
-    """
-
-    def __init__(self, module_name: Callable[[], str]) -> None:
-        self._module_name = module_name
+    def __init__(self) -> None:
         #: Identities of registered classes, for tests in compiled code.
         self.identities = _Identities()
         self._references: dict[int, weakref.ref[type]] = {}
@@ -151,7 +147,10 @@ class ProgramClasses:
                 return make(*arguments, **keywords)
             # It copies what it is given; a mapping of the program's may not tell every key.
             namespace = dict(given[2])
-            namespace.setdefault(_MODULE, self._module_name())
+            caller: Any = sys._getframe(1)
+            while caller.f_globals is globals():
+                caller = caller.f_back
+            namespace.setdefault(_MODULE, caller.f_globals.get("__name__", "__main__"))
             self.mark_namespace(namespace)
             return self.finish_class(make(*arguments[:-1], namespace, **keywords))
 

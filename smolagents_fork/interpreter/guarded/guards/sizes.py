@@ -1,13 +1,12 @@
 """Estimates of what one operation makes, and the check that ends a run before it makes too much.
 
-Looked at is what makes much of little: the operators ``*``, ``**`` and ``<<``, and the methods and
-functions whose result is a product of their operands or as large as a number says. What any other
+Looked at is what makes much of little: the operators ``*``, ``**`` and ``<<``, and the methods
+whose result is a product of their operands or as large as a number says. What any other
 operation makes is bounded by its operands.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 import types
 from array import array
@@ -115,24 +114,7 @@ def _with_tabs(value: Any, tabsize: Any = 8, *_: Any) -> _Estimate:
     return _Estimate(_length(value) * max(1, _number(tabsize)), _TEXT)
 
 
-def _factorial(n: Any) -> _Estimate:
-    n = _number(n)
-    return _Estimate(int(n * math.log2(n / math.e)) if n > 100 else 0, _BITS)
-
-
-def _comb(n: Any, k: Any) -> _Estimate:
-    n, k = _number(n), _number(k)
-    chosen = min(k, n - k)
-    return _Estimate(min(n, chosen * n.bit_length()) if chosen > 0 else 0, _BITS)
-
-
-def _perm(n: Any, k: Any = None) -> _Estimate:
-    n = _number(n)
-    k = n if k is None else _number(k)
-    return _Estimate(k * n.bit_length() if 0 < k <= n else 0, _BITS)
-
-
-#: The one table of sizes: an operator, a method or a function, to an estimate of its result.
+#: The one table of sizes: an operator or a method, to an estimate of its result.
 ESTIMATES: Mapping[str, Callable[..., _Estimate]] = {
     "*": _multiplied,
     "**": _raised,
@@ -141,9 +123,6 @@ ESTIMATES: Mapping[str, Callable[..., _Estimate]] = {
     "expandtabs": _with_tabs,
     "join": _joined,
     "replace": _replaced,
-    "factorial": _factorial,
-    "comb": _comb,
-    "perm": _perm,
 }
 _PHRASES = {"*": "A multiplication", "**": "A power", "<<": "A shift"}
 
@@ -224,16 +203,7 @@ class Sizes:
         self.check("<<", value, count)
         return _lshift_in_place(value, count)
 
-    # -- methods and functions --
-
-    def limited(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a function that :data:`ESTIMATES` has a row for."""
-
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            self.check(function.__name__, *arguments, **keywords)
-            return function(*arguments, **keywords)
-
-        return call
+    # -- methods --
 
     def call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         """Call one of policy.SIZED_METHODS."""

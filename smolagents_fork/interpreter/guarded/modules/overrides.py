@@ -7,13 +7,14 @@ as upstream shares it.
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from .. import policy
-from ..guards.attributes import AttributeGuard
+from ..guards.attributes import AttributeGuard, exact_name
 from ..guards.program_classes import ProgramClasses
 from ..guards.sizes import Sizes
 from ..guards.text_format import formatter_class
@@ -66,22 +67,13 @@ def _attrgetter(parts: Parts, _name: str, _real: Any) -> Any:
     read = parts.attributes.read
 
     def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
-        names = []
-        for name in (attr, *attrs):
-            if not isinstance(name, str):
-                raise TypeError("attribute name must be a string")
-            names.append(str.__str__(name).split("."))
-        if all(policy.is_plain(part) for parts in names for part in parts):
-            return operator.attrgetter(*(".".join(parts) for parts in names))
+        names = tuple(map(exact_name, (attr, *attrs)))
+        if all(policy.is_plain(part) for name in names for part in name.split(".")):
+            return operator.attrgetter(*names)
 
         def get(obj: Any) -> Any:
-            found = []
-            for parts in names:
-                value = obj
-                for part in parts:
-                    value = read(value, part)
-                found.append(value)
-            return found[0] if len(found) == 1 else tuple(found)
+            found = tuple(functools.reduce(read, name.split("."), obj) for name in names)
+            return found[0] if len(found) == 1 else found
 
         return get
 
@@ -92,12 +84,10 @@ def _methodcaller(parts: Parts, _name: str, _real: Any) -> Any:
     read = parts.attributes.read
 
     def methodcaller(name: str, /, *arguments: Any, **keywords: Any) -> Any:
-        if not isinstance(name, str):
-            raise TypeError("method name must be a string")
-        plain = str.__str__(name)
-        if policy.is_plain(plain):
-            return operator.methodcaller(plain, *arguments, **keywords)
-        return lambda obj: read(obj, plain)(*arguments, **keywords)
+        exact = exact_name(name)
+        if policy.is_plain(exact):
+            return operator.methodcaller(exact, *arguments, **keywords)
+        return lambda obj: read(obj, exact)(*arguments, **keywords)
 
     return methodcaller
 
@@ -186,10 +176,6 @@ def _operator(name: str) -> _Maker:
     return lambda parts, _name, _real: getattr(parts.sizes, name)
 
 
-def _limited(parts: Parts, _name: str, real: Any) -> Any:
-    return parts.sizes.limited(real)
-
-
 #: Every override: why it is one, and what makes it.
 OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("operator", "attrgetter"): ("reads by name", _attrgetter),
@@ -218,9 +204,6 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("dataclasses", "dataclass"): ("may make a class anew", _dataclass),
     ("dataclasses", "make_dataclass"): ("makes a class", _registering()),
     ("types", "new_class"): ("makes a class", _registering()),
-    ("math", "factorial"): ("large", _limited),
-    ("math", "comb"): ("large", _limited),
-    ("math", "perm"): ("large", _limited),
     ("operator", "mul"): ("large", _operator("multiply")),
     ("operator", "pow"): ("large", _operator("power")),
     ("operator", "lshift"): ("large", _operator("shift")),

@@ -1,0 +1,45 @@
+"""An interpreter that nobody refers to is collected, with all that its programs have made."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+
+import pytest
+
+from smolagents_fork.errors import InterpreterError
+from smolagents_fork.interpreter.guarded import Interpreter, Limits
+
+PROGRAMS = [
+    "import math\nx = 1\nfor i in range(3): x = x * math.pi",
+    "from math import *\ndef f():\n    from json import dumps\n    return dumps(1)\nf()",
+    "class A:\n    def m(self): return self._x\n    def f(self): return dir(), type('B', (), {})",
+    "import sys, asyncio, threading\nsys.stdout\nasync def f(): return 1\nasyncio.run(f())\n"
+    "t = threading.Thread(target=lambda: print(1))\nt.start(); t.join()",
+    "def f():\n    while True: pass\nf()",
+    "def f(): 1 / 0\nf()",
+    "def f(): return [x ** 2 for x in range(3)]\nfinal_answer(f)",
+    "def g():\n    yield '{0._x}'.format(g)\nlist(map(str, g()))",
+]
+
+
+@pytest.mark.parametrize("code", PROGRAMS)
+def test_interpreter_is_collected(code: str) -> None:
+    interpreter = Interpreter(
+        ["json", "sys", "asyncio", "threading"], limits=Limits(max_operations=100_000)
+    )
+    interpreter.send_tools({"final_answer": lambda value: value})
+    with contextlib.suppress(InterpreterError):
+        interpreter.run(code)
+    reference = weakref.ref(interpreter)
+    del interpreter
+    gc.collect()
+    assert reference() is None
+
+
+def test_function_of_a_program_outlives_its_interpreter() -> None:
+    code = "def f(n):\n    total = 0\n    for i in range(n): total += i * i\n    return total\nf"
+    function = Interpreter().run(code).output
+    gc.collect()
+    assert function(4) == 14
