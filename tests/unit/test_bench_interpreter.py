@@ -114,7 +114,7 @@ def test_page_is_one_table_of_multiples_of_the_floor():
     text, reached = section(document())
     assert reached
     assert "| program | floor | upstream | now | goal |" in text
-    assert "| p | 100 ms | cannot | 1.20 | <= 2 reached |" in text
+    assert "| p | 100 ms | cannot | 1.20 | <= 2.2 reached |" in text
     assert "| **geometric mean** |  | 90.00 | 1.20 | <= 1.3 reached |" in text
     assert '| call `ex("1+1")` after the first | 1.000 ms | 10.00 | 3.00 |  |' in text
     assert "| first run, 1 everyday programs | 1.0 ms | 2.00 | 4.00 | <= 8 reached |" in text
