@@ -110,7 +110,7 @@ class Interpreter:
             self.modules,
         )
         self._caller = ToolCaller(
-            self.meter, self.state, self._attributes.vet, self._places.suspended
+            self.meter, self._classes.owns, self._attributes.vet, self._places.suspended
         )
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}

@@ -32,7 +32,7 @@ class ToolCaller:
 
     Args:
         meter: stops the clock while a tool works, and refuses calls of a run that is over.
-        globals: the program's state; its functions have it as their globals.
+        owns: tells whether a function is the program's.
         vet: gives a tool's result as a program may have it.
         suspended: lets this thread write to the host's own streams while a tool works.
     """
@@ -40,12 +40,12 @@ class ToolCaller:
     def __init__(
         self,
         meter: Meter,
-        globals: dict[str, Any],
+        owns: Callable[[Any], bool],
         vet: Callable[[Any], Any],
         suspended: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._meter = meter
-        self._globals = globals
+        self._owns = owns
         self._vet = vet
         self._suspended = suspended
         self._working: dict[object, Callable[..., Any]] = {}
@@ -97,7 +97,7 @@ class ToolCaller:
         builtin = isinstance(tool, types.BuiltinFunctionType)
         if builtin and tool.__module__ in ("math", "builtins") and tool is not input:
             return tool  # upstream's functions that need no import
-        if isinstance(tool, types.FunctionType) and tool.__globals__ is self._globals:
+        if isinstance(tool, types.FunctionType) and self._owns(tool):
             return tool
 
         def call(*arguments: Any, **keywords: Any) -> Any:

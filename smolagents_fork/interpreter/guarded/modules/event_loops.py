@@ -113,7 +113,6 @@ class EventLoops:
         if not (loop.is_closed() or loop.is_running()):
             for task in asyncio.all_tasks(loop):
                 # Here, not whenever it is collected; the code in it ends at its next check.
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
                 with contextlib.suppress(BaseException):
                     task.get_coro().close()
             loop.close()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ...program_text import find_program
 from ...stops import FinalAnswer, ProgramStop
 from ..meter import Meter
 from .places import ProgramPlaces
@@ -198,6 +199,6 @@ def _pool_class(threads: ProgramThreads) -> type:
 def _own(error: BaseException) -> Any:
     """Give a traceback from the program's first frame on."""
     start = error.__traceback__
-    while start is not None and not start.tb_frame.f_code.co_filename.startswith("<program "):
+    while start is not None and find_program(start.tb_frame.f_code.co_filename) is None:
         start = start.tb_next
     return start or error.__traceback__
