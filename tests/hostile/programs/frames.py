@@ -202,7 +202,6 @@ leak(f.__code__)
 # ends: quietly: the builtin is a stand-in that refuses
 leak(breakpoint)
 # hostile: frame-through-augmented-assignment
-# local: no the old value of an augmented assignment is read as it is
 class E:
     def __radd__(self, other): leak(other)
 def gen(): yield 1

@@ -27,6 +27,8 @@ _FUNCTION = "@program"
 _KEEP = 256
 #: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
 _DEEPEST = 6000
+#: ``finally`` blocks that may be nested in each other: as many bits has what becomes of the inner.
+_MOST_FINALLY = 10
 _cache: OrderedDict[Any, Program] = OrderedDict()
 _lock = ForkSafeLock()
 _COROUTINE = 0x80  # CO_COROUTINE
@@ -78,6 +80,8 @@ def _compile(source: str, options: ProgramOptions) -> Program:
         try:
             tree = ast.parse(source, filename)
             check_nodes(tree)
+            if "finally" in source:
+                check_finally_blocks(tree)
             # Compiled as it stands first: the compiler's own errors, in its own words.
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
@@ -98,6 +102,27 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             raise InterpreterError(
                 f"Code parsing failed due to: {type(error).__name__}: {error}"
             ) from error
+
+
+def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
+    """Refuse ``finally`` in ``finally`` in ``finally``: the compiler doubles each.
+
+    Args:
+        node: of the tree.
+        depth: blocks around it.
+
+    Raises:
+        InterpreterError: there are more than the limit.
+    """
+    if depth > _MOST_FINALLY:
+        raise InterpreterError(
+            f"Code parsing failed: more than {_MOST_FINALLY} finally blocks are nested; put the "
+            "inner ones into functions"
+        )
+    last = getattr(node, "finalbody", [])
+    for below in ast.iter_child_nodes(node):
+        if not isinstance(below, ast.expr):
+            check_finally_blocks(below, depth + (below in last))
 
 
 # -- rewriting --

@@ -395,6 +395,9 @@ class Rewriter:
     def _visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         guarded = _SIZED_OPERATORS.get(type(node.op))
         target = node.target
+        if isinstance(target, ast.Attribute) and normal(target.attr) in policy.GUARDED_ATTRIBUTES:
+            # The value's own method would get the old one.
+            return self._augmented_part(node, guarded or type(node.op).__name__)
         if guarded is None or _stays_small(node.op, None, node.value):
             node.value = self._visit(node.value)
             node.target = self._visit(target)

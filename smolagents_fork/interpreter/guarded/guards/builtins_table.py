@@ -9,6 +9,7 @@ import ast
 import builtins
 import functools
 import itertools
+import operator
 import threading
 import types
 from collections.abc import Callable, Mapping
@@ -22,6 +23,21 @@ from .program_classes import ProgramClasses
 from .sizes import Sizes
 
 __all__ = ["program_builtins", "program_guards"]
+
+
+#: Class of an operator's node -> what an augmented assignment does with it.
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd,
+    "Sub": operator.isub,
+    "MatMult": operator.imatmul,
+    "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod,
+    "RShift": operator.irshift,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+}
 
 
 def _refused(name: str) -> Callable[..., Any]:
@@ -144,6 +160,7 @@ def program_guards(
     }
     return {
         **{name: getattr(one, name) for one, names in bound.items() for name in names.split()},
+        **{f"i{node}": function for node, function in _IN_PLACE.items()},
         "compress": itertools.compress,
         "islice": itertools.islice,
         "next": next,
