@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
+from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 INPUT, OUTPUT, ERRORS, STATUS, CLOSE = 0, 1, 2, 3, 255
@@ -85,8 +86,8 @@ class ChannelServer:
         """Pass the client's input to the container's first process."""
         # As API servers do, on the first channel that the client reads.
         self._send(STATUS, b"")
-        attached = api.attach_socket(container, params={"stdin": 1, "stream": 1})
-        stream = exec_stream(attached)
+        path, query = f"/containers/{container}/attach", {"stdin": 1, "stream": 1}
+        stream = ExecStream(hijack(api, path, query=query, seconds=api.timeout))
         stream.setblocking(True)
         with contextlib.suppress(OSError, ValueError):
             for channel, data in self._messages():
@@ -98,7 +99,7 @@ class ChannelServer:
         """Run a program and pass its streams on."""
         self._send(OUTPUT, b"")
         made = api.exec_create(container, command, stdin=True)["Id"]
-        stream = exec_stream(api.exec_start(made, socket=True))
+        stream = exec_stream(api, made)
         answering = threading.Thread(
             target=self._answer, args=(api, container, made, stream), daemon=True
         )

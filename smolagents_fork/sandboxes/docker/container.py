@@ -90,8 +90,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         super().__init__(started, spec)
         self._client = client
         self._access = access
-        # Whether streams can be attached; ``None`` before the first.
-        self._streams: bool | None = None
 
     @property
     def id(self) -> str:
@@ -177,20 +175,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return stream
 
     def _exec_with_id(self, argv: list[str]) -> tuple[ExecStream, str]:
-        if self._streams is False:
-            raise StreamUnsupported("this connection to the engine cannot carry streams")
         api = self._client.api
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
-            attached = api.exec_start(exec_id, socket=True)
-        try:
-            stream = exec_stream(attached)
-        except StreamUnsupported:
-            self._streams = False
-            AttachedConnection(attached).close()
-            raise
-        self._streams = True
-        return stream, exec_id
+            return exec_stream(api, exec_id), exec_id
 
     def _published_port(self, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -230,9 +218,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             StreamUnsupported: the engine's connection cannot carry the input.
         """
         try:
-            if self._streams is None:
-                # By a program without effects, which has started before the answer is known.
-                self._exec(["true"]).close()
             stream, exec_id = self._exec_with_id(argv)
         except StreamUnsupported:
             if stdin != ():

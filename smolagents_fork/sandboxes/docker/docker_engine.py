@@ -109,7 +109,12 @@ class DockerEngine:
             folder, verify = (os.fspath(self.tls), "1") if self.tls else (None, None)
         return EngineAddress(url, folder, verify, setting)
 
-    def connect(self, options: ContainerOptions, *, note: Note = no_note) -> DockerProvisioner:
+    def connect(
+        self,
+        options: ContainerOptions,
+        *,
+        note: Note = no_note,  # noqa: ARG002 - other engines have notes
+    ) -> DockerProvisioner:
         """Connect to the engine.
 
         Args:
@@ -120,4 +125,4 @@ class DockerEngine:
             EngineUnavailableError: docker-py is missing, or the engine does not answer.
             ConfigurationError: a port was asked for that could not be reached from here.
         """
-        return DockerProvisioner(options, address=self.address, owner=self.owner, note=note)
+        return DockerProvisioner(options, address=self.address, owner=self.owner)

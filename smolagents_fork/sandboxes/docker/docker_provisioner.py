@@ -12,16 +12,13 @@ from ...deadline import Deadline
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
-from ..engine_protocol import Note, no_note
 from ..listed_entries import read_entries
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..resource_limits import parse_size
-from ..stream_errors import StreamUnsupported
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
 from .engine import (
     API_TIMEOUT_SECONDS,
-    carries_output,
     check_answers,
     connect,
     disconnect,
@@ -41,6 +38,7 @@ from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
 from .streams.gateway_socket import GatewaySocket
+from .streams.hijacking import carries_streams
 from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]
@@ -92,7 +90,6 @@ class DockerProvisioner:
         options: of the containers.
         address: of the engine; ``None``: the one that the environment names.
         owner: the supervisor that this process is; ``None`` outside a cluster.
-        note: takes a line for the user's log.
 
     Raises:
         EngineUnavailableError: the engine does not answer.
@@ -105,10 +102,8 @@ class DockerProvisioner:
         *,
         address: EngineAddress | None = None,
         owner: ClusterOwner | None = None,
-        note: Note = no_note,
     ) -> None:
         self._owner = owner
-        self._note = note
         self._options = options or ContainerOptions()
         #: What prepares the images that this provisioner has returned, by name.
         self._prepared: dict[str, Callable[[], object]] = {}
@@ -124,7 +119,7 @@ class DockerProvisioner:
         except BaseException:
             disconnect(self._client)
             raise
-        self._carries_output = carries_output(self._client)
+        self._carries_output = carries_streams(self._client.api)
         reaper.reap_once(self._address, remove_unfinished)
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
@@ -193,7 +188,7 @@ class DockerProvisioner:
 
         prepare_again = self._prepared.get(spec.image)
         try:
-            return self._started_with_output_or_without(spec)
+            return self._started_with_socket_or_without(spec)
         except ExecutorStartError as error:
             # The cause is not shown with the error, whose message says it.
             missing = isinstance(error.__context__, docker.errors.ImageNotFound)
@@ -205,19 +200,7 @@ class DockerProvisioner:
             stacklevel=2,
         )
         prepare_again()
-        return self._started_with_output_or_without(spec)
-
-    def _started_with_output_or_without(self, spec: SandboxSpec) -> StartedContainer:
-        try:
-            return self._started_with_socket_or_without(spec)
-        except StreamUnsupported as error:
-            # Another container is started: the lease of this one would have to be renewed.
-            self._carries_output = False
-            self._note(
-                f"WARNING: {error}: containers of {self._address} end when their connection ends, "
-                "and not when this process is stopped; what they logged is lost with them"
-            )
-            return self._started(spec, None)
+        return self._started_with_socket_or_without(spec)
 
     def _started_with_socket_or_without(self, spec: SandboxSpec) -> StartedContainer:
         gateway = self._access.gateway_socket()
@@ -290,11 +273,7 @@ class DockerProvisioner:
     def _attached(
         self, container: Any, *, framed: bool, lease_seconds: float | None
     ) -> AttachedConnection:
-        """Attach to the container's input and, where the connection can carry it, its output.
-
-        Raises:
-            StreamUnsupported: the connection cannot carry output, against expectation.
-        """
+        """Attach to the container's input and, where the connection can carry it, its output."""
         # Output only where it is read; otherwise the container's writes would block.
         output = self._carries_output
         attached = attach(self._client, container.id, output=output, timeout=API_TIMEOUT_SECONDS)
@@ -304,11 +283,7 @@ class DockerProvisioner:
         if lease_seconds is not None:
             again = functools.partial(attach_again, self._address, container.id)
             lease = Renewal(lease_seconds, again)
-        try:
-            return LoggedConnection(attached, framed=framed, renewal=lease)
-        except StreamUnsupported:
-            AttachedConnection(attached).close()
-            raise
+        return LoggedConnection(attached, framed=framed, renewal=lease)
 
     def _created(self, arguments: dict[str, Any]) -> Any:
         """Create the container.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "API_TIMEOUT_SECONDS",
     "PING_SECONDS",
-    "carries_output",
     "check_answers",
     "client_copy",
     "connect",
@@ -47,6 +46,8 @@ PING_SECONDS = 3.0
 _LOCAL_SOCKET = "/var/run/docker.sock"
 # For a client that has not asked the engine yet; the path of the ping has no version in it.
 _ANY_VERSION = "1.41"
+# Versions that the engines have named; one that names another has been replaced by a newer.
+_versions: dict[EngineAddress, str] = {}
 # Not every message about a runtime: "OCI runtime create failed" begins those of other causes.
 _NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
 
@@ -74,11 +75,31 @@ def connect(
         ) from None
     address = EngineAddress.of() if address is None else address
     _check_url(address)
+    version = _versions.get(address, _ANY_VERSION)
+    client = _make_client(address, version, timeout)
+    try:
+        # The ping names the newest version of the API. The engine's own call for versions is slow:
+        # it runs each of the engine's parts to ask for theirs.
+        newest = _ping(client.api, PING_SECONDS).headers.get("Api-Version", version)
+    except (OSError, docker.errors.DockerException, requests.RequestException) as error:
+        disconnect(client)
+        raise EngineUnavailableError(_unavailable(address, error)) from None
+    except BaseException:
+        disconnect(client)
+        raise
+    if newest == version:
+        return client
+    disconnect(client)
+    _versions[address] = newest
+    return _make_client(address, newest, timeout)
+
+
+def _make_client(address: EngineAddress, version: str, timeout: int) -> DockerClient:
+    import docker
+
     try:
         _check_socket(address.url or f"unix://{_LOCAL_SOCKET}")
-        client = docker.from_env(
-            version=_ANY_VERSION, timeout=timeout, environment=address.variables
-        )
+        client = docker.from_env(version=version, timeout=timeout, environment=address.variables)
     except (docker.errors.InvalidConfigFile, AttributeError, TypeError, ValueError) as error:
         # docker-py's errors for a configuration whose entries have other types.
         raise ConfigurationError(
@@ -91,19 +112,7 @@ def connect(
     if missing is not None:
         leave_out(client.api, missing)
     _keep_authority(client.api)
-    try:
-        # The ping names the newest version of the API. The engine's own call for versions is slow:
-        # it runs each of the engine's parts to ask for theirs.
-        version = _ping(client.api, PING_SECONDS).headers.get("Api-Version")
-        if version:
-            vars(client.api)["_version"] = version
-        return client
-    except (OSError, docker.errors.DockerException, requests.RequestException) as error:
-        disconnect(client)
-        raise EngineUnavailableError(_unavailable(address, error)) from None
-    except BaseException:
-        disconnect(client)
-        raise
+    return client
 
 
 def _check_url(address: EngineAddress) -> None:
@@ -185,18 +194,6 @@ def check_answers(client: DockerClient) -> None:
     """
     with mapped_errors("asking the engine whether it is there"):
         _ping(client.api, PING_SECONDS)
-
-
-def carries_output(client: DockerClient) -> bool:
-    """Tell whether its connections are sockets, which one thread can select from.
-
-    A Windows named pipe and docker-py's own SSH connection are not.
-
-    Args:
-        client: docker-py client.
-    """
-    base = urlsplit(str(client.api.base_url))
-    return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
 def remote_host(client: DockerClient, address: EngineAddress) -> str | None:

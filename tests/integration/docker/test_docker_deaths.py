@@ -15,7 +15,6 @@ from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
@@ -208,10 +207,7 @@ def test_last_words_do_not_depend_on_the_engines_log(make, engine):
 
 
 def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
-    def refused(_attached, **_keywords):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
-
-    monkeypatch.setattr(docker_provisioner, "LoggedConnection", refused)
+    monkeypatch.setattr(docker_provisioner, "carries_streams", lambda _api: False)
     executor = make(container_run_kwargs=NO_LOG)
     assert executor(MUCH).logs == "written\n"
     name = executor.container.name

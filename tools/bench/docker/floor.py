@@ -14,6 +14,7 @@ from typing import Any
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
+from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 from ..companion import Companion, FloorError
 from ..timings import repeated
@@ -52,8 +53,8 @@ def answering_run(client: Any, image: str) -> float:
     began = time.perf_counter()
     container = client.containers.create(image, ["python", "-c", program], network_mode="none")
     try:
-        attached = container.attach_socket(params={"stdout": 1, "stderr": 1, "stream": 1})
-        stream = exec_stream(attached)
+        path, query = f"/containers/{container.id}/attach", {"stdout": 1, "stderr": 1, "stream": 1}
+        stream = ExecStream(hijack(client.api, path, query=query, seconds=_SECONDS))
         container.start()
         stream.settimeout(_SECONDS)
         answer = stream.recv(16)
@@ -152,4 +153,4 @@ def _companion(client: Any, container: str, argv: list[str]) -> Companion:
 
 def _exec(client: Any, container: str, argv: list[str]) -> tuple[str, ExecStream]:
     exec_id = client.api.exec_create(container, argv, stdin=True)["Id"]
-    return exec_id, exec_stream(client.api.exec_start(exec_id, socket=True))
+    return exec_id, exec_stream(client.api, exec_id)

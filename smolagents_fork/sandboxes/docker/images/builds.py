@@ -225,22 +225,16 @@ def _followed(
             _hang_up(response)
 
 
-def _socket_of(response: Any) -> Any:
-    with contextlib.suppress(AttributeError):
-        return response.raw._fp.fp.raw._sock
-    return None
-
-
 def _set_limit(responses: Sequence[Any], seconds: float) -> None:
     """Limit the next read of each response; docker-py's own limit starts again at every piece."""
     for response in responses:
         with contextlib.suppress(Exception):
-            _socket_of(response).settimeout(max(0.001, seconds))
+            response.raw.connection.sock.settimeout(max(0.001, seconds))
 
 
 def _hang_up(response: Any) -> None:
     # The engine ends a build whose client has gone; closing alone may leave the connection open.
     with contextlib.suppress(Exception):
-        _socket_of(response).shutdown(socket.SHUT_RDWR)
+        response.raw.connection.sock.shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(Exception):
         response.close()

@@ -33,6 +33,7 @@ from ..engine_address import EngineAddress
 from ..lifetime import reaper
 from ..lifetime.labels import labels
 from ..list_fields import entry_id, labels_of
+from ..streams.attaching import attach
 from ..streams.exec_run import run_lines
 from ..streams.exec_stream import AttachedConnection
 from .build_errors import KEPT_LINES, installation_message
@@ -112,7 +113,7 @@ def install(
                     client.api,
                     name,
                     ["sh", "-c", _RUN, SCRIPT, *wanted.requirements],
-                    environment=_environment(client, with_certificates=bool(certificates)),
+                    environment=_environment(address, with_certificates=bool(certificates)),
                     deadline=deadline,
                     line=keep,
                 )
@@ -237,9 +238,8 @@ def _container(
                 labels=labels(name),
                 use_config_proxy=False,
             )
-            api = one_call_client(client.api, API_TIMEOUT_SECONDS)
-            params = {"stdin": 1, "stdout": 0, "stderr": 0, "stream": 1}
-            lease = AttachedConnection(api.attach_socket(name, params=params))
+            attached = attach(client, name, output=False, timeout=API_TIMEOUT_SECONDS)
+            lease = AttachedConnection(attached)
             container.start()
         yield name
     finally:
@@ -248,12 +248,10 @@ def _container(
         reaper.remove(client, name, wait=True)
 
 
-def _environment(client: DockerClient, *, with_certificates: bool) -> dict[str, str]:
+def _environment(address: EngineAddress, *, with_certificates: bool) -> dict[str, str]:
     """Return the variables of the script; those of a program in a container are in no image."""
-    # docker-py gives the proxies of the user's Docker configuration to builds in the same form.
-    proxies = getattr(client.api, "_proxy_configs", None)
     return {
-        **({} if proxies is None else proxies.get_environment()),
+        **_proxies(address),
         **index_settings(),
         **({"PIP_CERT": f"{_FOLDER}/ca.pem"} if with_certificates else {}),
         # Shared by several builds, a cache would be written by the code of packages of all tenants.
@@ -264,6 +262,17 @@ def _environment(client: DockerClient, *, with_certificates: bool) -> dict[str, 
         "PIP_ROOT_USER_ACTION": "ignore",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def _proxies(address: EngineAddress) -> dict[str, str]:
+    """Return the proxies of the user's Docker configuration, as docker-py gives them to builds."""
+    from docker.utils.config import load_general_config
+    from docker.utils.proxy import ProxyConfig
+
+    proxies = load_general_config().get("proxies", {})
+    given = proxies.get(address.url, proxies.get("default", {}))
+    environment = ProxyConfig.from_dict(given).get_environment()
+    return {name: str(value) for name, value in environment.items()}
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

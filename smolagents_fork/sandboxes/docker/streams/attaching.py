@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import connect, disconnect, one_call_client
 from ..engine_address import EngineAddress
+from .hijacking import carries_streams, hijack
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -26,9 +27,12 @@ def attach(client: DockerClient, container: str, *, output: bool, timeout: float
         timeout: seconds until the engine has to answer.
 
     Returns:
-        docker-py's object for the connection.
+        the connection's socket, or docker-py's object where the engine is not reached by sockets.
     """
     params = {"stdin": 1, "stdout": int(output), "stderr": int(output), "stream": 1}
+    if carries_streams(client.api):
+        path = f"/containers/{container}/attach"
+        return hijack(client.api, path, query=params, seconds=timeout)
     # docker-py sets no limit for this call.
     return one_call_client(client.api, timeout).attach_socket(container, params=params)
 
@@ -41,7 +45,7 @@ def attach_again(address: EngineAddress, container: str) -> Any | None:
         container: its id.
 
     Returns:
-        docker-py's object for the connection; ``None`` if the container has ended.
+        the connection, as from :func:`attach`; ``None`` if the container has ended.
 
     Raises:
         Exception: the engine does not answer, or does not allow it.

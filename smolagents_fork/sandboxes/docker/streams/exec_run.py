@@ -14,7 +14,8 @@ from ....deadline import Deadline
 from ....errors import ExecutorError
 from ...stream_errors import TooMuchOutput
 from ..engine import mapped_errors
-from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
+from .exec_stream import STDERR, AttachedConnection, ExecStream, frames, start_exec
+from .hijacking import carries_streams
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
@@ -23,6 +24,14 @@ __all__ = ["exit_code", "run_attached", "run_detached", "run_lines"]
 
 # Bytes of standard error that are kept.
 _MAX_STDERR = 8192
+# Runs a program, without input, when the host has written a byte. docker-py's client may read the
+# first output with the head of the answer, and lose it: here there is none before.
+_AFTER_HEAD = """
+import os,sys
+os.read(0,1)
+os.dup2(os.open(os.devnull,os.O_RDONLY),0)
+os.execvp(sys.argv[1],sys.argv[1:])
+"""
 # Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
 
@@ -164,9 +173,21 @@ class _Program:
     ) -> None:
         self._api, self._container_id = api, container_id
         with mapped_errors("running a program in the container", container=container_id[:12]):
-            created = api.exec_create(container_id, argv, environment=dict(environment or {}))
+            self._start(argv, dict(environment or {}))
+
+    def _start(self, argv: list[str], environment: dict[str, str]) -> None:
+        api = self._api
+        self._connection: Any
+        if carries_streams(api):
+            created = api.exec_create(self._container_id, argv, environment=environment)
             self._exec_id = str(created["Id"])
-            self._attached = api.exec_start(self._exec_id, socket=True)
+            self._connection = start_exec(api, self._exec_id)
+            return
+        waiting = ["python3", "-I", "-S", "-c", _AFTER_HEAD, *argv]
+        created = api.exec_create(self._container_id, waiting, environment=environment, stdin=True)
+        self._exec_id = str(created["Id"])
+        self._connection = api.exec_start(self._exec_id, socket=True)
+        self._connection.send(b"\n")
 
     def exit_code(self) -> int:
         """Return its exit code; see :func:`exit_code`."""
@@ -178,7 +199,7 @@ class _Program:
         Raises:
             ExecutorError: the deadline passed, or the stream broke.
         """
-        attached = self._attached
+        connection = self._connection
         # Such a connection can only be read without a limit, so a thread does that, which ends with
         # the program.
         arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
@@ -187,14 +208,14 @@ class _Program:
         def read() -> None:
             last: Exception | None = None
             try:
-                for piece in frames(attached):
+                for piece in frames(connection):
                     if abandoned.is_set():
                         return
                     arrived.put(piece)
             except Exception as error:
                 last = error
             finally:
-                AttachedConnection(attached).close()
+                AttachedConnection(connection).close()
             arrived.put(last)
 
         threading.Thread(target=read, name="smolagents-fork-exec", daemon=True).start()

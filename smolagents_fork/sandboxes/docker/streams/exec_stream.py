@@ -17,10 +17,12 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from ....forks import forget, keep_open
-from ...stream_errors import StreamUnsupported
+from .hijacking import hijack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from docker.api.client import APIClient
 
     from .log_tail import Tail
 
@@ -31,7 +33,7 @@ __all__ = [
     "ExecStream",
     "exec_stream",
     "frames",
-    "plain_socket",
+    "start_exec",
 ]
 
 # Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the given
@@ -84,16 +86,13 @@ class ExecStream:
 
     Args:
         sock: the raw connection.
-        leftover: bytes of the stream that were read with the HTTP response.
-        response: the HTTP response that owns the connection, closed with it.
     """
 
-    def __init__(self, sock: socket.socket, leftover: bytes = b"", response: object = None) -> None:
+    def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         keep_open((sock,))
-        self._response = response
         # Bytes that were read, and the number of those that are taken from them.
-        self._raw = leftover
+        self._raw = b""
         self._at = 0
         self._left_in_frame = 0
         self._frame_stream = 0
@@ -183,10 +182,6 @@ class ExecStream:
         """Close the connection; the relay sees the end of its input and exits."""
         self._sock.close()
         forget((self._sock,))
-        close = getattr(self._response, "close", None)
-        if close is not None:
-            with contextlib.suppress(Exception):
-                close()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -197,7 +192,7 @@ class AttachedConnection:
     """A connection that is kept open and never used, of any type.
 
     Args:
-        attached: docker-py's object for an attached connection.
+        attached: its socket, or docker-py's object for one that is not a socket.
     """
 
     #: The end of its output, if that is read: see the log_reader module.
@@ -210,48 +205,51 @@ class AttachedConnection:
     def close(self) -> None:
         """Close it. Idempotent, at any time."""
         connection, self._connection = self._connection, None
-        parts: list[Any] = [getattr(connection, name, None) for name in ("_response", "_sock")]
-        for part in (*parts, connection):
-            with contextlib.suppress(Exception):
-                part.close()
+        with contextlib.suppress(Exception):
+            connection.close()
         forget((connection,))
 
     def __del__(self) -> None:
         self.close()
 
 
-def exec_stream(attached: Any) -> ExecStream:
-    """Return the stream of docker-py's result of ``exec_start(..., socket=True)``.
-
-    Raises:
-        StreamUnsupported: the connection is not a plain socket.
-    """
-    return ExecStream(*plain_socket(attached))
-
-
-def frames(attached: Any) -> Iterator[tuple[int, bytes]]:
-    """Yield stream number and payload of each frame, waiting without a limit.
-
-    They are read from the HTTP client's buffer and not from the connection: a short answer may have
-    been read with the response's head, and would be lost. docker-py's own iterator loses it.
+def exec_stream(api: APIClient, exec_id: str) -> ExecStream:
+    """Start a program that an exec was created for, and return its stream.
 
     Args:
-        attached: docker-py's result of ``exec_start(..., socket=True)``.
+        api: docker-py's low-level client.
+        exec_id: of the exec.
+
+    Raises:
+        StreamUnsupported: the engine is not reached by sockets; the program has not been started.
+        docker.errors.APIError: the engine refuses.
+        requests.RequestException: it does not answer.
+    """
+    return ExecStream(start_exec(api, exec_id))
+
+
+def start_exec(api: APIClient, exec_id: str) -> socket.socket:
+    """Start a program as :func:`exec_stream` does; return the socket of its stream."""
+    body = {"Detach": False, "Tty": False}
+    return hijack(api, f"/exec/{exec_id}/start", body=body, seconds=api.timeout)
+
+
+def frames(connection: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield stream number and payload of each frame, waiting without a limit.
+
+    Args:
+        connection: a socket, or docker-py's object for one that is not a socket.
 
     Raises:
         EOFError: the stream ended within a frame.
     """
-    parts: list[Any] = [attached, getattr(attached, "_sock", None)]
-    for part in parts:
-        if hasattr(part, "settimeout"):
-            part.settimeout(None)
-    reader = attached._response.raw._fp.fp
-    while head := _read(reader, _HEADER.size):
+    connection.settimeout(None)
+    while head := _read(connection, _HEADER.size):
         number = size = 0
         payload = b""
         if len(head) == _HEADER.size:
             number, size = _HEADER.unpack(head)
-            payload = _read(reader, size)
+            payload = _read(connection, size)
         if len(head) < _HEADER.size or len(payload) < size:
             raise EOFError(
                 f"{len(head)} bytes of a frame's head came, {len(payload)} of its {size}"
@@ -259,14 +257,12 @@ def frames(attached: Any) -> Iterator[tuple[int, bytes]]:
         yield number, payload
 
 
-def _read(reader: Any, size: int) -> bytes:
+def _read(connection: Any, size: int) -> bytes:
     """Read ``size`` bytes, or fewer at the end; a named pipe may end in an error."""
-    # If possible, one read of the connection at a time: an error would discard earlier bytes.
-    take = getattr(reader, "read1", reader.read)
     found = bytearray()
     while len(found) < size:
         try:
-            piece = take(size - len(found))
+            piece = connection.recv(size - len(found))
         except Exception as error:
             # pywintypes.error, which exists on Windows only; docker-py treats it as the end, too.
             if error.args[:1] != (_PIPE_ENDED,):
@@ -276,33 +272,3 @@ def _read(reader: Any, size: int) -> bytes:
             break
         found += piece
     return bytes(found)
-
-
-def plain_socket(attached: Any) -> tuple[socket.socket, bytes, Any]:
-    """Return the non-blocking socket of an attached connection.
-
-    The HTTP client may have read past the response's head into the stream; those bytes are kept.
-
-    Args:
-        attached: docker-py's object for it.
-
-    Returns:
-        the socket, the bytes of its stream that were read already, and the response that owns it.
-
-    Raises:
-        StreamUnsupported: the connection is not a plain socket.
-    """
-    response = getattr(attached, "_response", None)
-    try:
-        reader = response.raw._fp.fp  # type: ignore[union-attr]  # checked by the except
-        sock = reader.raw._sock
-    except AttributeError:
-        reader = sock = None
-    if not isinstance(sock, socket.socket):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
-    sock.setblocking(False)
-    leftover = b""
-    with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
-        waiting = len(reader.peek(1))
-        leftover = reader.read1(waiting) if waiting else b""
-    return sock, leftover, response

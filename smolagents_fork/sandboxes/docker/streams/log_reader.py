@@ -20,11 +20,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ....errors import ExecutorStartError
 from ....forks import reset_in_child
-from .exec_stream import AttachedConnection, plain_socket
+from .exec_stream import AttachedConnection
 from .log_tail import Tail
 
 __all__ = ["LoggedConnection", "Renewal"]
@@ -49,7 +48,7 @@ class Renewal:
     """
 
     seconds: float
-    attach: Callable[[], Any | None]
+    attach: Callable[[], socket.socket | None]
 
 
 @dataclass
@@ -72,15 +71,14 @@ class _Line:
 class _Source:
     """Connection to one container, of the reading thread."""
 
-    def __init__(self, attached: Any, line: _Line) -> None:
-        self.sock, leftover, _ = plain_socket(attached)
+    def __init__(self, attached: socket.socket, line: _Line) -> None:
+        self.sock = attached
         self._connection = AttachedConnection(attached)
         self.line = line
         self.unwanted = False
         self.released = False
         # Of the next renewal, on the monotonic clock; the first is due at once.
         self.due = 0.0 if line.renewal is not None else float("inf")
-        line.tail.feed(leftover)
 
     def read(self) -> bool:
         """Read the bytes that have arrived; return whether there can be more."""
@@ -262,6 +260,10 @@ class _LogReader:
                 except (OSError, ValueError) as error:
                     source.end(f"{type(error).__name__}: {error}")
                     self._drop(source, selector)
+                    continue
+                # TLS may have decrypted bytes of the stream together with the answer's head.
+                if not source.read():
+                    self._drop(source, selector)
             if self._sources:
                 return selector
             self._stop()
@@ -307,11 +309,10 @@ def _attach_again(line: _Line, renewal: Renewal) -> None:
     line.tail.end()
 
 
-def _replace(line: _Line, attached: Any) -> None:
+def _replace(line: _Line, attached: socket.socket) -> None:
     """Continue a line with another connection.
 
     Raises:
-        StreamUnsupported: the connection is not a plain socket.
         OSError, RuntimeError: the process can have no more threads or descriptors.
     """
     line.source = source = _Source(attached, line)
@@ -330,17 +331,16 @@ class LoggedConnection(AttachedConnection):
     If it is lost while the container's lease is renewed, another takes its place.
 
     Args:
-        attached: docker-py's object for it.
+        attached: its socket, which does not block.
         framed: whether the engine sends the output in frames, which it does except for a terminal.
         renewal: of the container's lease; ``None`` if that is not renewed.
 
     Raises:
-        StreamUnsupported: the connection is not a plain socket.
         ExecutorStartError: the process can have no more threads or descriptors.
     """
 
     def __init__(
-        self, attached: Any, *, framed: bool = True, renewal: Renewal | None = None
+        self, attached: socket.socket, *, framed: bool = True, renewal: Renewal | None = None
     ) -> None:
         super().__init__(None)
         line = _Line(Tail(framed), renewal)

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -138,9 +139,10 @@ def test_frames_of_the_engine_are_taken_apart_wherever_they_are_cut(step):
     assert stream.stderr == b"to stderr"
 
 
-def test_connection_that_is_no_socket_is_refused():
-    with pytest.raises(StreamUnsupported):
-        exec_stream(object())
+@pytest.mark.parametrize("address", ["http+docker://localnpipe", "http+docker://ssh"])
+def test_connection_that_is_no_socket_is_refused(address):
+    with pytest.raises(StreamUnsupported, match="not a plain socket"):
+        exec_stream(SimpleNamespace(base_url=address, timeout=60), "program")
 
 
 def test_tag_depends_on_content_and_on_nothing_else(monkeypatch):

@@ -1,106 +1,231 @@
-"""Connections that docker-py gives up, where its HTTP client has read past the answer's head."""
+"""Raw streams of the engine's API: the answer's head, the bytes behind it, refusals."""
 
 from __future__ import annotations
 
-import io
+import contextlib
+import json
 import os
 import socket
 import ssl
 import struct
-from types import SimpleNamespace
 
 import certificates
+import docker
 import pytest
 from background import running
 
-from smolagents_fork.errors import ExecutorError
+from smolagents_fork.errors import EngineUnavailableError, ExecutorError
+from smolagents_fork.sandboxes.docker.engine import mapped_errors
 from smolagents_fork.sandboxes.docker.streams.exec_run import run_attached
-from smolagents_fork.sandboxes.docker.streams.exec_stream import exec_stream, frames
+from smolagents_fork.sandboxes.docker.streams.exec_stream import exec_stream, frames, start_exec
 
-_HEAD = b"HTTP/1.1 101 UPGRADED\r\n"
+_HEAD = (
+    b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\n"
+    b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+)
 
 
 def framed(number: int, payload: bytes) -> bytes:
     return struct.pack(">BxxxL", number, len(payload)) + payload
 
 
-def response_of(reader: io.BufferedIOBase) -> SimpleNamespace:
-    """docker-py's response, as far as a stream is taken from it."""
-    inner = SimpleNamespace(_fp=SimpleNamespace(fp=reader))
-    return SimpleNamespace(raw=inner, close=lambda: None)
+class Engine:
+    """An engine that gives one answer, byte for byte, and then is the program."""
+
+    def __init__(self, certificate=None) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        keywords, self.tls = {"base_url": f"tcp://{address}"}, None
+        if certificate:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
+            self.tls.load_verify_locations(certificate)
+            self.tls.verify_mode = ssl.CERT_REQUIRED
+            config = docker.tls.TLSConfig(
+                client_cert=(str(certificate),) * 2, ca_cert=str(certificate), verify=True
+            )
+            keywords = {"base_url": f"https://{address}", "tls": config}
+        self.api = docker.APIClient(version="1.41", timeout=60, **keywords)
+
+    def answer(self, words: bytes) -> socket.socket:
+        """Answer one request; return the engine's end of its connection."""
+        sock, _ = self.listener.accept()
+        sock.settimeout(60)
+        if self.tls:
+            sock = self.tls.wrap_socket(sock, server_side=True)
+        request = b""
+        while not request.endswith(b"}"):
+            request += sock.recv(65536)
+        self.request = request
+        sock.sendall(words)
+        return sock
 
 
 @pytest.fixture
-def connection():
-    """The engine's end of a connection, and a function that gives what docker-py hands over."""
-    near, far = socket.socketpair()
-    reader = near.makefile("rb")
-
-    def handed_over() -> SimpleNamespace:
-        assert reader.readline() == _HEAD  # and whatever came with it
-        return SimpleNamespace(
-            _response=response_of(reader), settimeout=near.settimeout, gettimeout=near.gettimeout
-        )
-
-    yield far, handed_over
-    for end in (reader, near, far):
-        end.close()
+def engine():
+    made = Engine()
+    yield made
+    made.listener.close()
+    made.api.close()
 
 
-@pytest.fixture(params=[1, 7, 8, 10])
-def cut_off(request, connection):
-    """Return docker-py's result for a stream that ends within its second frame."""
-    far, handed_over = connection
-    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[: request.param])
-    far.shutdown(socket.SHUT_WR)
-    return handed_over()
+@contextlib.contextmanager
+def started(engine, words: bytes, start=start_exec):
+    """Start a program; give the client's and the engine's end of its stream."""
+    with running(engine.answer, words) as answered:
+        near = start(engine.api, "program")
+        far = answered.result()
+    with far, contextlib.closing(near):
+        yield near, far
 
 
+CUTS = [1, 7, 8, 10]
+
+
+def cut_off(cut: int) -> bytes:
+    """Return an answer whose stream ends within its second frame."""
+    return _HEAD + framed(1, b"all") + framed(1, b"lost")[:cut]
+
+
+def test_request_is_the_one_of_the_engines_documentation(engine):
+    with started(engine, _HEAD):
+        head, _, body = engine.request.partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    assert lines[0] == b"POST /v1.41/exec/program/start HTTP/1.1"
+    assert {b"Connection: Upgrade", b"Upgrade: tcp"} <= {*lines}
+    assert json.loads(body) == {"Detach": False, "Tty": False}
+
+
+@pytest.mark.parametrize("head", [_HEAD, b"HTTP/1.1 200 OK\r\n\r\n"], ids=["101", "200"])
 @pytest.mark.parametrize("together", [True, False])
-def test_frames_are_whole_whenever_they_came(connection, together):
-    far, handed_over = connection
+def test_frames_are_whole_whenever_they_came(engine, head, together):
     told = framed(1, b"x") + framed(2, b"words") + framed(1, b"") + framed(1, b"y" * 100_000)
-    far.sendall(_HEAD + told if together else _HEAD)
-    given = handed_over()
-    if not together:
-        far.sendall(told)
-    far.shutdown(socket.SHUT_WR)
-    assert list(frames(given)) == [(1, b"x"), (2, b"words"), (1, b""), (1, b"y" * 100_000)]
+    with started(engine, head + told if together else head) as (near, far):
+        if not together:
+            far.sendall(told)
+        far.shutdown(socket.SHUT_WR)
+        assert list(frames(near)) == [(1, b"x"), (2, b"words"), (1, b""), (1, b"y" * 100_000)]
 
 
-def test_stream_that_ends_within_a_frame_is_an_error(cut_off):
-    given = frames(cut_off)
-    assert next(given) == (1, b"all")
-    with pytest.raises(EOFError, match="of its"):
-        next(given)
+@pytest.mark.parametrize("cut", CUTS)
+def test_stream_that_ends_within_a_frame_is_an_error(engine, cut):
+    with started(engine, cut_off(cut)) as (near, far):
+        far.shutdown(socket.SHUT_WR)
+        given = frames(near)
+        assert next(given) == (1, b"all")
+        with pytest.raises(EOFError, match="of its"):
+            next(given)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"Content-Length: 33\r\n", b"Connection: close\r\nContent-Length: 33\r\n"],
+    ids=["open", "closed"],
+)
+def test_refusal_is_the_error_that_the_client_gives_for_it(engine, head):
+    refusal = b'{"message":"no such exec: 12345"}'
+    answer = b"HTTP/1.1 404 Not Found\r\n" + head + b"\r\n" + refusal
+    with (
+        running(engine.answer, answer) as answered,
+        pytest.raises(docker.errors.NotFound, match="no such exec: 12345") as caught,
+    ):
+        start_exec(engine.api, "program")
+    with answered.result() as far:
+        assert far.recv(1) == b""
+    assert caught.value.status_code == 404
+
+
+def test_refusal_in_chunks_is_read_whole(engine):
+    pieces = [b'{"message":', b'"container is paused"}']
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (*pieces, b""))
+    head = b"HTTP/1.1 409 Conflict\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with (
+        running(engine.answer, head + chunks) as answered,
+        pytest.raises(docker.errors.APIError, match="container is paused"),
+    ):
+        start_exec(engine.api, "program")
+    answered.result().close()
+
+
+@pytest.mark.parametrize("words", [b"", _HEAD[:-2]])
+def test_answer_that_does_not_come_in_time_is_an_engine_that_does_not_answer(engine, words):
+    engine.api.timeout = 0.2
+    with (
+        running(engine.answer, words) as answered,
+        pytest.raises(EngineUnavailableError, match=r"does not answer.*timed out"),
+        mapped_errors("starting"),
+    ):
+        start_exec(engine.api, "program")
+    answered.result().close()
+
+
+def test_engine_that_hangs_up_does_not_answer(engine):
+    with (
+        running(lambda: engine.answer(b"").close()),
+        pytest.raises(EngineUnavailableError, match=r"does not answer.*RemoteDisconnected"),
+        mapped_errors("starting"),
+    ):
+        start_exec(engine.api, "program")
+
+
+def test_engine_that_says_something_else_does_not_answer(engine):
+    with (
+        running(engine.answer, b"SSH-2.0-OpenSSH\r\n") as answered,
+        pytest.raises(EngineUnavailableError, match=r"does not answer.*BadStatusLine"),
+        mapped_errors("starting"),
+    ):
+        start_exec(engine.api, "program")
+    answered.result().close()
+
+
+def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch):
+    address = engine.api.base_url.removeprefix("http://")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    engine.api.base_url = "http://engine.invalid:2375"
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, f"http://me:secret@{address}")
+    asked = b""
+
+    def tunnel() -> None:
+        nonlocal asked
+        with engine.listener.accept()[0] as sock:
+            while not asked.endswith(b"\r\n\r\n"):
+                asked += sock.recv(65536)
+            sock.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            assert sock.recv(65536).startswith(b"POST /v1.41/exec/program/start")
+            sock.sendall(_HEAD + framed(1, b"x"))
+
+    with running(tunnel) as tunnelled, start_exec(engine.api, "program") as near:
+        tunnelled.result()
+        assert list(frames(near)) == [(1, b"x")]
+    assert asked.startswith(b"CONNECT engine.invalid:2375 ")
+    assert b"proxy-authorization: Basic bWU6c2VjcmV0" in asked.replace(b"P", b"p")
 
 
 class PipeError(Exception):
     """As pywintypes.error: no OSError, with number, function and words."""
 
 
-class Pipe(io.RawIOBase):
-    """A named pipe as docker-py's NpipeFileIOBase reads it, which ends in an error."""
+class Pipe:
+    """A named pipe as docker-py's NpipeSocket, which ends in an error."""
 
     def __init__(self, pieces: list[bytes], number: int) -> None:
         self.pieces, self.number = pieces, number
 
-    def readable(self) -> bool:
-        return True
+    def settimeout(self, seconds: float | None) -> None:
+        assert seconds is None
 
-    def readinto(self, buffer: memoryview) -> int:
+    def recv(self, size: int) -> bytes:
         if not self.pieces:
             raise PipeError(self.number, "ReadFile", "The pipe has been ended.")
-        piece, rest = self.pieces[0][: len(buffer)], self.pieces[0][len(buffer) :]
+        piece, rest = self.pieces[0][:size], self.pieces[0][size:]
         self.pieces[:1] = [rest] if rest else []
-        buffer[: len(piece)] = piece
-        return len(piece)
+        return piece
 
 
-def of_pipe(told: bytes, size: int, number: int = 109) -> SimpleNamespace:
-    pieces = [told[start : start + size] for start in range(0, len(told), size)]
-    reader = io.BufferedReader(Pipe(pieces, number))
-    return SimpleNamespace(_response=response_of(reader))
+def of_pipe(told: bytes, size: int, number: int = 109) -> Pipe:
+    return Pipe([told[start : start + size] for start in range(0, len(told), size)], number)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 9, 4096])
@@ -120,59 +245,67 @@ def test_other_errors_of_a_named_pipe_are_errors():
         next(given)
 
 
-def test_slow_program_is_waited_for_whatever_the_client_allows_an_answer(connection):
-    far, handed_over = connection
-    far.sendall(_HEAD + framed(1, b"x"))
-    given = handed_over()
-    given.settimeout(60)
-    assert next(frames(given)) == (1, b"x")
-    assert given.gettimeout() is None
+def test_slow_program_is_waited_for_whatever_the_client_allows_an_answer(engine):
+    with started(engine, _HEAD + framed(1, b"x")) as (near, _):
+        near.settimeout(60)
+        assert next(frames(near)) == (1, b"x")
+        assert near.gettimeout() is None
 
 
-def test_attached_stream_begins_with_what_came_along(connection):
-    far, handed_over = connection
-    far.sendall(_HEAD + framed(1, b"early"))
-    given = handed_over()
-    far.shutdown(socket.SHUT_WR)
-    stream = exec_stream(given)
-    assert stream.recv(100) == b"early"
-    assert stream.recv(100) == b""
-    stream.close()
+def test_attached_stream_begins_with_what_came_along(engine):
+    with started(engine, _HEAD + framed(1, b"early"), exec_stream) as (stream, far):
+        far.shutdown(socket.SHUT_WR)
+        assert stream.recv(100) == b"early"
+        assert stream.recv(100) == b""
 
 
-def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(cut_off):
-    stream = exec_stream(cut_off)
-    with pytest.raises(ExecutorError, match="within a frame"):
-        run_attached(stream, stdin=(), timeout=10, max_bytes=100)
+@pytest.mark.parametrize("cut", CUTS)
+def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(engine, cut):
+    with started(engine, cut_off(cut), exec_stream) as (stream, far):
+        far.shutdown(socket.SHUT_WR)
+        with pytest.raises(ExecutorError, match="within a frame"):
+            run_attached(stream, stdin=(), timeout=10, max_bytes=100)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    return certificates.made_in(tmp_path_factory.mktemp("tls"))
+@pytest.fixture
+def certificate(tmp_path, monkeypatch):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # requests prefers them to docker-py's
+        monkeypatch.delenv(name, raising=False)
+    return certificates.made_in(tmp_path)
+
+
+def test_engine_whose_certificate_is_not_trusted_gets_no_request(certificate, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = Engine(certificates.made_in(tmp_path / "other"))
+    other.api.verify = str(certificate)
+
+    def serve() -> None:
+        with pytest.raises(ssl.SSLError):
+            other.answer(b"")
+
+    with (
+        running(serve),
+        pytest.raises(EngineUnavailableError, match="certificate verify failed"),
+        mapped_errors("starting"),
+    ):
+        start_exec(other.api, "program")
+    other.listener.close()
+    other.api.close()
 
 
 @pytest.fixture
 def tls(certificate):
-    """The engine's end of a connection under TLS, and what docker-py hands over of the other."""
-    server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
-    server.load_cert_chain(certificate)
-    client.load_verify_locations(certificate)
-    ours, theirs = socket.socketpair()
-    ours.settimeout(60)
-    theirs.settimeout(60)
-    with running(server.wrap_socket, theirs, True) as wrapped:
-        near = client.wrap_socket(ours, server_hostname="127.0.0.1")
-    far = wrapped.result()
-    reader = near.makefile("rb")
-    near._response = response_of(reader)
-    yield far, near
-    for end in (reader, near, far):
-        end.close()
+    """Both ends of a program's stream under TLS, where each end has asked for a certificate."""
+    made = Engine(certificate)
+    with started(made, _HEAD, exec_stream) as (stream, far):
+        yield far, stream
+    made.listener.close()
+    made.api.close()
 
 
 @pytest.mark.parametrize("size", [0, 3_000_000])
 def test_program_behind_tls_gets_its_input_and_is_read_to_the_end(tls, size):
-    far, near = tls
+    far, stream = tls
     given, told = os.urandom(size), os.urandom(3_000_000)
 
     def program():
@@ -185,7 +318,6 @@ def test_program_behind_tls_gets_its_input_and_is_read_to_the_end(tls, size):
         return taken
 
     with running(program) as ran:
-        stream = exec_stream(near)
         output = run_attached(stream, stdin=[given], timeout=60, max_bytes=len(told))
         assert output == told
         assert ran.result() == given

@@ -20,11 +20,10 @@ from background import PATIENCE_SECONDS as PROMPT_SECONDS
 from background import eventually, running
 
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.sandboxes.docker.engine import carries_output
 from smolagents_fork.sandboxes.docker.streams import log_reader
+from smolagents_fork.sandboxes.docker.streams.hijacking import carries_streams, hijack
 from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection, Renewal
 from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
-from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 
 def frame(data: bytes, stream: int = 2) -> bytes:
@@ -94,7 +93,8 @@ class Engine:
 
     def attach(self, **keywords):
         params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        stream = LoggedConnection(self.client.attach_socket("c", params=params), **keywords)
+        sock = hijack(self.client, "/containers/c/attach", query=params, seconds=60)
+        stream = LoggedConnection(sock, **keywords)
         return stream, self.ends.get(timeout=PROMPT_SECONDS)
 
     def close(self):
@@ -210,7 +210,8 @@ def received(far, count):
 
 def again(engine):
     """Another connection, as the engine gives after the first was lost."""
-    return engine.client.attach_socket("c", params={"stdin": 1, "stdout": 1, "stderr": 1})
+    params = {"stdin": 1, "stdout": 1, "stderr": 1}
+    return hijack(engine.client, "/containers/c/attach", query=params, seconds=60)
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -404,12 +405,6 @@ def test_no_thread_to_be_had_is_an_error_and_the_next_is_read(engine, monkeypatc
         stream.close()
 
 
-def test_connection_that_is_no_socket_is_refused():
-    with pytest.raises(StreamUnsupported):
-        LoggedConnection(object())
-    assert reader() == []
-
-
 @pytest.mark.parametrize(
     ("address", "carries"),
     [
@@ -421,8 +416,7 @@ def test_connection_that_is_no_socket_is_refused():
     ],
 )
 def test_connections_that_a_selector_can_wait_for(address, carries):
-    client = SimpleNamespace(api=SimpleNamespace(base_url=address))
-    assert carries_output(client) is carries
+    assert carries_streams(SimpleNamespace(base_url=address)) is carries
 
 
 def test_connection_that_comes_while_leases_are_renewed_is_left_to_the_next_look():

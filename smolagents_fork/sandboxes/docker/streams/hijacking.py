@@ -1,0 +1,228 @@
+"""Raw streams of the engine's API, over connections of their own.
+
+``POST /exec/{id}/start`` and ``POST /containers/{id}/attach`` with ``Upgrade: tcp`` are answered
+with a head, after which the connection carries the streams of the program ("hijacking" in the
+documentation of Docker's Engine API). docker-py reads ahead of the head, into a buffer that is not
+public; here the head is read to its last byte and no further.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from ....deadline import Deadline
+from ...stream_errors import StreamUnsupported
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
+
+__all__ = ["carries_streams", "hijack"]
+
+_UPGRADE = {"Connection": "Upgrade", "Upgrade": "tcp", "Content-Type": "application/json"}
+# Without an upgrade where a proxy has removed the header; the stream is the same.
+_HIJACKED = (http.client.SWITCHING_PROTOCOLS, http.client.OK)
+
+
+def carries_streams(api: APIClient) -> bool:
+    """Tell whether the engine is reached by sockets, which one thread can select from.
+
+    A Windows named pipe and docker-py's own SSH connection are not.
+
+    Args:
+        api: docker-py's low-level client.
+    """
+    base = urlsplit(str(api.base_url))
+    return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
+
+
+def hijack(
+    api: APIClient,
+    path: str,
+    *,
+    query: Mapping[str, int] | None = None,
+    body: Mapping[str, Any] | None = None,
+    seconds: float,
+) -> socket.socket:
+    """Send a request whose connection becomes a stream; return its socket, which does not block.
+
+    Args:
+        api: docker-py's low-level client, which knows the engine's address and certificates.
+        path: of the request, without the version.
+        query: of the request.
+        body: of the request.
+        seconds: until the answer has to be there.
+
+    Raises:
+        StreamUnsupported: the engine is not reached by sockets.
+        docker.errors.APIError: the engine refuses.
+        requests.RequestException: it does not answer.
+    """
+    import requests
+
+    if not carries_streams(api):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
+    url = f"{api.base_url}/v{api.api_version}{path}" + (f"?{urlencode(query)}" if query else "")
+    deadline = Deadline(seconds)
+    sock: socket.socket | None = None
+    try:
+        sock = _connect(api, deadline)
+        answer = _ask(sock, url, body, deadline)
+        if answer.status in _HIJACKED:
+            sock.setblocking(False)
+            hijacked, sock = sock, None
+            return hijacked
+        refusal = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise requests.ConnectionError(error) from error
+    finally:
+        if sock is not None:
+            sock.close()
+    raise _refused(url, answer, refusal)
+
+
+class _Answer(io.IOBase):
+    """A connection as ``http.client`` uses it, which is read no further than asked for.
+
+    Args:
+        sock: that the caller closes.
+        deadline: of the request and its answer.
+    """
+
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        self._sock, self._deadline = sock, deadline
+
+    def makefile(self, _mode: str) -> _Answer:
+        return self
+
+    def sendall(self, data: bytes) -> None:
+        self._limit()
+        self._sock.sendall(data)
+
+    def read(self, size: int = -1) -> bytes:
+        data = b""
+        while size < 0 or len(data) < size:
+            self._limit()
+            piece = self._sock.recv(65536 if size < 0 else size - len(data))
+            if not piece:
+                break
+            data += piece
+        return data
+
+    def close(self) -> None:
+        """Leave the socket open, which ``http.client`` would close after some heads."""
+
+    def _limit(self) -> None:
+        self._sock.settimeout(_time_left(self._deadline))
+
+
+def _time_left(deadline: Deadline) -> float:
+    # Zero would mean a socket that does not block.
+    return max(0.001, deadline.at_most(1e6))
+
+
+def _ask(
+    sock: socket.socket, url: str, body: Mapping[str, Any] | None, deadline: Deadline
+) -> http.client.HTTPResponse:
+    address = urlsplit(url)
+    # Bytes behind the head that the engine does not expect would be the program's input.
+    data = None if body is None else json.dumps(body)
+    connection: Any = http.client.HTTPConnection(address.netloc)
+    connection.sock = _Answer(sock, deadline)
+    target = address._replace(scheme="", netloc="").geturl()
+    connection.request("POST", target, data, _UPGRADE)
+    answer: http.client.HTTPResponse = connection.getresponse()
+    return answer
+
+
+def _refused(url: str, answer: http.client.HTTPResponse, body: bytes) -> Exception:
+    """Return docker-py's error for an answer that is not a stream."""
+    import docker
+    import requests
+
+    response = requests.Response()
+    response.status_code, response.reason, response.url = answer.status, answer.reason, url
+    response.headers.update(answer.headers.items())
+    response.raw = io.BytesIO(body)
+    error = requests.HTTPError(f"{answer.status} {answer.reason} for url: {url}", response=response)
+    try:
+        raise docker.errors.create_api_error_from_http_exception(error)
+    except docker.errors.APIError as refusal:
+        return refusal
+
+
+def _connect(api: APIClient, deadline: Deadline) -> socket.socket:
+    """Connect to the engine at the address, by the proxy and with the certificates of a client."""
+    base = urlsplit(str(api.base_url))
+    if base.scheme == "http+docker":
+        adapter: Any = api.get_adapter(api.base_url)
+        sock = socket.socket(socket.AF_UNIX)
+        try:
+            sock.settimeout(_time_left(deadline))
+            sock.connect(adapter.socket_path)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+    settings = api.merge_environment_settings(api.base_url, {}, True, None, None)
+    sock = _connect_by_network(str(api.base_url), settings["proxies"], deadline)
+    if base.scheme != "https":
+        return sock
+    try:
+        sock.settimeout(_time_left(deadline))
+        context = _tls_context(settings["verify"], settings["cert"])
+        return context.wrap_socket(sock, server_hostname=base.hostname)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _connect_by_network(url: str, proxies: Any, deadline: Deadline) -> socket.socket:
+    from requests.utils import get_auth_from_url, select_proxy
+    from urllib3.util import make_headers
+
+    base = urlsplit(url)
+    proxy = select_proxy(url, proxies)
+    if proxy and "//" not in proxy:
+        proxy = f"http://{proxy}"
+    first = urlsplit(proxy or url)
+    connection: Any = http.client.HTTPConnection(
+        str(first.hostname), first.port, timeout=_time_left(deadline)
+    )
+    if proxy:
+        account = ":".join(get_auth_from_url(first.geturl()))
+        headers = make_headers(proxy_basic_auth=account) if account != ":" else {}
+        connection.set_tunnel(base.hostname, base.port, headers)
+    connection.connect()
+    sock: socket.socket = connection.sock
+    return sock
+
+
+def _tls_context(verify: Any, cert: Any) -> ssl.SSLContext:
+    """Return the settings that requests would connect with.
+
+    Args:
+        verify: the path of authorities; true for those of requests; otherwise none is asked.
+        cert: path of a certificate with its key, or of both.
+    """
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        path = DEFAULT_CA_BUNDLE_PATH if verify is True else verify
+        context.load_verify_locations(
+            **({"capath": path} if os.path.isdir(path) else {"cafile": path})
+        )
+    if cert:
+        context.load_cert_chain(*((cert,) if isinstance(cert, str) else cert))
+    return context
