@@ -8,6 +8,7 @@ import sys
 from tools.docstrings import docstring_violations
 from tools.layers import PACKAGE, violations
 from tools.paths import ROOT
+from tools.private_names import private_name_violations
 from tools.rooms import rooms_violations
 
 __all__ = ["main"]
@@ -31,6 +32,7 @@ def main() -> int:
     found_by = {
         "layers": violations(ROOT / PACKAGE),
         "rooms of the interpreter": rooms_violations(ROOT / PACKAGE),
+        "private names": private_name_violations(ROOT / PACKAGE),
         "docstrings": docstring_violations(ROOT),
     }
     for name, found in found_by.items():
