@@ -172,7 +172,7 @@ def test_corpus_from_a_child(child):
     # With the number of the run, one after the other, without waiting for an answer.
     run = 1
     frames = b"".join(HEADER.pack(Kind.CALL, run, len(data)) + data for data in REQUESTS.values())
-    child.executor(f"import os, time\nos.write(3, {frames!r})\ntime.sleep(0.5)")
+    child.executor(f"import os, time\nos.write(1000, {frames!r})\ntime.sleep(0.5)")
     assert child.called == []
     assert child.works()
 
@@ -180,7 +180,7 @@ def test_corpus_from_a_child(child):
 def test_streams_from_a_child(child):
     ended = 0
     for name, data in STREAMS.items():
-        for code in (f"import os, time\nos.write(3, {data!r})\ntime.sleep(0.1)", "1 + 1", "2"):
+        for code in (f"import os, time\nos.write(1000, {data!r})\ntime.sleep(0.1)", "1 + 1", "2"):
             try:
                 child.executor(code)
             except ExecutorError:

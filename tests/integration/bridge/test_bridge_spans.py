@@ -96,7 +96,12 @@ def test_timeouts_and_deaths_are_counted_by_cause(recorded):
     timeouts, deaths = timeouts_of(recorded), deaths_of("ProcessExecutor", recorded)
     with ProcessExecutor(timeout_seconds=0.5) as executor, pytest.raises(SandboxTimeoutError):
         executor("import time\ntime.sleep(1000)")
-    ends = ("os.abort()", "os.abort()", "ctypes.CDLL(None).exit(7)", "os.close(3)\ntime.sleep(600)")
+    ends = (
+        "os.abort()",
+        "os.abort()",
+        "ctypes.CDLL(None).exit(7)",
+        "os.close(1000)\ntime.sleep(600)",
+    )
     with ProcessExecutor(["ctypes", "os"], timeout_seconds=600) as executor:
         for end in ends:
             with pytest.raises(SandboxDiedError):
