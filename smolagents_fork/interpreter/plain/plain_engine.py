@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import asyncio
 import builtins
+import concurrent.futures
 import contextlib
 import functools
 import sys
 import threading
+import time
 import types
 import warnings
 import weakref
@@ -32,6 +34,8 @@ _Result = TypeVar("_Result")
 _VALUE = "@value"
 _COROUTINE = 0x80  # CO_COROUTINE
 _PROGRAM_MODULES = ("threading", "__main__")
+#: Longest wait for idle threads of an event loop to end, in seconds.
+_POOL_SECONDS = 0.1
 _NO_INPUT = (
     "input() is not available: the code runs in a sandbox without a terminal. "
     "Use a tool of the agent instead."
@@ -200,6 +204,9 @@ def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Any) -> Any:
         loop: not running; kept for later coroutines.
         coroutine: of the program.
     """
+    # Its threads end with the run, as all do that the program may not use in a later one.
+    pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="asyncio")
+    loop.set_default_executor(pool)
     task = loop.create_task(coroutine)
     try:
         return loop.run_until_complete(task)
@@ -212,6 +219,12 @@ def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Any) -> Any:
                 one.cancel()
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         raise
+    finally:
+        pool.shutdown(wait=False)
+        end = time.monotonic() + _POOL_SECONDS
+        for thread in threading.enumerate():
+            if thread.name.startswith("asyncio_"):
+                thread.join(max(0.0, end - time.monotonic()))
 
 
 # -- compiling --

@@ -10,9 +10,15 @@ Like ``agent``, this file is sent as text and does not import this package.
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
 import asyncio
+import concurrent.futures
 import contextlib
 import functools
 import inspect
+import threading
+import time
+
+# Longest wait for idle threads of an event loop to end, in seconds.
+POOL_SECONDS = 0.1
 
 
 class ProgramLoop:
@@ -29,6 +35,9 @@ class ProgramLoop:
     def run(self, coroutine):
         """Run the coroutine of a cell; end all tasks with one that is interrupted."""
         loop = self.current()
+        # Its threads end with the cell, as all do that the program may not use in a later one.
+        pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="asyncio")
+        loop.set_default_executor(pool)
         task = loop.create_task(coroutine)
         try:
             return loop.run_until_complete(task)
@@ -41,6 +50,12 @@ class ProgramLoop:
                     one.cancel()
                 loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             raise
+        finally:
+            pool.shutdown(wait=False)
+            end = time.monotonic() + POOL_SECONDS
+            for thread in threading.enumerate():
+                if thread.name.startswith("asyncio_"):
+                    thread.join(max(0.0, end - time.monotonic()))
 
     @contextlib.contextmanager
     def instead(self):

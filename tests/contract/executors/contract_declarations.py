@@ -169,6 +169,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_final_answer_from_a_thread",
             "test_threads_call_no_tool_after_the_final_answer",
             "test_threads_call_no_tool_after_a_limit",
+            "test_tools_in_threads_of_asyncio",
         ),
         "WebAssembly's Python has no threads: starting one is an error, and `asyncio` works.",
     ),

@@ -103,3 +103,18 @@ def test_interrupt_ends_a_coroutine(contract, executor, code):
     assert "ran on" not in printed(executor)
     executor.send_tools({"double": lambda number: 2 * number})
     assert executor("await main()").output == 42
+
+
+@behaviour("Asynchronous code", "Tools work in threads of asyncio, in each call anew.")
+def test_tools_in_threads_of_asyncio(contract):
+    executor = contract.make()
+    if contract.without_threads(executor):
+        return
+    executor.send_tools({"double": lambda number: 2 * number})
+    code = (
+        "import asyncio\n"
+        "await asyncio.gather(*[asyncio.to_thread(double, number) for number in range(3)])"
+    )
+    for _ in range(2):
+        result = executor(code)
+        assert (result.output, result.logs) == ([0, 2, 4], "")
