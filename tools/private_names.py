@@ -22,6 +22,7 @@ ALLOWED: dict[str, str] = {
     "interpreter/guarded/modules/event_loops.py": "asyncio has no public name for the running loop",
     "interpreter/last_value.py": "ast has no other list of a node's positions",
     "jupyter/kernel/agent.py": "to do: ipykernel's and IPython's",
+    "interpreter/plain/plain_engine.py": "asyncio has no public name for the running loop",
     "jupyter/kernel/kernel_loop.py": "asyncio has no public name for the running loop",
     "jupyter/kernel/kernel_process.py": "to do: ipykernel's",
     "jupyter/websocket.py": "to do: websocket-client's",

@@ -46,7 +46,8 @@ DOCUMENTED = [
     (
         "while True:\n    pass\n",
         "Code execution failed at line 'while True:\n    pass' (line 2) due to: "
-        "InterpreterError: Maximum number of 1000000 iterations in While loop exceeded",
+        "InterpreterError: Maximum number of 1000000 iterations in While loop exceeded "
+        "(max_while_iterations raises it)",
     ),
 ]
 

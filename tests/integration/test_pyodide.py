@@ -100,9 +100,13 @@ def archive(folder: Path) -> Path:
     path = folder / "fork.zip"
     path.write_bytes(worker_archive())  # what Wasm sandboxes have
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as bundle:
-        for part in ("tests/cases", "tests/hostile"):
+        # The guarded engine is not for sandboxes; here it is tried on the next Python.
+        for part in ("smolagents_fork/interpreter/guarded", "tests/cases", "tests/hostile"):
             for file in (ROOT / part).rglob("*.py"):
                 bundle.write(file, str(file.relative_to(ROOT)))
+        for name in ("awaitables.py", "forks.py"):
+            file = ROOT / "smolagents_fork" / name
+            bundle.write(file, str(file.relative_to(ROOT)))
         bundle.write(HERE / "pyodide_main.py", "pyodide_main.py")
     return path
 

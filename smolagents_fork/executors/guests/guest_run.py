@@ -210,7 +210,8 @@ class GuestRun:
         if frame.kind is not Kind.FAILED:
             raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
         kind, message = failure(frame.body)
-        if stop is not None and kind == "TimeLimitExceededError":
+        # Whatever the program has made of its stop.
+        if stop is not None and stop.reason in ("interrupt", "timeout"):
             if stop.reason == "interrupt":
                 raise ProgramInterruptedError(
                     "the code was interrupted by interrupt(); its state is kept"

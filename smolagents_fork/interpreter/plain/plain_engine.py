@@ -168,9 +168,13 @@ class PlainEngine:
     def _execute(self, program: Program) -> Any:
         """Run a program; return the value of its last statement."""
         namespace = self._module.__dict__
+        # A stop may have broken off the end of a loop, which would count as running for ever.
+        if asyncio._get_running_loop() is not None:
+            asyncio._set_running_loop(None)
         # As in a notebook: one loop for all top-level await, and get_event_loop() finds it.
         if self._loop is not None or program.is_async or "asyncio" in program.source:
-            if self._loop is None or self._loop.is_closed():  # by the program
+            # Closed by the program, or left running by a stop.
+            if self._loop is None or self._loop.is_closed() or self._loop.is_running():
                 self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
         try:

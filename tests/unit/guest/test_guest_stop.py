@@ -221,12 +221,10 @@ class Signals:
 @pytest.mark.parametrize(
     "code",
     [
-        "import asyncio\nasync def main(): return 42\nasyncio.run(main())",
-        "async def main(): return 42\nawait main()",
         "class Two:\n    def __repr__(self): return f'{2:>5}'\nTwo()",
         "raise ValueError('x')",
     ],
-    ids=["asyncio", "await", "text", "error"],
+    ids=["text", "error"],
 )
 def test_signals_at_each_line_leave_a_worker_that_works(code: str) -> None:
     first, stopped, ended = 0, 0, False

@@ -191,6 +191,11 @@ ROWS_OF_UPSTREAM: dict[str, list[tuple[str, str]]] = {
          "before = n\nwait(0.2)\n(n == before, n > 0)", "(True, True)"),
     ],
     "the time a tool works": [("wait(1.2)\n'done'", "'done'")],
+    "`max_operations`": [
+        ("n = 0\nfor i in range(300_000):\n    n += 1 + 2 * 3 - 4 + 5 * 6 - 7 + 8 * 9\nn > 0",
+         "True"),
+    ],
+    "a tool called in a copy": [],  # see tests/contract/test_local_copies.py
 }  # fmt: skip
 
 
