@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import builtins
-import concurrent.futures
-import contextlib
 import functools
 import sys
 import threading
-import time
 import types
 import warnings
 import weakref
@@ -22,6 +19,7 @@ from ...output import print_whole
 from ...texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
+from ..program_loop import ProgramLoop
 from ..program_text import Program, new_filename, register_program, syntax_error
 from ..stops import FinalAnswer, ProgramStop
 from .import_policy import import_function
@@ -34,8 +32,6 @@ _Result = TypeVar("_Result")
 _VALUE = "@value"
 _COROUTINE = 0x80  # CO_COROUTINE
 _PROGRAM_MODULES = ("threading", "__main__")
-#: Longest wait for idle threads of an event loop to end, in seconds.
-_POOL_SECONDS = 0.1
 _NO_INPUT = (
     "input() is not available: the code runs in a sandbox without a terminal. "
     "Use a tool of the agent instead."
@@ -64,7 +60,7 @@ class PlainEngine:
         self._displays = ProgramDisplays(on_display)
         self._tools: dict[str, Any] = {}
         self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet(threading.enumerate())
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = ProgramLoop()
         self._module = types.ModuleType("__main__")
         self._module.__dict__["__builtins__"] = {
             **vars(builtins),
@@ -172,14 +168,11 @@ class PlainEngine:
         if asyncio._get_running_loop() is not None:
             asyncio._set_running_loop(None)
         # As in a notebook: one loop for all top-level await, and get_event_loop() finds it.
-        if self._loop is not None or program.is_async or "asyncio" in program.source:
-            # Closed by the program, or left running by a stop.
-            if self._loop is None or self._loop.is_closed() or self._loop.is_running():
-                self._loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(self._loop)
+        if self._loop.loop is not None or program.is_async or "asyncio" in program.source:
+            asyncio.set_event_loop(self._loop.current())
         try:
-            if program.is_async and self._loop is not None:
-                run_until_complete(self._loop, eval(program.code, namespace))
+            if program.is_async:
+                self._loop.run(eval(program.code, namespace))
             else:
                 exec(program.code, namespace)
         except SystemExit as error:
@@ -199,36 +192,6 @@ class PlainEngine:
             shown = ", ".join(map(repr, names))
             note = f"[threads still running: {shown}; they end with the executor]"
             print(note, file=sys.__stdout__)
-
-
-def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Any) -> Any:
-    """Run a coroutine to its end; one that is stopped takes all tasks of its loop along.
-
-    Args:
-        loop: not running; kept for later coroutines.
-        coroutine: of the program.
-    """
-    # Its threads end with the run, as all do that the program may not use in a later one.
-    pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="asyncio")
-    loop.set_default_executor(pool)
-    task = loop.create_task(coroutine)
-    try:
-        return loop.run_until_complete(task)
-    except Exception:
-        raise
-    except BaseException:
-        with contextlib.suppress(Exception, asyncio.CancelledError):
-            tasks = asyncio.all_tasks(loop)
-            for one in tasks:
-                one.cancel()
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        raise
-    finally:
-        pool.shutdown(wait=False)
-        end = time.monotonic() + _POOL_SECONDS
-        for thread in threading.enumerate():
-            if thread.name.startswith("asyncio_"):
-                thread.join(max(0.0, end - time.monotonic()))
 
 
 # -- compiling --

@@ -608,7 +608,7 @@ def _truncated(text, limit):
     return text[: limit // 2] + note + text[len(text) - limit // 2 :]
 
 
-def install(shell, codec, texts, value, process, loop, stdin, tracebacks, settings):
+def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebacks, settings):
     """Install the agent; the loader calls this once."""
     import zmq
 
@@ -621,7 +621,7 @@ def install(shell, codec, texts, value, process, loop, stdin, tracebacks, settin
     sandbox = Sandbox(shell, codec, texts, process, stdin, tracebacks, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
-    loop.install(shell)
+    loop.install(shell, awaiting.ProgramLoop())
     shell.ast_transformers.append(LastValueRule(shell, value.keep_last_value))
     process.interrupt_only_the_program(shell.kernel, shell)
     shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))

@@ -128,8 +128,8 @@ def test_value_and_texts_are_within_the_stop(code: str) -> None:
 
     worker._engine.send_tools({"stop": stop})
     worker.serve()
-    if worker._engine._loop is not None:
-        worker._engine._loop.close()
+    if worker._engine._loop.loop is not None:
+        worker._engine._loop.loop.close()
     (kind, failure), after = host.sent
     assert (kind, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
     assert after == (Kind.DONE, 3)
@@ -243,8 +243,8 @@ def test_signals_at_each_line_leave_a_worker_that_works(code: str) -> None:
         finally:
             sys.settrace(tracing)
             signal.setitimer(signal.ITIMER_REAL, 0)
-        if worker._engine._loop is not None:
-            worker._engine._loop.close()
+        if worker._engine._loop.loop is not None:
+            worker._engine._loop.loop.close()
         (kind, answer), after = host.sent
         assert after == (Kind.DONE, 42)
         stopped += kind is Kind.FAILED and answer["kind"] == "TimeLimitExceededError"
