@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import itertools
 import linecache
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
 from ..errors import InterpreterError
 
-__all__ = ["Program", "find_program", "new_filename", "register_program", "syntax_error"]
+__all__ = ["Program", "compiler_errors", "find_program", "new_filename", "register_program"]
 
 #: Programs that are found; the oldest ones are forgotten.
 _MOST_PROGRAMS = 512
@@ -62,6 +64,32 @@ def register_program(program: Program) -> None:
 def find_program(filename: str) -> Program | None:
     """Return the program whose frames have ``filename``, if it is still known."""
     return _programs.get(filename)
+
+
+@contextlib.contextmanager
+def compiler_errors(source: str) -> Iterator[None]:
+    """Raise errors of Python's parser and compiler in the block as those of a program.
+
+    Args:
+        source: its text.
+
+    Raises:
+        InterpreterError: it is not Python, or too deeply nested; also one that the block raises.
+    """
+    try:
+        yield
+    except InterpreterError:
+        raise
+    except SyntaxError as error:
+        raise syntax_error(source, error) from None
+    except (RecursionError, MemoryError) as error:
+        raise InterpreterError(
+            f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
+        ) from None
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InterpreterError(
+            f"Code parsing failed due to: {type(error).__name__}: {error}"
+        ) from error
 
 
 def syntax_error(source: str, error: SyntaxError) -> InterpreterError:

@@ -20,7 +20,7 @@ from ...texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
 from ..program_loop import ProgramLoop
-from ..program_text import Program, new_filename, register_program, syntax_error
+from ..program_text import Program, compiler_errors, new_filename, register_program
 from ..stops import FinalAnswer, ProgramStop
 from .import_policy import import_function
 from .program_displays import ProgramDisplays
@@ -207,24 +207,13 @@ def compile_plain(source: str) -> Program:
         InterpreterError: it is not Python, or too deeply nested.
     """
     filename = new_filename()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), compiler_errors(source):
         # "is" with a literal, and their like: for an author, who does not read them here.
         warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(source, filename)
-            keep_last_value(tree.body, _VALUE)
-            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            code = compile(tree, filename, "exec", flags, dont_inherit=True)
-        except SyntaxError as error:
-            raise syntax_error(source, error) from None
-        except (RecursionError, MemoryError) as error:
-            raise InterpreterError(
-                f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
-            ) from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InterpreterError(
-                f"Code parsing failed due to: {type(error).__name__}: {error}"
-            ) from error
+        tree = ast.parse(source, filename)
+        keep_last_value(tree.body, _VALUE)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(tree, filename, "exec", flags, dont_inherit=True)
     program = Program(source, code, filename, bool(code.co_flags & _COROUTINE))
     register_program(program)
     return program

@@ -14,7 +14,7 @@ from typing import Any
 from ....errors import InterpreterError, ProgramRefusedError
 from ....forks import ForkSafeLock
 from ...last_value import keep_last_value
-from ...program_text import Program, new_filename, register_program, syntax_error
+from ...program_text import Program, compiler_errors, new_filename, register_program
 from ..meter import recursion_room
 from .ast_builders import assign, call, check_nodes, const, function_definition, load, place
 from .rewriter import Rewriter
@@ -73,7 +73,7 @@ def compile_program(source: str, options: ProgramOptions) -> Program:
 
 def _compile(source: str, options: ProgramOptions) -> Program:
     filename = new_filename()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), compiler_errors(source):
         # A program's "is" with a literal is not a concern of the host's warning filters, and the
         # compiler warns of calls of the constants that stand for guards.
         warnings.simplefilter("ignore")
@@ -88,20 +88,8 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             )
             with recursion_room(_DEEPEST):
                 return _rewritten(source, tree, filename, plain, options)
-        except SyntaxError as error:
-            raise syntax_error(source, error) from None
-        except (RecursionError, MemoryError) as error:
-            raise InterpreterError(
-                f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
-            ) from None
         except ProgramRefusedError as error:
             raise ProgramRefusedError(f"Code execution failed: {error}") from None
-        except InterpreterError:
-            raise
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InterpreterError(
-                f"Code parsing failed due to: {type(error).__name__}: {error}"
-            ) from error
 
 
 def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
