@@ -127,14 +127,30 @@ def _fields(decoder: Any, tree: Any) -> dict[str, Any]:
     return out
 
 
-def _dataclass_of(decoder: Any, tree: dict[str, Any]) -> Any:
-    module, name, kind = decoder.registered(tree)
-    fields = _fields(decoder, tree["v"])
-    if kind is None:
-        return Record("dataclass", module, name, fields)
+def _made_of_fields(tag: str, make: Callable[[Any, dict[str, Any]], Any]) -> Maker:
+    """Return the maker of an object that names its class and its fields.
+
+    Args:
+        tag: of the encoding.
+        make: makes the object of a registered class and fields; of others it raises a fault.
+    """
+
+    def made(decoder: Any, tree: dict[str, Any]) -> Any:
+        module, name, kind = decoder.registered(tree)
+        fields = _fields(decoder, tree["v"])
+        return Record(tag, module, name, fields) if kind is None else make(kind, fields)
+
+    return made
+
+
+def _check_fields(kind: Any, are_known: bool) -> None:
+    if not are_known:
+        raise Fault(f"the fields of {kind.__qualname__} differ from those of the registered class")
+
+
+def _dataclass_of(kind: Any, fields: dict[str, Any]) -> Any:
     known: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
-    if not known or not fields.keys() <= known.keys():
-        raise Fault(f"the fields of {name} differ from those of the registered class")
+    _check_fields(kind, bool(known) and fields.keys() <= known.keys())
     value = kind(**{key: item for key, item in fields.items() if known[key].init})
     for key, item in fields.items():
         if not known[key].init:
@@ -142,40 +158,25 @@ def _dataclass_of(decoder: Any, tree: dict[str, Any]) -> Any:
     return value
 
 
-def _attrs_of(decoder: Any, tree: dict[str, Any]) -> Any:
-    module, name, kind = decoder.registered(tree)
-    fields = _fields(decoder, tree["v"])
-    if kind is None:
-        return Record("attrs", module, name, fields)
-    known = [field.name for field in getattr(kind, "__attrs_attrs__", ())]
-    if not known or not fields.keys() <= set(known):
-        raise Fault(f"the fields of {name} differ from those of the registered class")
+def _attrs_of(kind: Any, fields: dict[str, Any]) -> Any:
+    known = {field.name for field in getattr(kind, "__attrs_attrs__", ())}
+    _check_fields(kind, bool(known) and fields.keys() <= known)
     value = object.__new__(kind)
     for key, item in fields.items():
         object.__setattr__(value, key, item)  # also works for frozen classes
     return value
 
 
-def _model_of(decoder: Any, tree: dict[str, Any]) -> Any:
-    module, name, kind = decoder.registered(tree)
-    fields = _fields(decoder, tree["v"])
-    if kind is None:
-        return Record("model", module, name, fields)
+def _model_of(kind: Any, fields: dict[str, Any]) -> Any:
     known: dict[str, Any] = getattr(kind, "model_fields", {})
     takes_more = getattr(kind, "model_config", {}).get("extra") == "allow"
     public = all(key in known or (takes_more and key[:1] != "_") for key in fields)
-    if not known or not public:
-        raise Fault(f"the fields of {name} differ from those of the registered class")
+    _check_fields(kind, bool(known) and public)
     return kind.model_construct(**fields)
 
 
-def _named_tuple_of(decoder: Any, tree: dict[str, Any]) -> Any:
-    module, name, kind = decoder.registered(tree)
-    fields = _fields(decoder, tree["v"])
-    if kind is None:
-        return Record("namedtuple", module, name, fields)
-    if not issubclass(kind, tuple) or tuple(fields) != getattr(kind, "_fields", None):
-        raise Fault(f"the fields of {name} differ from those of the registered class")
+def _named_tuple_of(kind: Any, fields: dict[str, Any]) -> Any:
+    _check_fields(kind, issubclass(kind, tuple) and tuple(fields) == getattr(kind, "_fields", None))
     return kind(*fields.values())
 
 
@@ -238,10 +239,10 @@ TAGS: dict[str, tuple[frozenset[str], Maker, int, int]] = {
     "Path": _tag(_path_of(pathlib.Path), work=5_000, memory=400),
     "PurePosixPath": _tag(_path_of(pathlib.PurePosixPath), work=5_000, memory=400),
     "PureWindowsPath": _tag(_path_of(pathlib.PureWindowsPath), work=5_000, memory=400),
-    "attrs": _tag(_attrs_of, "mcv", work=3_000),
-    "dataclass": _tag(_dataclass_of, "mcv", work=3_000),
-    "model": _tag(_model_of, "mcv", work=10_000),
-    "namedtuple": _tag(_named_tuple_of, "mcv", work=3_000),
+    "attrs": _tag(_made_of_fields("attrs", _attrs_of), "mcv", work=3_000),
+    "dataclass": _tag(_made_of_fields("dataclass", _dataclass_of), "mcv", work=3_000),
+    "model": _tag(_made_of_fields("model", _model_of), "mcv", work=10_000),
+    "namedtuple": _tag(_made_of_fields("namedtuple", _named_tuple_of), "mcv", work=3_000),
     "enum": _tag(_member_of, "mcnv", work=3_000),
     "ndarray": _tag(decode_array, "dsv", work=5_000, memory=300),
     "np": _tag(decode_numpy_scalar, "dsv", work=5_000),

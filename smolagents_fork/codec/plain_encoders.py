@@ -223,7 +223,7 @@ def _view(encoder: Any, value: Any) -> Any:
 
 _DICTS: tuple[dict[Any, Any], ...] = ({}, collections.OrderedDict())
 EXACT_ENCODERS: dict[type, Handler] = {
-    # Views of a dict become lists: at the other end there is no dict behind them.
+    # Views of a dict become lists, since the dict behind them stays here.
     **{type(view): _view for one in _DICTS for view in (one.keys(), one.values(), one.items())},
     list: _list,
     dict: _dict,
