@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from ..texts import class_name
 
-__all__ = ["bundle_of"]
+__all__ = ["bundle_of", "give_if_changed"]
 
 #: Methods by which objects give their forms to notebooks, with the form's MIME type.
 _FORMS = {
@@ -45,3 +47,21 @@ def bundle_of(value: Any) -> dict[str, Any]:
     except Exception as error:
         forms["text/plain"] = f"<{class_name(value)} whose repr() raised {class_name(error)}>"
     return forms
+
+
+def give_if_changed(
+    figure: Any, shown: WeakSet[Any], give: Callable[[Mapping[str, Any]], None]
+) -> None:
+    """Display a figure of matplotlib that is new or has changed since it was displayed.
+
+    Args:
+        figure: open, of pyplot.
+        shown: figures that were displayed; this one is added.
+        give: takes its forms.
+    """
+    # One that was saved to a file is not stale any more, but has not been displayed.
+    if figure.stale or figure not in shown:
+        give(bundle_of(figure))
+        shown.add(figure)
+        # A later change of the figure or of anything in it sets it again.
+        figure.stale = False

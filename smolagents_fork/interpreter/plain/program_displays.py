@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...codec.image_values import picture_of
-from ..display_forms import bundle_of
+from ..display_forms import bundle_of, give_if_changed
 
 __all__ = ["ProgramDisplays", "show_all_figures"]
 
@@ -59,12 +59,7 @@ class ProgramDisplays:
         current = pyplot.gcf().number
         for number in numbers:
             figure = pyplot.figure(number)
-            # A figure that was saved to a file is no longer stale, but has not been displayed.
-            if figure.stale or figure not in self._shown:
-                self._give(bundle_of(figure))
-                self._shown.add(figure)
-                # A later change of the figure or of anything in it sets it again.
-                figure.stale = False
+            give_if_changed(figure, self._shown, self._give)
             if close:
                 pyplot.close(figure)
         if not close:

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ....forks import ForkSafeLock
-from ...display_forms import bundle_of
+from ...display_forms import bundle_of, give_if_changed
 from .places import ProgramPlaces, current_places
 
 __all__ = ["ProgramDisplays", "note_import"]
@@ -52,12 +52,7 @@ class ProgramDisplays:
 
     def _take_figures(self, close: bool) -> None:
         for figure in [manager.canvas.figure for manager in self._places.figures.values()]:
-            # A figure that was saved to a file is no longer stale, but has not been displayed.
-            if figure.stale or figure not in self._shown:
-                self._places.show(bundle_of(figure))
-                self._shown.add(figure)
-                # A later change of the figure or of anything in it sets it again.
-                figure.stale = False
+            give_if_changed(figure, self._shown, self._places.show)
             if close:
                 sys.modules["matplotlib.pyplot"].close(figure)
 
