@@ -440,7 +440,7 @@ def _taken_descriptors(parent: socket.socket) -> list[int]:
 
 def _own_numbers() -> tuple[int, int, int]:
     """Return the numbers in a child of its connection, its requests to stop and the fork server."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     first = _FIRST_OWN
     if most != resource.RLIM_INFINITY:
         first = min(first, most - _SPARE_NUMBERS)

@@ -1,4 +1,4 @@
-"""A sixth of the case corpus and a twelfth of the hostile programs on CPython 3.14 in WebAssembly.
+"""A sixth of the case corpus and a tenth of the hostile programs on CPython 3.14 in WebAssembly.
 
 With ``WHOLE_CONTRACT=1`` the whole corpus, and a third of the hostile programs. CPython 3.14 itself
 runs all of both in ``make test-python``.
@@ -112,7 +112,7 @@ def archive(folder: Path) -> Path:
 
 
 #: Both corpora in one machine, whose start takes most of the time; the step between programs.
-PARTS = "cases=1 hostile=3" if WHOLE else "cases=6 hostile=12"
+PARTS = "cases=1 hostile=3" if WHOLE else "cases=6 hostile=10"
 
 
 @pytest.fixture(scope="module")

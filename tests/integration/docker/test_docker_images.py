@@ -193,12 +193,17 @@ def test_builders_that_cannot_see_one_another_do_not_collide(image, throw_away, 
     assert make(dockerfile_content=content)("1+1").output == 2
 
 
+def inspected(engine, **filters):
+    """Yield the description of each image, without images that other tests remove meanwhile."""
+    for listed in engine.api.images(**filters):
+        with contextlib.suppress(docker.errors.ImageNotFound):
+            yield engine.api.inspect_image(listed["Id"])
+
+
 def untagged(engine, name):
     """Images without a name that were made for the image ``name``."""
-    found = (
-        engine.api.inspect_image(i["Id"]) for i in engine.api.images(filters={"dangling": True})
-    )
-    return [one["Id"] for one in found if one["Comment"].endswith(name)]
+    images = inspected(engine, filters={"dangling": True})
+    return [one["Id"] for one in images if one["Comment"].endswith(name)]
 
 
 def test_one_more_package_is_added_to_image_with_the_others(image, engine, throw_away, make):
@@ -389,7 +394,7 @@ STEPS = "FROM {}\nENV MARK={}\nLABEL mark=two\nRUN echo {}; {}\n"
 
 def marked(engine, mark):
     """Images whose environment has the mark."""
-    images = (engine.api.inspect_image(one["Id"]) for one in engine.api.images(all=True))
+    images = inspected(engine, all=True)
     return [one["Id"] for one in images if f"MARK={mark}" in (one["Config"]["Env"] or ())]
 
 

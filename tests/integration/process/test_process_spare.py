@@ -144,7 +144,7 @@ def test_fork_server_without_descriptors_refuses_starts_only(executor: ProcessEx
     # With every number of free descriptors, so that each of its system calls fails once. Numbers
     # below the highest may be free, too.
     for limit in range(highest + 9, 3, -1):
-        if len(refusals) == 40:
+        if len(refusals) == 12:
             break
         resource.prlimit(server, resource.RLIMIT_NOFILE, (limit, before[1]))
         try:
