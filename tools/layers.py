@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "terminal",
         "texts",
     ),
-    ("pages", "short_texts"),
+    ("options", "pages", "short_texts"),
     ("displays",),
     ("checks", "codec", "folders", "local_processes"),
     ("interpreter", "jupyter", "sandboxes"),
@@ -48,8 +48,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
     "sandboxes": (
-        ("cluster_owner", "container_options", "pip_settings", "resource_limits", "termination"),
-        ("provisioner",),
+        ("cluster_owner", "pip_settings", "resource_limits", "termination", "volumes"),
+        ("container_options", "provisioner"),
         ("container_sandbox", "engine_protocol"),
         ("docker", "kubernetes"),
     ),
@@ -65,7 +65,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "executors": (
         ("call_lock", "registry", "validation"),
-        ("async_calls", "file_transfers"),
+        ("async_calls", "file_transfers", "shared_arguments"),
+        ("call_options",),
         ("base",),
         ("guests", "jupyter", "pools"),
         ("agents", "docker", "hosted", "local", "process", "wasm"),

@@ -32,6 +32,7 @@ from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
+from ..options import accept
 from ..representation import represent
 from ..shortages import naming_shortages
 from ..terminal import harmless
@@ -39,7 +40,7 @@ from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock
 from .file_transfers import FileMethods
-from .validation import check_logger, copy_refused, names_of
+from .validation import copy_refused
 from .weak_methods import weakly
 
 __all__ = ["Executor"]
@@ -81,8 +82,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         self._closed = False
         self._operation = telemetry.Operation()
         self._async_calls = AsyncCalls(self._calls, weakly(self.interrupt))
-        check_logger(logger)
-        names = names_of("additional_authorized_imports", additional_authorized_imports)
+        accept.logger("logger", logger)
+        names = accept.names("additional_authorized_imports", additional_authorized_imports)
         self.additional_imports: list[str] = list(names)
         self.logger = logger
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, Union
 
 from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
+from ..options import accept
 from ..results import FileInfo
-from .validation import check_count
 
 __all__ = ["MAX_FILE_BYTES", "FileMethods", "FileStore", "Files", "GivenFiles", "Source"]
 
@@ -125,7 +125,7 @@ class FileMethods:
             ProtocolError: the sandbox sent something else.
         """
         path = checked_path("get_file", source)
-        check_count("max_bytes", max_bytes)
+        accept.count("max_bytes", max_bytes)
         with self._file_store("get_file") as store:
             try:
                 return _checked_content(store.read_file(path, max_bytes), max_bytes)

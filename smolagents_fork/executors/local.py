@@ -30,22 +30,20 @@ from ..free_threading import check_global_lock
 from ..interpreter.guarded import Interpreter, Limits
 from ..interpreter.guarded.policy import REFUSED_BUILTINS
 from ..interpreter.imports import is_authorized
+from ..options import accept
+from ..options.option import words_of
+from ..options.unknown_names import check_known
 from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ..representation import represent
 from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
+from .call_options import CallOptions, output_function
 from .file_transfers import FileMethods, Files, FileStore, GivenFiles
 from .local_errors import as_upstreams, is_class_of_host
 from .local_files import LocalFiles
-from .validation import (
-    check_functions,
-    check_known,
-    check_logger,
-    check_output_function,
-    names_of,
-    parameters_of,
-)
+from .shared_arguments import Arguments
+from .validation import parameters_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -294,7 +292,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         **unknown: Unpack[_NoKeywords],
     ) -> None:
         check_global_lock(type(self).__name__)
-        check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
+        known = parameters_of(LocalPythonExecutor)
+        check_known(type(self).__name__, unknown, known, words_of(CallOptions, Arguments))
         if hasattr(max_print_outputs_length, "log"):
             raise ConfigurationError(
                 f"max_print_outputs_length={max_print_outputs_length!r}: give a number; a logger "
@@ -303,15 +302,14 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.max_print_outputs_length = (
             DEFAULT_PRINT_LENGTH if max_print_outputs_length is None else max_print_outputs_length
         )
-        check_logger(logger)
-        self.logger = logger
+        self.logger = accept.logger("logger", logger)
         self.additional_authorized_imports = list(
-            names_of("additional_authorized_imports", additional_authorized_imports)
+            accept.names("additional_authorized_imports", additional_authorized_imports)
         )
         self._check_authorized_imports_are_installed()
         names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
-        self.additional_functions = check_functions(additional_functions)
+        self.additional_functions = accept.functions("additional_functions", additional_functions)
         check_seconds("timeout_seconds", timeout_seconds)
         self.timeout_seconds = timeout_seconds
         self.static_tools: dict[str, Any] | None = None
@@ -325,8 +323,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "max_integer_bits": max_integer_bits,
         }
         self._sent_tools: dict[str, Any] = {}
-        check_output_function(on_output)
-        self.on_output = on_output
+        self.on_output = output_function("on_output", on_output)
         self._folder = FigureFolder(figures_dir)
         self._given_files = GivenFiles.of(files)
         self._start()
@@ -369,7 +366,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Give programs the functions that the user permits, also those permitted meanwhile."""
         base, given = upstream.BASE_PYTHON_TOOLS, self.additional_functions
         if self._sent_functions != (base, given):
-            functions = _own_tools(check_functions(given))
+            functions = _own_tools(accept.functions("additional_functions", given))
             self._interpreter.send_functions(functions, _base_tools())
             self._sent_functions = (dict(base), dict(given))
 

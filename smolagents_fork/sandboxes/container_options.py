@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
+import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
+
+from ..errors import ConfigurationError
+from ..options import accept
+from ..options.option import Options, option
+from ..options.words import DISK, FOLDERS, VARIABLES
+from .resource_limits import size_or_none
+from .volumes import check_volumes
 
 __all__ = ["GATEWAY_PORT", "ContainerOptions", "Transport", "is_shared", "user_names"]
 
@@ -19,25 +28,243 @@ def is_shared(network: object) -> bool:
     return str(network).partition(":")[0] in ("host", "container")
 
 
-@dataclass(frozen=True)
-class ContainerOptions:
-    """Options of containers. :class:`DockerExecutor` documents every field."""
+def _host(name: str, value: Any) -> Any:
+    """Refuse a host that is not an address: the engine would open the port on all addresses."""
+    try:
+        ipaddress.ip_address(value if isinstance(value, str) else "")
+    except ValueError:
+        if value != "localhost":
+            raise ConfigurationError(
+                f"{name}={value!r}: give an address of the engine's machine, such as '127.0.0.1', "
+                "or '0.0.0.0' for all of them"
+            ) from None
+    return value
 
-    network: str = "none"
-    transport: Transport = "auto"
-    host: str = "127.0.0.1"
-    port: int | None = None
-    read_only: bool = True
-    disk_size: int | str | None = "2g"
-    user: str = "1000:1000"
-    allow_root: bool = False
-    allow_shared_network: bool = False
-    runtime: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    volumes: Any = None
-    workdir: str = "/workspace"
-    lease_seconds: float = 15.0
-    container_run_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+def _port(name: str, value: Any) -> Any:
+    if value is not None and (type(value) is not int or not 0 < value < 65_536):
+        raise ConfigurationError(f"{name}={value!r}: give 1 to 65535, or None for a free one")
+    return value
+
+
+def _network(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or not value:
+        # The engine takes an empty name for its bridge, which gives the code a network.
+        raise ConfigurationError(
+            f"{name}={value!r}: give 'none', 'bridge' or the name of a network"
+        )
+    return value
+
+
+def _user(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{name}={value!r}: give text such as '1000:1000'")
+    return value
+
+
+def _runtime(name: str, value: Any) -> Any:
+    if value == "":
+        # The engine takes an empty name for its default runtime, which may isolate less.
+        raise ConfigurationError(f"{name}='': give a name, or None for the engine's own")
+    return accept.text_or_none(name, value)
+
+
+def _environment(name: str, value: Any) -> dict[str, Any]:
+    found = accept.mapping(name, value)
+    for key, given in found.items():
+        if not isinstance(key, str) or not key or "=" in key or "\0" in key:
+            raise ConfigurationError(f"{name}: {key!r} is not a variable's name")
+        if not isinstance(given, (str, int, float)):
+            raise ConfigurationError(f"{name}[{key!r}]={given!r}: give text or a number")
+        if "\0" in str(given):
+            raise ConfigurationError(f"{name}[{key!r}]={given!r}: a value cannot have a NUL byte")
+    return found
+
+
+def _workdir(name: str, value: Any) -> Any:
+    """Refuse a path that is not absolute or has another use."""
+    if not isinstance(value, str) or not value.startswith("/"):
+        raise ConfigurationError(f"{name}={value!r}: give an absolute path")
+    if posixpath.normpath(value) in ("/", "//", "/tmp"):
+        raise ConfigurationError(
+            f"{name}={value!r} has another use in the container: "
+            "give a folder such as '/workspace'; it need not be in the image"
+        )
+    return value
+
+
+def _volumes(_name: str, value: Any) -> Any:
+    check_volumes(value)
+    return value
+
+
+# docker-py's arguments of containers.run that an executor decides: the value that changes nothing,
+# or ``None``, and the reason.
+_DECIDED: Mapping[str, tuple[Any, str]] = {
+    "name": (None, "each container has a name of its own, by which it is removed: give labels"),
+    "image": (None, "give image="),
+    "detach": (True, "the executor attaches to the container itself"),
+    "stdin_open": (True, "the container's lease is renewed through its standard input"),
+    "remove": (True, "the engine removes a container that has ended"),
+    "stream": (None, "the executor returns the output of code, not that of the container"),
+    "stdout": (True, "the executor returns the output of code, not that of the container"),
+    "stderr": (True, "the executor returns the output of code, not that of the container"),
+}
+
+
+def _run_arguments(name: str, value: Any) -> dict[str, Any]:
+    """Refuse docker-py's arguments that would have no effect."""
+    found = accept.mapping(name, value)
+    for key, given in found.items():
+        unchanged, reason = _DECIDED.get(key, (given, ""))
+        if given is not None and given != unchanged:
+            raise ConfigurationError(f"{name}[{key!r}]={given!r}: {reason}")
+    return found
+
+
+@dataclass(frozen=True)
+class ContainerOptions(Options):
+    """Options of containers; the first three are upstream's."""
+
+    host: str = option(
+        "127.0.0.1",
+        'where a published port is bound; only with a network. With `"0.0.0.0"` every client '
+        "that reaches the machine reaches the kernel, protected only by a token, which is sent in "
+        "clear",
+        _host,
+        form='address, or `"localhost"`',
+    )
+    port: int | None = option(
+        None,
+        "its number; `None` for a free one, so that any number of executors can run",
+        _port,
+        form="1 to 65535",
+    )
+    container_run_kwargs: Mapping[str, Any] | None = option(
+        None,
+        "they override all others, safety settings included; root and shared networks also need "
+        "`allow_root`, `allow_shared_network`. Those that the executor decides are refused",
+        _run_arguments,
+        form="docker-py's arguments of `containers.run`",
+    )
+    _: KW_ONLY
+    network: str = option(
+        "none",
+        'what the code can reach: with `"none"` loopback is the only interface. '
+        '`"host"` and `"container:..."` are refused: the code would share another loopback',
+        _network,
+        form='`"none"`, `"bridge"`, or a network\'s name',
+        elsewhere="allowed_hosts hosts internet internet_access net network_access "
+        "network_disabled network_enabled network_mode networking shared_network block_network",
+    )
+    allow_shared_network: bool = option(
+        False,
+        "allows networks of others. The code then reaches **every service on that loopback**, "
+        "databases and other executors' kernels included; only one such executor can run",
+        accept.flag,
+    )
+    transport: Transport = option(
+        "auto",
+        "what carries the kernel's stream",
+        accept.one_of("auto", "exec", "port"),
+        form='`"auto"`, `"exec"`, `"port"`',
+    )
+    read_only: bool = option(
+        True,
+        "whether the image's own files are read-only. With `False` the code can write wherever its "
+        "user may, into a layer on the engine's disk that `disk_size` limits",
+        accept.flag,
+    )
+    disk_size: int | str | None = option(
+        "2g",
+        "size of what the code may write with `read_only=False`. Only some storage "
+        "drivers can do this (overlay2 on xfs with project quotas, btrfs, zfs); with others the "
+        "start is an error, and `None` accepts that there is no limit",
+        size_or_none,
+        form="size; `None`: no limit",
+        elsewhere=DISK,
+    )
+    user: str = option(
+        "1000:1000",
+        "user that the code runs as. Uid 0 and names that are uid 0 in "
+        "the image are refused. All capabilities are dropped and no-new-privileges is set in any "
+        "case",
+        _user,
+        form="`uid:gid` as numbers, or a name of the image's",
+        elsewhere="run_as_user uid user_id",
+    )
+    allow_root: bool = option(
+        False, "lets the code run as root, for images that need it", accept.flag
+    )
+    runtime: str | None = option(
+        None,
+        "a sandboxing runtime between code and the host's kernel, such as gVisor's `runsc`",
+        _runtime,
+        form="a name from `docker info`, Runtimes",
+        elsewhere="container_runtime oci_runtime runtime_class",
+    )
+    environment: Mapping[str, str | float] | None = option(
+        None,
+        "variables the code can read; none of the host's environment is passed",
+        _environment,
+        form="names to text or numbers",
+        elsewhere=VARIABLES,
+    )
+    volumes: Any = option(
+        None,
+        "folders of the **engine's** machine, such as "
+        '`{"/data": {"bind": "/data", "mode": "ro"}}` or `["/data:/data:ro"]`. With `"rw"` the '
+        "code changes the host's files, and no size limits it. A missing path is an error",
+        _volumes,
+        form="as docker-py takes them",
+        elsewhere=FOLDERS,
+    )
+    workdir: str = option(
+        "/workspace",
+        "the folder the code starts in and may write to",
+        _workdir,
+        form="absolute path",
+        elsewhere="cwd work_dir working_dir working_directory workspace",
+    )
+    lease_seconds: float = option(
+        15.0,
+        "time the container may run without a word of its host process. A host process that is "
+        "stopped for longer (SIGSTOP, a suspended machine) loses its containers: raise it",
+        accept.seconds,
+        form="seconds, rounded up",
+        elsewhere="lease time_to_live ttl",
+    )
+
+    def check_together(self) -> None:
+        """Refuse root, shared networks and ports without a network, unless they are allowed."""
+        super().check_together()
+        if not self.allow_shared_network:
+            _refuse_shared("network", self.network)
+            for name in ("network", "network_mode"):
+                _refuse_shared(f"container_run_kwargs[{name!r}]", self.run_arguments.get(name))
+        if not self.allow_root:
+            _refuse_root("user", self.user)
+            _refuse_root("container_run_kwargs['user']", self.run_arguments.get("user"))
+        if self.transport == "port" and is_shared(self.network):
+            raise ConfigurationError(
+                f"transport='port' with network={self.network!r}: no port can be published on "
+                "shared network interfaces; omit transport"
+            )
+        if self.transport == "port" and self.network == "none":
+            raise ConfigurationError(
+                "transport='port' needs a network: with network='none' no port can be published; "
+                "pass network='bridge', or omit transport"
+            )
+
+    @property
+    def run_arguments(self) -> Mapping[str, Any]:
+        """docker-py's arguments that override the executor's."""
+        return self.container_run_kwargs or {}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment as text."""
+        return {name: str(value) for name, value in (self.environment or {}).items()}
 
     @property
     def published(self) -> bool:
@@ -49,14 +276,14 @@ class ContainerOptions:
     @property
     def has_network(self) -> bool:
         """Tell whether the code was given a network."""
-        extra = self.container_run_kwargs
+        extra = self.run_arguments
         asked = extra.get("network") or extra.get("network_mode") or self.network
         return str(asked) != "none"
 
     @property
     def shares_host_network(self) -> bool:
         """Tell whether the code has the interfaces of the engine's machine."""
-        extra = self.container_run_kwargs
+        extra = self.run_arguments
         return "host" in (extra.get("network"), extra.get("network_mode"), self.network)
 
     def network_remedy(self, owner: str) -> str:
@@ -66,6 +293,30 @@ class ContainerOptions:
             owner: that has the options, for the message.
         """
         return "" if self.has_network else f"give the {owner} network='bridge'"
+
+
+def _refuse_shared(name: str, network: object) -> None:
+    if not is_shared(network):
+        return
+    whose = "the host's" if str(network) == "host" else "another container's"
+    raise ConfigurationError(
+        f"{name}={network!r}: the container would share {whose} network interfaces, so its code "
+        f"could reach every service on {whose} loopback; the gateway's port would be open to "
+        "every process there, and a second executor could not use it. Give 'none', 'bridge' or a "
+        "network of your own (docker network create), or allow_shared_network=True if that is "
+        "wanted"
+    )
+
+
+def _refuse_root(name: str, user: object) -> None:
+    if user is None:
+        return
+    who = str(user).partition(":")[0].strip()
+    if who in ("", "root") or (who.isdigit() and int(who) == 0):
+        raise ConfigurationError(
+            f"{name}={user!r} is root, or the image's choice: code runs as root only with "
+            "allow_root=True; give numbers such as '1000:1000'"
+        )
 
 
 def user_names(user: str) -> dict[str, str]:

@@ -15,9 +15,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
+from ..errors import ConfigurationError
+from ..options import accept
+from ..options.option import Options, option
+from ..options.words import PACKAGES
 from ..results import ExecutorStats, FileInfo
 from .resource_limits import Limits
 
@@ -49,28 +53,69 @@ BUILT = f"{STEP}built "
 
 
 @dataclass(frozen=True)
-class ImageSpec:
-    """Specification of an image to prepare.
+class ImageSpec(Options):
+    """Options of an image; the first three are upstream's."""
 
-    Attributes:
-        image: reference of an existing image to use as it is.
-        image_name: another name for the image that is built.
-        build_new_image: whether ``image_name`` is built even if it exists.
-        dockerfile_content: a Dockerfile in place of the fork's; excludes ``image``.
-        base_image: reference that the fork's Dockerfile starts from.
-        requirements: pip requirements to add.
-        ca_bundle: PEM file that pip trusts during the build.
-        build_timeout_seconds: limit of the pull or the build.
-    """
+    image_name: str | None = option(
+        None, "another name for the image that is built", accept.text_or_none, form="`name[:tag]`"
+    )
+    build_new_image: bool = option(
+        True,
+        "with `False` an existing image of that name is used as it is. The same content is never "
+        "built twice",
+        accept.flag,
+    )
+    dockerfile_content: str | None = option(
+        None,
+        "a Dockerfile in place of the fork's; its image must start a kernel gateway on port 8888",
+        accept.text_or_none,
+        form="text",
+    )
+    _: KW_ONLY
+    image: str | None = option(
+        None,
+        "an image to use as it is; it must start a kernel gateway on port 8888",
+        accept.text_or_none,
+        form="name",
+        elsewhere="container_image docker_image image_tag template",
+    )
+    base_image: str | None = option(
+        None,
+        "the base of the fork's image: `SMOLAGENTS_FORK_BASE_IMAGE` of the environment, else "
+        "`python:3.12-slim`",
+        accept.text_or_none,
+        form="name",
+    )
+    requirements: Sequence[str] = option(
+        (),
+        "more to install; options, addresses and paths are refused",
+        accept.names,
+        form='pip\'s own form (`"numpy==2.1"`)',
+        elsewhere=PACKAGES,
+    )
+    ca_bundle: str | os.PathLike[str] | None = option(
+        None,
+        "trusted by pip during the build, for proxies that re-sign TLS; `None` for the one that "
+        "`PIP_CERT`, `REQUESTS_CA_BUNDLE` or `SSL_CERT_FILE` names. It is not in the image",
+        accept.path_or_none,
+        form="path of a PEM file",
+        elsewhere="ca_cert ca_certs ca_file cert certs ssl_cert_file",
+    )
+    build_timeout_seconds: float = option(
+        BUILD_SECONDS,
+        "limit of a build, a pull or an `install_packages`, waiting for another process that "
+        "builds the same image included. The error has the builder's last lines",
+        accept.seconds,
+        form="seconds",
+    )
 
-    image: str | None = None
-    image_name: str | None = None
-    build_new_image: bool = True
-    dockerfile_content: str | None = None
-    base_image: str | None = None
-    requirements: Sequence[str] = ()
-    ca_bundle: str | os.PathLike[str] | None = None
-    build_timeout_seconds: float = BUILD_SECONDS
+    def check_together(self) -> None:
+        """Refuse an image beside a Dockerfile."""
+        super().check_together()
+        if self.image is not None and self.dockerfile_content is not None:
+            raise ConfigurationError(
+                "image= and dockerfile_content= exclude one another: give one of them"
+            )
 
     @property
     def is_users_own(self) -> bool:

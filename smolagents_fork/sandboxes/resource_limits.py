@@ -6,10 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import ConfigurationError
+from ..options.option import Options, option
+from ..options.words import CORES, DISK, PROCESSES
 
-__all__ = ["Limits", "check_limits", "check_size", "fitting_sizes", "parse_size"]
+__all__ = ["Limits", "check_size", "fitting_sizes", "parse_size", "size", "size_or_none"]
 
 # Smallest share of a core; engines round less to 0, which means all cores.
 _LEAST_CPUS = 0.01
@@ -25,24 +28,97 @@ _WORKDIR_PART, _TMP_PART = 4, 16
 _LEAST_BESIDE_FILES = 1 << 30
 
 
+def size(name: str, value: Any) -> Any:
+    """Return a size; see :func:`check_size`."""
+    check_size(name, value, optional=False)
+    return value
+
+
+def size_or_none(name: str, value: Any) -> Any:
+    """Return a size, or ``None`` for no limit; see :func:`check_size`."""
+    check_size(name, value)
+    return value
+
+
+def _cores(name: str, value: Any) -> Any:
+    if value is not None and not (_is_number(value) and _LEAST_CPUS <= value < 1_000_000):
+        raise ConfigurationError(
+            f"{name}={value!r}: give a number of cores, at least {_LEAST_CPUS}, or None for no "
+            "limit"
+        )
+    return value
+
+
+def _processes(name: str, value: Any) -> Any:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (is_whole and 0 < value < 1_000_000):
+        raise ConfigurationError(
+            f"{name}={value!r}: give a whole number above 0, or None for no limit"
+        )
+    return value
+
+
 @dataclass(frozen=True)
-class Limits:
-    """Resource limits of a sandbox.
+class Limits(Options):
+    """Resource limits of a sandbox. Files in the work folder and in /tmp count as memory."""
 
-    Attributes:
-        memory: text such as ``"2g"``, or whole bytes; ``None`` for no limit. Swap is not
-            added to it. Files in the work folder and in /tmp count.
-        cpus: processor cores, fractions allowed; ``None`` for no limit.
-        pids: processes and threads; ``None`` for no limit.
-        workdir_size: size of the work folder, as above.
-        tmp_size: the same for /tmp.
-    """
+    memory: int | str | None = option(
+        _MEMORY,
+        "memory of the sandbox, without swap; files in the work folder and in `/tmp` count. Past "
+        "it the kernel of the host kills a process, and the error says so. If it is not given and "
+        "the two folders are, it is at least 1 GiB more than their sizes",
+        size_or_none,
+        form="size; `None`: no limit",
+        elsewhere="max_memory max_memory_mb mem mem_limit mem_mb memory_bytes memory_limit "
+        "memory_limit_mb memory_mb ram",
+    )
+    cpus: float | None = option(
+        1.0,
+        "processors that the sandbox may use",
+        _cores,
+        form="cores; `None`: no limit",
+        elsewhere=CORES,
+    )
+    pids_limit: int | None = option(
+        256,
+        "processes at once: a fork bomb ends here",
+        _processes,
+        form="processes and threads; `None`: no limit",
+        elsewhere=PROCESSES,
+    )
+    workdir_size: int | str = option(
+        _WORKDIR_SIZE,
+        "size of the work folder, which is kept in memory; a full folder is an error of the "
+        "program. If it is not given and `memory` is, it is at most a quarter of that",
+        size,
+        form="size",
+        elsewhere=DISK,
+    )
+    tmp_size: int | str = option(
+        _TMP_SIZE,
+        "the same for `/tmp`; at most a sixteenth of `memory`",
+        size,
+        form="size",
+        elsewhere="shm_size tmpfs tmpfs_size",
+    )
 
-    memory: int | str | None = _MEMORY
-    cpus: float | None = 1.0
-    pids: int | None = 256
-    workdir_size: int | str = _WORKDIR_SIZE
-    tmp_size: int | str = _TMP_SIZE
+    def check_together(self) -> None:
+        """Refuse folders as large as the memory that they are kept in."""
+        super().check_together()
+        memory = parse_size(self.memory) if self.memory is not None else None
+        files = (parse_size(self.workdir_size) or 0) + (parse_size(self.tmp_size) or 0)
+        if memory is not None and files >= memory:
+            raise ConfigurationError(
+                f"workdir_size={self.workdir_size!r} and tmp_size={self.tmp_size!r} are kept in "
+                f"memory and leave nothing of memory={self.memory!r}: lower them or raise it"
+            )
+
+    @classmethod
+    def completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what was given, and sizes that fit it."""
+        sizes = ("memory", "workdir_size", "tmp_size")
+        fitting = fitting_sizes({name: given[name] for name in sizes if name in given})
+        return super().completed({**given, **fitting})
 
 
 def fitting_sizes(given: Mapping[str, int | str | None]) -> dict[str, int | str | None]:
@@ -73,38 +149,6 @@ def _larger(text: str, size: int) -> int | str:
 
 def _smaller(text: str, size: int) -> int | str:
     return text if size >= (parse_size(text) or 0) else max(_LEAST_WITHOUT_UNIT, size)
-
-
-def check_limits(limits: Limits) -> None:
-    """Refuse limits that cannot work.
-
-    Raises:
-        ConfigurationError: an invalid size or number, or files as large as the memory.
-    """
-    for name, size in (
-        ("memory", limits.memory),
-        ("workdir_size", limits.workdir_size),
-        ("tmp_size", limits.tmp_size),
-    ):
-        # None and 0 would mean no limit to tmpfs.
-        check_size(name, size, optional=name == "memory")
-    cpus, pids = limits.cpus, limits.pids
-    if cpus is not None and not (_is_number(cpus) and _LEAST_CPUS <= cpus < 1_000_000):
-        raise ConfigurationError(
-            f"cpus={cpus!r}: give a number of cores, at least {_LEAST_CPUS}, or None for no limit"
-        )
-    is_whole = isinstance(pids, int) and not isinstance(pids, bool)
-    if pids is not None and not (is_whole and 0 < pids < 1_000_000):
-        raise ConfigurationError(
-            f"pids_limit={pids!r}: give a whole number above 0, or None for no limit"
-        )
-    memory = parse_size(limits.memory) if limits.memory is not None else None
-    files = (parse_size(limits.workdir_size) or 0) + (parse_size(limits.tmp_size) or 0)
-    if memory is not None and files >= memory:
-        raise ConfigurationError(
-            f"workdir_size={limits.workdir_size!r} and tmp_size={limits.tmp_size!r} are kept in "
-            f"memory and leave nothing of memory={limits.memory!r}: lower them or raise it"
-        )
 
 
 def _is_number(value: object) -> bool:

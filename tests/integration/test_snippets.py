@@ -15,13 +15,9 @@ import pytest
 import smolagents
 from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
 
-from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool
+from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.docker.options import option_names
-from smolagents_fork.executors.guests import guest_options
 from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
-from smolagents_fork.executors.process.process_options import Options
-from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 from tools.paths import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,14 +49,6 @@ RUN: dict[str, list[type]] = {
     "docs/files.md:1": [],
     "docs/files.md:2": [ProcessExecutor],
     "docs/files.md:3": [],
-}
-#: Names of the options that stand in no signature.
-OPTIONS = {
-    DockerExecutor: option_names(),
-    DockerPool: option_names(),
-    ProcessExecutor: guest_options.option_names(Options),
-    WasmExecutor: guest_options.option_names(WasmOptions),
-    WasmPool: guest_options.option_names(WasmOptions),
 }
 #: Blocks that need an engine for something else than an executor.
 ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3"}
@@ -173,8 +161,6 @@ def accepted(target: Any) -> set[str] | None:
         names |= set(parameters)
         if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             return names
-        if target in OPTIONS:
-            return names | set(OPTIONS[target])
         if target is LocalPythonExecutor:
             return names - {"unknown"}  # which are refused
         if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):

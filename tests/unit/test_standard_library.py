@@ -10,7 +10,7 @@ import pytest
 from smolagents_fork.distributions.import_names import missing_packages
 from smolagents_fork.distributions.requirements import missing_requirements, requirements_for
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.executors.wasm.guest_source import check_imports
 from smolagents_fork.standard_library import STANDARD_MODULES, absence, is_standard
 
@@ -28,7 +28,7 @@ def test_pip_is_not_asked_for_a_module_of_any_version():
     assert all(map(is_standard, names))
     names += [f"{name}.part" for name in names] + [f"{name}.*" for name in names]
     assert requirements_for(names) == ()
-    assert Options().image_spec(names).requirements == ()
+    assert DockerOptions().image_spec(names).requirements == ()
     assert missing_requirements(names, []) == []
 
 

@@ -21,7 +21,8 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import as_given
-from smolagents_fork.executors.validation import former_names_of, mapping_of, names_of
+from smolagents_fork.options import accept
+from smolagents_fork.options.unknown_names import former_names_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, PythonExecutor
@@ -81,7 +82,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
 
 def _name_modules(agent: CodeAgent) -> None:
     """Give the prompt names that can be imported: ``sklearn`` for ``scikit-learn>=1.5``."""
-    given = names_of("additional_authorized_imports", agent.additional_authorized_imports)
+    given = accept.names("additional_authorized_imports", agent.additional_authorized_imports)
     base = set(agent.authorized_imports) - set(given)
     agent.authorized_imports = sorted({*base, *import_names(given)})
 
@@ -259,7 +260,7 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     if not callable(factory):
         raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
     _refuse_managed_agents(agent, factory, label)
-    keywords = mapping_of("executor_kwargs", agent.executor_kwargs)
+    keywords = accept.mapping("executor_kwargs", agent.executor_kwargs)
     arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
     length = agent.max_print_outputs_length
     local = inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor)

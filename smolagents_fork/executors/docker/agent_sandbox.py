@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 from ...agent_sandbox.model_service import ModelLimits, RunningCalls
 from ...agent_sandbox.program_run import ConnectionLost, Ending, Job, carry_out
@@ -27,32 +29,25 @@ from ...errors import (
     SandboxDiedError,
 )
 from ...forks import Owner
+from ...options import accept
+from ...options.option import Options, about, option, same_as, taking
+from ...options.words import VARIABLES
 from ...representation import represent
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus
+from ...sandboxes.resource_limits import Limits
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..jupyter.diagnosis import signal_name
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.sandbox_files import SandboxFiles
-from ..validation import (
-    check_code,
-    check_count,
-    check_known,
-    check_output_function,
-    current_names,
-    mapping_of,
-    names_of,
-)
+from ..validation import check_code
 from ..weak_methods import weakly
 from .agent_image import agent_image_plan
-from .options import Options
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from .options import DockerOptions
 
 __all__ = ["AgentSandbox"]
 
@@ -65,30 +60,115 @@ _RUN_PROGRAM = ("-m", "smolagents_fork.agent_sandbox.program_main", "{run}/progr
 _RUN_AGENT = ("-m", "smolagents_fork.agent_sandbox.saved_agent", "{run}")
 
 
-class AgentKeywords(TypedDict, total=False):
-    """Keywords that :class:`AgentSandbox` shares with ``DockerExecutor``."""
+def _secrets(name: str, value: Any) -> dict[str, str]:
+    """Refuse what is not a variable; no message has a value."""
+    found = accept.mapping(name, value)
+    for key, secret in found.items():
+        if not isinstance(key, str) or not key or "=" in key or "\0" in key:
+            raise ConfigurationError(f"{name}: {key!r} is not a name of a variable")
+        if not isinstance(secret, str) or "\0" in secret:
+            raise ConfigurationError(f"{name}[{key!r}]: give text without NUL bytes")
+    return found
 
-    network: str
-    memory: int | str | None
-    cpus: float | None
-    pids_limit: int | None
-    disk_size: int | str | None
-    workdir_size: int | str
-    tmp_size: int | str
-    read_only: bool
-    user: str
-    allow_root: bool
-    allow_shared_network: bool
-    runtime: str | None
-    volumes: Any
-    workdir: str
-    lease_seconds: float
-    startup_timeout_seconds: float
-    image: str | None
-    base_image: str | None
-    ca_bundle: str | os.PathLike[str] | None
-    build_timeout_seconds: float
-    container_run_kwargs: Mapping[str, Any] | None
+
+def _model(name: str, value: Any) -> Any:
+    if value is not None and not hasattr(value, "generate"):
+        raise ConfigurationError(f"{name}={value!r}: give a model, which has generate()")
+    return value
+
+
+def _engine(name: str, value: Any) -> DockerEngine:
+    engine = DockerEngine() if value is None else value
+    if not isinstance(engine, DockerEngine):
+        raise ConfigurationError(
+            f"{name}={value!r}: AgentSandbox runs on Docker's engine; give a DockerEngine"
+        )
+    return engine
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentArguments(Options):
+    """Arguments of AgentSandbox's constructor."""
+
+    secrets: Mapping[str, str] | None = option(
+        None,
+        "environment variables of the programs. They are not part of the container's "
+        "configuration; a program can read them and, given a network, send them anywhere",
+        _secrets,
+        form="names to text",
+        elsewhere=VARIABLES,
+    )
+    model_on_host: Any = option(
+        None,
+        "a model whose `generate` and `generate_stream` the agents call over the bridge. Its keys "
+        "stay outside, so that no network is needed",
+        _model,
+        form="a model",
+    )
+    model_arguments: Sequence[str] = option(
+        (),
+        "further arguments of those calls that a program may choose, such as `temperature`",
+        accept.names,
+        form="names",
+    )
+    max_model_calls: int = option(
+        1000, "calls of `model_on_host` that one program may make", accept.count, form="calls"
+    )
+    max_model_bytes: int = option(
+        64 * 1024 * 1024,
+        "of the messages of one such call, and of all that run at once",
+        accept.count,
+        form="bytes",
+    )
+    timeout_seconds: float | None = same_as(
+        DockerOptions,
+        "timeout_seconds",
+        default=600.0,
+        says="time a program may run; it is then killed",
+    )
+    on_output: Callable[[str], None] | None = same_as(DockerOptions, "on_output")
+    files: Files | None = same_as(DockerOptions, "files")
+    engine: DockerEngine | None = option(
+        None,
+        "where the container runs; `None`: the engine that the environment names",
+        _engine,
+        form="a `DockerEngine`",
+        elsewhere="base_url docker_host docker_url",
+    )
+    network: str = same_as(DockerOptions, "network")
+    memory: int | str | None = same_as(DockerOptions, "memory")
+    cpus: float | None = same_as(DockerOptions, "cpus")
+    pids_limit: int | None = same_as(DockerOptions, "pids_limit")
+    disk_size: int | str | None = same_as(DockerOptions, "disk_size")
+    workdir_size: int | str = same_as(DockerOptions, "workdir_size")
+    tmp_size: int | str = same_as(DockerOptions, "tmp_size")
+    read_only: bool = same_as(DockerOptions, "read_only")
+    user: str = same_as(DockerOptions, "user")
+    allow_root: bool = same_as(DockerOptions, "allow_root")
+    allow_shared_network: bool = same_as(DockerOptions, "allow_shared_network")
+    runtime: str | None = same_as(DockerOptions, "runtime")
+    volumes: Any = same_as(DockerOptions, "volumes")
+    workdir: str = same_as(DockerOptions, "workdir")
+    lease_seconds: float = same_as(DockerOptions, "lease_seconds")
+    startup_timeout_seconds: float = same_as(DockerOptions, "startup_timeout_seconds")
+    image: str | None = same_as(DockerOptions, "image")
+    base_image: str | None = same_as(DockerOptions, "base_image")
+    ca_bundle: str | os.PathLike[str] | None = same_as(DockerOptions, "ca_bundle")
+    build_timeout_seconds: float = same_as(DockerOptions, "build_timeout_seconds")
+    container_run_kwargs: Mapping[str, Any] | None = same_as(DockerOptions, "container_run_kwargs")
+    max_print_outputs_length: int | None = same_as(DockerOptions, "max_print_outputs_length")
+    requirements: Sequence[str] = same_as(DockerOptions, "requirements")
+
+    @property
+    def docker_options(self) -> DockerOptions:
+        """Options of image, container and limits."""
+        shared = about(DockerOptions).keys() & about(AgentArguments).keys()
+        return DockerOptions(**{name: getattr(self, name) for name in shared})
+
+    @classmethod
+    def completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what was given, and sizes that fit it."""
+        return Limits.completed(given)
 
 
 class AgentSandbox(FileMethods):
@@ -98,23 +178,10 @@ class AgentSandbox(FileMethods):
     an argument says otherwise. Programs take turns in it: files stay, processes end with their
     program.
 
+    :class:`AgentArguments` has the arguments, with what each is for.
+
     Args:
-        secrets: environment variables of the programs. They are not part of the container's
-            configuration; a program can read them and, given a network, send them anywhere.
-        model_on_host: a model whose ``generate`` and ``generate_stream`` the agents call over the
-            bridge. Its keys stay outside, so that no network is needed.
-        model_arguments: names of further arguments of those calls that a program may choose, such
-            as ``"temperature"``.
-        max_model_calls: calls of ``model_on_host`` that one program may make.
-        max_model_bytes: bytes of the messages of one such call, and of all that run at once.
-        requirements: what pip installs into the image, besides smolagents.
-        timeout_seconds: a program may run; ``None`` for no limit.
-        on_output: gets printed text as it comes.
-        max_print_outputs_length: characters of output that are kept, first and last half; ``None``:
-            50,000.
-        files: the programs' paths to paths of this machine or bytes.
-        engine: where the container runs; ``None``: the engine that the environment names.
-        **keywords: as for ``DockerExecutor``, which documents them.
+        **keywords: the arguments.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -123,57 +190,19 @@ class AgentSandbox(FileMethods):
         ExecutorStartError: the container did not come up; nothing is left behind.
     """
 
-    def __init__(
-        self,
-        *,
-        secrets: Mapping[str, str] | None = None,
-        model_on_host: Any = None,
-        model_arguments: Sequence[str] = (),
-        max_model_calls: int = 1000,
-        max_model_bytes: int = 64 * 1024 * 1024,
-        requirements: Sequence[str] = (),
-        timeout_seconds: float | None = 600.0,
-        on_output: Callable[[str], None] | None = None,
-        max_print_outputs_length: int | None = None,
-        files: Files | None = None,
-        engine: DockerEngine | None = None,
-        **keywords: Unpack[AgentKeywords],
-    ) -> None:
-        own = ("secrets", "model_on_host", "model_arguments", "max_model_calls", "max_model_bytes",
-               "requirements", "timeout_seconds", "on_output", "max_print_outputs_length", "files",
-               "engine")  # fmt: skip
-        known = [*AgentKeywords.__annotations__, *own]
-        options: dict[str, Any] = {**keywords}
-        if max_print_outputs_length is not None:
-            options["max_print_outputs_length"] = max_print_outputs_length
-        options = current_names("AgentSandbox", options, known)
-        check_known("AgentSandbox", options, known)
-        self._secrets = _checked_secrets(secrets)
-        if model_on_host is not None and not hasattr(model_on_host, "generate"):
-            raise ConfigurationError(
-                f"model_on_host={model_on_host!r}: give a model, which has generate()"
-            )
-        engine = DockerEngine() if engine is None else engine
-        if not isinstance(engine, DockerEngine):
-            raise ConfigurationError(
-                f"engine={engine!r}: AgentSandbox runs on Docker's engine; give a DockerEngine"
-            )
-        self._model = model_on_host
-        self._model_arguments = frozenset(names_of("model_arguments", model_arguments))
-        check_count("max_model_calls", max_model_calls)
-        check_count("max_model_bytes", max_model_bytes)
-        self._model_limits = ModelLimits(max_model_calls, max_model_bytes)
+    @taking(AgentArguments)
+    def __init__(self, **keywords: Any) -> None:
+        given = AgentArguments.of("AgentSandbox", (), keywords)
+        self._secrets = dict(given.secrets or {})
+        self._model = given.model_on_host
+        self._model_arguments = frozenset(given.model_arguments)
+        self._model_limits = ModelLimits(given.max_model_calls, given.max_model_bytes)
         self._model_calls = RunningCalls()
-        check_output_function(on_output)
-        self._on_output = on_output
-        self._given_files = GivenFiles.of(files)
-        #: The options of image, container and limits, in groups.
-        self.options = Options.of(
-            "AgentSandbox",
-            requirements=requirements,
-            timeout_seconds=timeout_seconds,
-            **options,
-        )
+        self._on_output = given.on_output
+        self._given_files = GivenFiles.of(given.files)
+        #: The options of image, container and limits.
+        self.options = given.docker_options
+        engine = given.engine or DockerEngine()
         self._owner = Owner()
         self._turns = CallLock(weakly(self._check_open))
         self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
@@ -194,12 +223,12 @@ class AgentSandbox(FileMethods):
     def _start(self) -> None:
         options = self.options
         plan = agent_image_plan(
-            image=options.image.image,
-            base_image=options.image.base_image,
-            requirements=options.image.requirements,
+            image=options.image,
+            base_image=options.base_image,
+            requirements=options.requirements,
         )
         with shown_progress() as report:
-            image = self._provisioner.ensure(plan, options.image, report=report)
+            image = self._provisioner.ensure(plan, options.image_options, report=report)
         self._sandbox = self._provisioner.start(options.sandbox_spec(image))
         try:
             self._stream(self._sandbox).close()
@@ -207,12 +236,12 @@ class AgentSandbox(FileMethods):
             status = self._sandbox.status()
             raise ExecutorStartError(
                 f"the supervisor in the sandbox did not come up in startup_timeout_seconds="
-                f"{options.limits.startup_timeout_seconds}: {error} ({status})"
+                f"{options.startup_timeout_seconds}: {error} ({status})"
             ) from None
         self._given_files.send(SandboxFiles(self._sandbox))
 
     def _stream(self, sandbox: Sandbox) -> ByteStream:
-        return sandbox.open_stream(timeout=self.options.limits.startup_timeout_seconds)
+        return sandbox.open_stream(timeout=self.options.startup_timeout_seconds)
 
     def _connected(self, sandbox: Sandbox) -> ByteStream:
         try:
@@ -239,7 +268,12 @@ class AgentSandbox(FileMethods):
         state = "running a program" if self._turns.taken else "ready"
         state = "ended" if self._death is not None else state
         place = f"sandbox {sandbox.id} of docker"
-        return represent(self, "closed" if self._closed else state, place, self.options.value)
+        return represent(
+            self,
+            "closed" if self._closed else state,
+            place,
+            functools.partial(getattr, self.options),
+        )
 
     def __enter__(self) -> AgentSandbox:
         self._check_open("with")
@@ -342,7 +376,7 @@ class AgentSandbox(FileMethods):
 
     def _run(self, action: str, job: Job, seconds: float | None) -> Ending:
         if seconds is None:
-            seconds = self.options.limits.timeout_seconds
+            seconds = self.options.timeout_seconds
         check_seconds("timeout_seconds", seconds)
         with self._turns.turn(action):
             self._interrupted.clear()
@@ -359,7 +393,7 @@ class AgentSandbox(FileMethods):
                     model_limits=self._model_limits,
                     running_calls=self._model_calls,
                     on_output=self._on_output,
-                    max_print_outputs_length=self.options.limits.print_length,
+                    max_print_outputs_length=self.options.print_length,
                     is_closed=lambda: self._closed,
                     is_interrupted=self._interrupted.is_set,
                 )
@@ -423,14 +457,3 @@ def _ended_status(sandbox: Sandbox) -> SandboxStatus:
         if not status.running or deadline.expired():
             return status
         time.sleep(0.05)
-
-
-def _checked_secrets(secrets: Mapping[str, str] | None) -> dict[str, str]:
-    """Refuse what is not a variable; no message has a value."""
-    found = mapping_of("secrets", secrets)
-    for name, value in found.items():
-        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-            raise ConfigurationError(f"secrets: {name!r} is not a name of a variable")
-        if not isinstance(value, str) or "\0" in value:
-            raise ConfigurationError(f"secrets[{name!r}]: give text without NUL bytes")
-    return found

@@ -7,7 +7,7 @@ from typing import Protocol
 from ...errors import ConfigurationError
 from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.engine_protocol import Engine, check_engine
-from .options import Options
+from .options import DockerOptions
 
 __all__ = ["chosen_engine", "engine_for"]
 
@@ -16,7 +16,7 @@ class _HasEngine(Protocol):
     engine: Engine
 
 
-def engine_for(engine: object, options: Options) -> Engine:
+def engine_for(engine: object, options: DockerOptions) -> Engine:
     """Return the engine that an argument names, which can start sandboxes with these options.
 
     Args:
@@ -27,15 +27,15 @@ def engine_for(engine: object, options: Options) -> Engine:
         ConfigurationError: it is not an engine, or an option makes no sense there.
     """
     chosen: Engine = DockerEngine() if engine is None else check_engine(engine)
-    default = Options()
+    default = DockerOptions()
     for name, reason in chosen.refused_options.items():
-        value = options.value(name)
-        if value != default.value(name):
+        value = getattr(options, name)
+        if value != getattr(default, name):
             raise ConfigurationError(f"{name}={value!r} with {chosen!r}: {reason}")
     return chosen
 
 
-def chosen_engine(engine: object, pool: _HasEngine | None, options: Options) -> Engine:
+def chosen_engine(engine: object, pool: _HasEngine | None, options: DockerOptions) -> Engine:
     """Return the engine of an executor.
 
     Args:

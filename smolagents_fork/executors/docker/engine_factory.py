@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
+from ...options.option import about, words_of
+from ...options.unknown_names import check_known, current_names
 from ...sandboxes.engine_protocol import Engine
-from ..validation import check_known, current_names, parameters_of
+from .arguments import DockerArguments
 from .executor import DockerExecutor
-from .options import option_names
+from .options import DockerOptions
 
 __all__ = ["EngineFactory"]
 
@@ -37,19 +39,21 @@ class EngineFactory:
         Args:
             additional_authorized_imports: as for ``DockerExecutor``.
             logger: as for ``DockerExecutor``.
-            **keywords: of the engine's constructor and of ``DockerExecutor``. Both get a name that
-                both have, and the executor alone if an engine or a pool is given.
+            **keywords: of the engine's constructor and of ``DockerExecutor``. Both get an argument
+                that both have, and the executor alone if an engine or a pool is given.
 
         Raises:
             ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
                 engine beside one.
         """
         parameters = inspect.signature(self._engine_class).parameters
-        known = {*parameters, *parameters_of(DockerExecutor), *option_names()}
+        of_executor = about(DockerArguments)
+        known = {*parameters, *of_executor}
         owner = f"executor_type={self._name!r}"
         keywords = current_names(owner, keywords, known)
-        check_known(owner, keywords, known)
-        shared = inspect.signature(DockerExecutor).parameters.keys() & parameters.keys()
+        check_known(owner, keywords, known, words_of(DockerArguments))
+        # An option of the container that the engine has, too, is the engine's.
+        shared = (of_executor.keys() - about(DockerOptions).keys()) & parameters.keys()
         both = {name: keywords[name] for name in shared if name in keywords}
         own = {n: keywords.pop(n) for n in parameters.keys() - shared if n in keywords}
         pool = keywords.get("pool")

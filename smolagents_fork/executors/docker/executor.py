@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from ...codec import Variables
 from ...displays import DisplayLog
@@ -13,10 +13,11 @@ from ...errors import ExecutorError
 from ...figures import FigureFolder
 from ...hints import network_hint
 from ...jupyter.collector import Collector
+from ...options import accept
+from ...options.option import part_of, taking
 from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.engine_protocol import Engine
 from ...sandboxes.provisioner import (
     NodesProvisioner,
     Provisioner,
@@ -28,7 +29,7 @@ from ...sandboxes.termination import exit_on_sigterm
 from ...upstream import CodeOutput, LogLevel
 from ..async_calls import created
 from ..base import Executor
-from ..file_transfers import Files, FileStore, GivenFiles
+from ..file_transfers import FileStore
 from ..jupyter.connection import KernelConnection
 from ..jupyter.error_text import CodeFailedError, failure_text
 from ..jupyter.host_bindings import HostBindings
@@ -36,87 +37,29 @@ from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
 from ..jupyter.sandbox_files import SandboxFiles
 from ..jupyter.session import Interrupted, KernelSession
-from ..pools.pool_queue import check_tenant
-from ..pools.sandbox_pool import check_pool
-from ..validation import check_code, current_names, names_of
+from ..pools.pool_queue import tenant_of
+from ..pools.sandbox_pool import pool_of
+from ..validation import check_code
 from ..weak_methods import weakly
+from .arguments import DockerArguments, SetupArguments
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
-from .option_groups import DockerKeywordsWithUpstreams
-from .options import Options, connection_to, option_names
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .option_groups import DockerKeywords
+from .options import DockerOptions, connection_to
 
 __all__ = ["DockerExecutor"]
-
-
-# Parameters of the constructor that are not options.
-_OWN = (
-    "additional_authorized_imports",
-    "additional_imports",
-    "engine",
-    "files",
-    "logger",
-    "pool",
-    "tenant",
-)
-
-
-class DockerArguments(DockerKeywordsWithUpstreams, total=False):
-    """Arguments of DockerExecutor's constructor by name, for :meth:`DockerExecutor.acreate`."""
-
-    additional_authorized_imports: Sequence[str]
-    additional_imports: Sequence[str]
-    logger: Any
-    pool: DockerPool | None
-    tenant: str
-    engine: Engine | None
-    files: Files | None
 
 
 class DockerExecutor(Executor):
     """Runs an agent's code in a container of its own.
 
     Upstream's parameters keep their meaning; the rest are keyword-only.
-    ``docs/executors/docker.md`` says what each protects.
+    :class:`.arguments.DockerArguments` has all, with what each is for or protects.
 
     Args:
-        additional_imports: import names the code may use; their packages are installed when the
-            image is built.
-        logger: upstream's ``AgentLogger``; ``None``: Python's logger
-            ``smolagents_fork``.
-        allow_pickle: fall back to pickle for values that the codec refuses, with upstream's
-            warning. The sandbox can then run code on the host.
-        host: address a published port is bound to (only with a network).
-        port: its number; ``None`` for a free one.
-        image_name: another name for the image that is built; with ``build_new_image=False`` an
-            existing image of that name is used.
-        build_new_image: whether ``image_name`` is built even if it exists. The same content is
-            never built twice.
-        container_run_kwargs: docker-py's arguments, which override all others.
-        dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
-            kernel gateway on port 8888.
-        pool: take a ready container from this pool.
-        tenant: whose quota of the pool the container counts for (``max_per_tenant``).
-        engine: where the container runs, such as ``DockerEngine(host=...)``; ``None``: the pool's,
-            or Docker's engine that the environment names.
-        files: the code's paths to paths of this machine or bytes; written for each new kernel.
-        **keywords: other options, in seconds, bytes and cores:
-            ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
-            (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
-            ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
-            ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
-            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (15),
-            ``max_print_outputs_length`` (50,000 characters), ``max_value_bytes`` (256 MiB),
-            ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
-            ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
-            ``additional_functions`` (of the host, called as tools are),
-            ``image``, ``base_image``, ``requirements``, ``ca_bundle``,
-            ``build_timeout_seconds`` (1800),
-            ``disk_size`` ("2g"), ``allow_root`` (False), ``allow_shared_network`` (False).
+        *arguments: upstream's nine: ``additional_imports``, ``logger``, ``allow_pickle``, ``host``,
+            ``port``, ``image_name``, ``build_new_image``, ``container_run_kwargs``,
+            ``dockerfile_content``.
+        **keywords: the others, and these nine.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -127,120 +70,77 @@ class DockerExecutor(Executor):
 
     supports_managed_agents: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        additional_imports: Sequence[str] = (),
-        logger: Any = None,
-        allow_pickle: bool = False,
-        host: str = "127.0.0.1",
-        port: int | None = None,
-        image_name: str | None = None,
-        build_new_image: bool = True,
-        container_run_kwargs: Mapping[str, Any] | None = None,
-        dockerfile_content: str | None = None,
-        *,
-        additional_authorized_imports: Sequence[str] = (),
-        pool: DockerPool | None = None,
-        tenant: str = "",
-        engine: Engine | None = None,
-        files: Files | None = None,
-        _connection: KernelConnection | None = None,
-        **keywords: Unpack[DockerKeywords],
-    ) -> None:
-        imports = names_of("additional_imports", additional_imports)
-        imports += names_of("additional_authorized_imports", additional_authorized_imports)
-        super().__init__(imports, logger)
+    @taking(DockerArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        given = DockerArguments.of(type(self).__name__, arguments, keywords)
+        imports = (*given.additional_imports, *given.additional_authorized_imports)
+        super().__init__(imports, given.logger)
         self._session: KernelSession | None = None
-        self._pool = pool
-        self._given_files = GivenFiles.of(files)
-        # With the signature's defaults: an option that differs was given.
-        upstreams: dict[str, tuple[Any, Any]] = {
-            "allow_pickle": (allow_pickle, False),
-            "host": (host, "127.0.0.1"),
-            "port": (port, None),
-            "image_name": (image_name, None),
-            "build_new_image": (build_new_image, True),
-            "container_run_kwargs": (container_run_kwargs, None),
-            "dockerfile_content": (dockerfile_content, None),
-        }
-        values = {name: value for name, (value, _) in upstreams.items()}
-        self.options = Options.of(type(self).__name__, _OWN, **values, **keywords)
-        check_pool(pool, DockerPool)
-        self._tenant = check_tenant(tenant)
+        self._pool, self._tenant = given.pool, given.tenant
         #: Where the container runs.
-        self.engine = chosen_engine(engine, pool, self.options)
-        if pool is not None:
-            given = {name for name, (value, default) in upstreams.items() if value != default}
-            given |= current_names(type(self).__name__, keywords, option_names()).keys()
-            self.options = pool.options_for(self.options, self.additional_imports, given)
+        self.engine = chosen_engine(given.engine, given.pool, given)
+        self.options = part_of(given, DockerOptions)
+        if given.pool is not None:
+            self.options = given.pool.options_for(given, self.additional_imports)
+        self._given_files = self.options.given_files
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         #: Read by upstream's agent when a step has failed.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
-        self._folder = FigureFolder(self.options.bridge.figures_dir)
-        self._host = HostBindings(self.options.bridge, weakly(self._log_call))
+        self._folder = FigureFolder(self.options.figures_dir)
+        self._host = HostBindings(self.options, weakly(self._log_call))
         self._packages = Packages(self.options.packages(self._network_remedy))
         self._ran_code = False
-        self._ready_connection = _connection
+        self._ready_connection: KernelConnection | None = given.ready
         self._provisioner: Provisioner | None = None
         self.start()
 
     # -- lifecycle --
 
     @classmethod
-    def setup(
-        cls,
-        additional_imports: Sequence[str] = (),
-        *,
-        rebuild: bool = False,
-        progress: Callable[[str], None] | None = None,
-        engine: Engine | None = None,
-        **keywords: Unpack[DockerKeywordsWithUpstreams],
-    ) -> str:
+    @taking(SetupArguments)
+    def setup(cls, *arguments: Any, **keywords: Any) -> str:
         """Build the image once, at application start; instant when the engine has it.
 
         With a cluster of Ray, every node prepares it, and the progress names those that cannot.
 
         Args:
-            additional_imports: as for the constructor.
-            rebuild: build again, without the engine's cache.
-            progress: takes one line at a time; ``None``: a display on a terminal, plain lines on
-                standard error elsewhere.
-            engine: as for the constructor.
-            **keywords: the constructor's options of the image.
+            *arguments: ``additional_imports``.
+            **keywords: :class:`.arguments.SetupArguments`: as for the constructor, ``rebuild`` and
+                ``progress``.
 
         Returns:
             the image's name.
         """
-        options = Options.of("DockerExecutor.setup", ("engine", "progress", "rebuild"), **keywords)
-        names = names_of("additional_imports", additional_imports)
-        provisioner = chosen_engine(engine, None, options).connect(ContainerOptions())
+        given = SetupArguments.of("DockerExecutor.setup", arguments, keywords)
+        provisioner = chosen_engine(given.engine, None, given).connect(ContainerOptions())
         try:
-            spec = options.image_spec(names)
+            spec = given.image_spec(given.additional_imports)
             prepare = provisioner.prepare_image
             if isinstance(provisioner, NodesProvisioner):
                 prepare = provisioner.prepare_on_all_nodes
-            if progress is not None:
-                return prepare(spec, report=progress, rebuild=rebuild)
+            if given.progress is not None:
+                return prepare(spec, report=given.progress, rebuild=given.rebuild)
             with shown_progress() as report:
-                return prepare(spec, report=report, rebuild=rebuild)
+                return prepare(spec, report=report, rebuild=given.rebuild)
         finally:
             provisioner.close()
 
     @classmethod
-    async def acreate(cls, *args: Any, **keywords: Unpack[DockerArguments]) -> DockerExecutor:
+    @taking(DockerArguments)
+    async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
         """Call the constructor without blocking the event loop.
 
         Waiting for a pool's container needs no thread. When the task is cancelled, the container
         that was started for it is removed.
         """
-        pool, tenant = keywords.get("pool"), check_tenant(keywords.get("tenant", ""))
-        check_pool(pool, DockerPool)
+        pool = pool_of(DockerPool)("pool", keywords.get("pool"))
+        tenant = tenant_of("tenant", keywords.get("tenant", ""))
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
         return await created(
-            lambda connection: cls(*args, _connection=connection, **keywords),
+            lambda connection: cls(*args, ready=connection, **keywords),
             pool,
             tenant,
         )
@@ -260,13 +160,13 @@ class DockerExecutor(Executor):
                 raise
             connection = connection_to(provisioner, self.options, image)
             self._session = self._session_on(connection)
-            connection.open(self.options.limits.startup_timeout_seconds)
+            connection.open(self.options.startup_timeout_seconds)
         if self._given_files.entries:
             self._session.prepare()
         self.installed_packages = list(self.additional_imports)
 
     def _session_on(self, connection: KernelConnection) -> KernelSession:
-        return KernelSession(connection, self.options.limits.session, weakly(self._prepare))
+        return KernelSession(connection, self.options.session, weakly(self._prepare))
 
     def _build_image(self, imports: Sequence[str], report: Report) -> str:
         if self._provisioner is None:
@@ -325,7 +225,7 @@ class DockerExecutor(Executor):
         return self.place or name
 
     def _option(self, name: str) -> Any:
-        return self.options.value(name)
+        return getattr(self.options, name)
 
     @property
     def _network_remedy(self) -> str:
@@ -334,7 +234,7 @@ class DockerExecutor(Executor):
 
     @property
     def _own_loopback(self) -> bool:
-        return not self.options.container.shares_host_network
+        return not self.options.shares_host_network
 
     # -- upstream's attributes: None where there is no such thing --
 
@@ -384,12 +284,12 @@ class DockerExecutor(Executor):
     @property
     def dockerfile_content(self) -> str | None:
         """The Dockerfile that was given."""
-        return self.options.image.dockerfile_content
+        return self.options.dockerfile_content
 
     @property
     def allow_pickle(self) -> bool:
         """Tell whether values that the codec refuses may be pickled."""
-        return self.options.bridge.allow_pickle
+        return self.options.allow_pickle
 
     @property
     def _sandbox(self) -> Sandbox | None:
@@ -423,12 +323,12 @@ class DockerExecutor(Executor):
 
     def _run(self, code: str) -> Execution:
         session = self._open_session()
-        shown = DisplayLog(self.options.bridge.max_value_bytes, self._folder.save)
+        shown = DisplayLog(self.options.max_value_bytes, self._folder.save)
         collector = Collector(
-            max_print_outputs_length=self.options.limits.print_length,
-            max_value_bytes=self.options.bridge.max_value_bytes,
+            max_print_outputs_length=self.options.print_length,
+            max_value_bytes=self.options.max_value_bytes,
             shown=shown,
-            on_output=self.options.bridge.on_output,
+            on_output=self.options.on_output,
             answer=self._host.answer,
         )
         calls = self._host.calls
@@ -516,7 +416,7 @@ class DockerExecutor(Executor):
             ExecutorError: there is no network and the container must stay, or pip failed.
         """
         with self._turn("install_packages"):
-            self._install(list(names_of("additional_imports", additional_imports)))
+            self._install(list(accept.names("additional_imports", additional_imports)))
         return list(additional_imports)
 
     def _install(self, names: list[str]) -> None:

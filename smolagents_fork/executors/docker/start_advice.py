@@ -25,9 +25,9 @@ def start_advice(limits: Limits, *, own_image: bool) -> str:
             "an image of your own has to start a Jupyter kernel gateway on port 8888, "
             "and needs python3"
         )
-    if limits.pids is not None and limits.pids < _ENOUGH_PIDS:
+    if limits.pids_limit is not None and limits.pids_limit < _ENOUGH_PIDS:
         advice.append(
-            f"pids_limit={limits.pids!r} may be too low: gateway and kernel have about 20 "
+            f"pids_limit={limits.pids_limit!r} may be too low: gateway and kernel have about 20 "
             "processes and threads"
         )
     memory = parse_size(limits.memory) if limits.memory is not None else None

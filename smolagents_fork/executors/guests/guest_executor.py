@@ -9,15 +9,16 @@ from typing import Any, ClassVar
 from ... import codec
 from ...bridge import Dispatcher
 from ...displays import DisplayLog
-from ...errors import ConfigurationError, ExecutorStartError
+from ...errors import ExecutorStartError
 from ...figures import FigureFolder
 from ...hints import network_hint
+from ...options import accept
 from ...output import OutputCallback, PrintContainer
 from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
 from ..file_transfers import FileStore
-from ..validation import check_code, mapping_of
+from ..validation import check_code
 from ..weak_methods import weakly
 from .guest_answers import display_bundle, variable
 from .guest_options import GuestOptions
@@ -46,7 +47,7 @@ class GuestExecutor(Executor):
         options: GuestOptions,
     ) -> None:
         super().__init__(additional_authorized_imports, logger)
-        self._check_placement(options.tool_placement or {})
+        options.note_limits_without_effect()
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._guest_options = options
@@ -184,7 +185,7 @@ class GuestExecutor(Executor):
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Make tools and managed agents callable from the code; they stay on the host."""
-        tools = mapping_of("tools", tools)
+        tools = accept.mapping("tools", tools)
         with self._turn("send_tools"):
             self._dispatcher.register({**tools, **self._functions})
             specs = [spec.as_data() for spec in self._dispatcher.specs]
@@ -198,7 +199,7 @@ class GuestExecutor(Executor):
         """
         if not variables:
             return
-        variables = mapping_of("variables", variables)
+        variables = accept.mapping("variables", variables)
         limit = self._guest_options.max_value_bytes
         encoded = {name: variable(name, value, limit) for name, value in variables.items()}
         with self._turn("send_variables"):
@@ -213,12 +214,3 @@ class GuestExecutor(Executor):
         if self._session is None:
             raise ExecutorStartError(f"the {self.label} executor has not been started")
         return self._session
-
-    def _check_placement(self, placement: Mapping[str, str]) -> None:
-        for name, place in placement.items():
-            if place != "host":
-                raise ConfigurationError(
-                    f"tool_placement[{name!r}]={place!r}: the {self.label} executor calls tools on "
-                    "the host only; to run a tool's own source in a sandbox use "
-                    "executor_type='docker'"
-                )

@@ -19,9 +19,14 @@ from ...distributions.requirements import missing_requirements, requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
 from ...forks import Owner
+from ...options import accept
+from ...options.option import words_of
+from ...options.unknown_names import check_known, current_names
 from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ...representation import represent
 from ...results import Display
+from ...sandboxes.container_options import ContainerOptions
+from ...sandboxes.resource_limits import Limits
 from ...upstream import (
     AgentError,
     CodeOutput,
@@ -29,16 +34,10 @@ from ...upstream import (
     Tool,
     get_tools_definition_code,
 )
+from ..call_options import CallOptions
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..guests.guest_files import GuestFiles
-from ..validation import (
-    check_count,
-    check_known,
-    check_logger,
-    copy_refused,
-    current_names,
-    parameters_of,
-)
+from ..validation import copy_refused, parameters_of
 from .cells import MAX_VALUE_BYTES, Cell
 from .kernel_code import file_code, result_of, variables_code, variables_of
 
@@ -86,14 +85,14 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         options = self._check_options(options)
         if max_print_outputs_length is None:
             max_print_outputs_length = DEFAULT_PRINT_LENGTH
-        check_count("max_print_outputs_length", max_print_outputs_length)
+        accept.count("max_print_outputs_length", max_print_outputs_length)
         self._print_length = max_print_outputs_length
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._on_output = on_output
         self._folder = FigureFolder(figures_dir)
         given = GivenFiles.of(files)
-        check_logger(logger)
+        accept.logger("logger", logger)
         self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
         try:
             self._begin(list(additional_imports), logger, allow_pickle, **options)
@@ -119,7 +118,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         owner = type(self).__name__
         keywords = current_names(owner, options, known)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            check_known(owner, keywords, known)
+            check_known(owner, keywords, known, words_of(CallOptions, ContainerOptions, Limits))
         return keywords
 
     def _begin(self, *arguments: Any, **options: Any) -> None:

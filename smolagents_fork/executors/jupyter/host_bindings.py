@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-import os
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 from ... import codec
 from ...bridge.dispatcher import CallRecord, Dispatcher
@@ -20,8 +19,10 @@ from ...codec.attachments import join_messages
 from ...errors import ConfigurationError, EncodeError
 from ...jupyter.kernel.agent import PICKLE_KEY
 from ...jupyter.protocol import InputRequest, Sink
+from ...options import accept
+from ...options.option import option, same_as
 from ...upstream import get_tools_definition_code
-from ..validation import mapping_of
+from ..call_options import CallOptions
 from .session import KernelSession
 
 __all__ = ["BridgeOptions", "HostBindings"]
@@ -36,32 +37,32 @@ _LONGEST_NUMBER = 20
 _UNPICKLE_WARNING = "Deserializing pickle data. This is a security risk if the data is untrusted."
 
 
+def _placement(name: str, value: Any) -> dict[str, str]:
+    found = accept.mapping(name, value)
+    for tool, place in found.items():
+        accept.one_of("host", "sandbox")(f"{name}[{tool!r}]", place)
+    return found
+
+
 @dataclass(frozen=True)
-class BridgeOptions:
-    """Options of the values and calls that pass between code and host.
+class BridgeOptions(CallOptions):
+    """Options of calls of a kernel; the first is upstream's."""
 
-    Attributes:
-        max_value_bytes: largest encoded value, either way.
-        max_tool_calls: calls of tools that one run may make.
-        tool_timeout_seconds: limit of one call of a tool; ``None`` for no limit.
-        tools_in_calling_thread: whether tools run in the thread that calls the executor; ``None``:
-            unless ``tool_timeout_seconds`` is given.
-        on_output: called with each piece of output while the code runs.
-        figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
-        tool_placement: ``host`` or ``sandbox`` for names of tools; ``host`` for all others.
-        additional_functions: functions of the host that the code may call besides the tools.
-        allow_pickle: whether values that the codec refuses are pickled.
-    """
-
-    max_value_bytes: int = 256 * 1024 * 1024
-    max_tool_calls: int = 100_000
-    tool_timeout_seconds: float | None = None
-    tools_in_calling_thread: bool | None = None
-    on_output: Callable[[str], None] | None = None
-    figures_dir: str | os.PathLike[str] | None = None
-    tool_placement: Mapping[str, str] = field(default_factory=dict)
-    additional_functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    allow_pickle: bool = False
+    allow_pickle: bool = option(
+        False,
+        "values that the codec refuses are pickled, with upstream's warning. **The sandbox can "
+        "then run code on the host**",
+        accept.flag,
+    )
+    _: KW_ONLY
+    tool_placement: Mapping[str, Literal["host", "sandbox"]] | None = same_as(
+        CallOptions,
+        "tool_placement",
+        says='`"sandbox"` sends a tool\'s source instead, as upstream does; the others run on the '
+        "host. A misspelt name is an error",
+        check=_placement,
+        form='name to `"host"` or `"sandbox"`',
+    )
 
 
 class HostBindings:
@@ -83,7 +84,7 @@ class HostBindings:
             binary=True,
             on_call=on_call,
         )
-        self._functions = dict(options.additional_functions)
+        self._functions = dict(options.additional_functions or {})
         self.calls.register(self._functions)
         self._names: set[str] = set(self._functions)
         self._sources: list[str] = []
@@ -111,7 +112,7 @@ class HostBindings:
             ConfigurationError: a placement cannot work or names a misspelt tool, or no program can
                 call a tool of that name.
         """
-        tools = mapping_of("tools", tools)
+        tools = accept.mapping("tools", tools)
         self._check_placed_names(tools)
         sent = self._sent(tools)
         if "final_answer" in sent:
@@ -142,15 +143,16 @@ class HostBindings:
         A name unlike that of any tool may belong to one that is sent later.
         """
         self._names.update(tools)
-        for name in self._options.tool_placement:
+        placement = self._options.placement
+        for name in placement:
             close = difflib.get_close_matches(name, tools, 1, cutoff=0.8)
-            if name not in self._names and close and close[0] not in self._options.tool_placement:
+            if name not in self._names and close and close[0] not in placement:
                 raise ConfigurationError(
                     f"tool_placement[{name!r}]: no tool has that name; did you mean {close[0]!r}?"
                 )
 
     def _sent(self, tools: Mapping[str, Any]) -> dict[str, Any]:
-        placement = self._options.tool_placement
+        placement = self._options.placement
         return {name: tool for name, tool in tools.items() if placement.get(name) == "sandbox"}
 
     def _define(self, session: KernelSession, specs: Sequence[Any]) -> None:
@@ -166,7 +168,7 @@ class HostBindings:
         Raises:
             EncodeError: a value cannot be encoded; names the path to it. Nothing is set then.
         """
-        variables = mapping_of("variables", variables)
+        variables = accept.mapping("variables", variables)
         encoded = {name: self._encoded(name, value) for name, value in variables.items()}
         self._set(session, encoded)
         self._variables.update(encoded)

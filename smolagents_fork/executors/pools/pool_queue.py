@@ -7,11 +7,11 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...errors import ConfigurationError
 
-__all__ = ["PoolQueue", "PoolStats", "TenantStats", "Waiter", "check_tenant"]
+__all__ = ["PoolQueue", "PoolStats", "TenantStats", "Waiter", "tenant_of"]
 
 _Sandbox = TypeVar("_Sandbox")
 _MOST_CHARACTERS = 200
@@ -168,17 +168,18 @@ class PoolQueue(Generic[_Sandbox]):
         return {name: TenantStats(self._used[name], waiting[name]) for name in names}
 
 
-def check_tenant(tenant: object) -> str:
-    """Return ``tenant`` if it can name one.
+def tenant_of(name: str, value: Any) -> str:
+    """Return the name of a tenant.
 
     Args:
-        tenant: an argument named ``tenant``.
+        name: of the argument.
+        value: the argument.
 
     Raises:
         ConfigurationError: it is not text, is too long, or has characters that cannot be printed.
     """
-    if not isinstance(tenant, str) or len(tenant) > _MOST_CHARACTERS or not tenant.isprintable():
+    if not isinstance(value, str) or len(value) > _MOST_CHARACTERS or not value.isprintable():
         raise ConfigurationError(
-            f"tenant={tenant!r}: give up to {_MOST_CHARACTERS} printable characters"
+            f"{name}={value!r}: give up to {_MOST_CHARACTERS} printable characters"
         )
-    return tenant
+    return value

@@ -15,13 +15,13 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ... import telemetry
-from ...deadline import Deadline, check_seconds
-from ...distributions.requirements import missing_requirements, requirements_for
+from ...deadline import Deadline
+from ...distributions.requirements import missing_requirements
 from ...errors import (
     ConfigurationError,
     ExecutorClosedError,
@@ -29,25 +29,15 @@ from ...errors import (
     ForkError,
 )
 from ...forks import Owner
+from ...options.option import Check
 from ...representation import represent
 from ..async_calls import in_thread
-from ..validation import check_count, names_of
-from .demand import Demand, OnDemand
-from .pool_queue import PoolQueue, PoolStats, Waiter, check_tenant
+from .demand import Demand
+from .pool_options import PoolOptions
+from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of
 
-__all__ = ["POOL_PARAMETERS", "SandboxPool", "check_pool"]
+__all__ = ["SandboxPool", "pool_of"]
 
-#: Parameters of every pool; the others are the executor's options.
-POOL_PARAMETERS = (
-    "acquire_timeout_seconds",
-    "additional_imports",
-    "concurrent_starts",
-    "idle_seconds",
-    "max_per_tenant",
-    "max_size",
-    "min_size",
-    "on_demand",
-)
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 # Time between handing out a sandbox and the start of its replacement, which would slow down the
@@ -73,64 +63,24 @@ class SandboxPool(ABC, Generic[_Sandbox]):
     A subclass's constructor ends with :meth:`_fill`.
 
     Args:
-        min_size: sandboxes kept ready.
-        max_size: most sandboxes ready, starting and in use together.
-        idle_seconds: time after which a ready sandbox above ``min_size`` is removed.
-        acquire_timeout_seconds: time an executor waits for a sandbox.
-        concurrent_starts: most starts at a time.
-        additional_imports: executors may ask for these and no others.
-        max_per_tenant: most sandboxes in use by executors with the same ``tenant``; ``None``: no
-            limit but ``max_size``.
-        on_demand: called as ``on_demand(needed, capacity)`` when executors have to wait, in a
-            thread of the pool and without its lock: ``needed`` sandboxes are in use or would be if
-            there were enough, ``capacity`` is ``max_size``. Its errors are logged.
-
-    Raises:
-        ConfigurationError: an argument that cannot work.
+        options: of the pool.
+        own_options: names of the executor's options that may differ from the pool's.
     """
 
     #: What a sandbox is called in messages.
     noun: ClassVar[str]
-    #: Options of the executor and not of its sandbox: these may differ from the pool's.
-    own_options: ClassVar[frozenset[str]]
 
-    def __init__(
-        self,
-        min_size: int,
-        max_size: int,
-        idle_seconds: float,
-        acquire_timeout_seconds: float,
-        concurrent_starts: int,
-        additional_imports: Sequence[str],
-        max_per_tenant: int | None = None,
-        on_demand: OnDemand | None = None,
-    ) -> None:
-        check_count("min_size", min_size, 0)
-        check_count("max_size", max_size)
-        check_count("concurrent_starts", concurrent_starts)
-        if min_size > max_size:
-            raise ConfigurationError(
-                f"min_size={min_size} is more than max_size={max_size}: lower the first, or raise "
-                "the second"
-            )
-        if max_per_tenant is not None:
-            check_count("max_per_tenant", max_per_tenant)
-        if on_demand is not None and not callable(on_demand):
-            raise ConfigurationError(
-                f"on_demand={on_demand!r}: give a function that takes two numbers, or None"
-            )
-        check_seconds("idle_seconds", idle_seconds, optional=False)
-        check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
-        self.additional_imports = list(names_of("additional_imports", additional_imports))
-        requirements_for(self.additional_imports)
-        self.min_size, self.max_size = min_size, max_size
-        self.idle_seconds = idle_seconds
-        self.acquire_timeout_seconds = acquire_timeout_seconds
+    def __init__(self, options: PoolOptions, own_options: Collection[str]) -> None:
+        self.additional_imports = list(options.additional_imports)
+        self.min_size, self.max_size = options.min_size, options.max_size
+        self.idle_seconds = options.idle_seconds
+        self.acquire_timeout_seconds = options.acquire_timeout_seconds
+        self.own_options = frozenset(own_options)
         self._changed = threading.Condition()
         self._ready: deque[tuple[_Sandbox, float]] = deque()
-        self.max_per_tenant = max_per_tenant
-        self._queue: PoolQueue[_Sandbox] = PoolQueue(max_per_tenant)
-        self._demand = None if on_demand is None else Demand(on_demand)
+        self.max_per_tenant = options.max_per_tenant
+        self._queue: PoolQueue[_Sandbox] = PoolQueue(options.max_per_tenant)
+        self._demand = None if options.on_demand is None else Demand(options.on_demand)
         self._starting = 0
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._pause = 0.0
@@ -138,7 +88,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._refill_at = 0.0
         self._collected_at = 0.0
         self._closed = False
-        self._concurrent_starts = concurrent_starts
+        self._concurrent_starts = options.concurrent_starts
         telemetry.watch_pool(self)
         self._owner = Owner()
 
@@ -186,7 +136,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
-        waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant))
+        waiter: Waiter[_Sandbox] = Waiter(tenant_of("tenant", tenant))
         self._enqueue(waiter)
         try:
             if not waiter.given.wait(deadline.at_most(first_wait)):
@@ -216,7 +166,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(given.set)
 
-        waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant), notify)
+        waiter: Waiter[_Sandbox] = Waiter(tenant_of("tenant", tenant), notify)
         self._enqueue(waiter)
         try:
             try:
@@ -561,7 +511,16 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._changed.notify_all()
 
 
-def check_pool(pool: object, kind: type[SandboxPool[Any]]) -> None:
-    """Refuse an object that is not a pool of the executor's own kind."""
-    if pool is not None and not isinstance(pool, kind):
-        raise ConfigurationError(f"pool={pool!r}: give a {kind.__name__}, or None")
+def pool_of(kind: type[SandboxPool[Any]]) -> Check:
+    """Make a check for a pool of an executor's own kind, or ``None``.
+
+    Args:
+        kind: the class of the pool.
+    """
+
+    def check(name: str, value: Any) -> Any:
+        if value is not None and not isinstance(value, kind):
+            raise ConfigurationError(f"{name}={value!r}: give a {kind.__name__}, or None")
+        return value
+
+    return check

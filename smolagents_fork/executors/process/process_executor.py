@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorStartError
 from ...interpreter.imports import DEFAULT_IMPORTS
-from ...process.child_places import ChildEngine, ChildPlace, ChildRequest, LocalChildren
+from ...options.option import taking
+from ...process.child_places import ChildPlace, ChildRequest, LocalChildren
 from ...process.confinement_report import Bounds, Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
 from ...results import ExecutorStats
@@ -18,12 +19,7 @@ from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..weak_methods import weakly
 from .process_launcher import ProcessLauncher
-from .process_options import Options
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .process_options import ProcessKeywords
+from .process_options import ProcessArguments
 
 __all__ = ["ProcessExecutor"]
 
@@ -33,45 +29,11 @@ class ProcessExecutor(GuestExecutor):
 
     The code is ordinary Python; no guarantee rests on what runs it.
 
+    :class:`.process_options.ProcessArguments` has the arguments, with what each is for.
+
     Args:
-        additional_authorized_imports: modules the code may import besides the built-in list; they
-            must be installed where the child runs. ``["*"]``: any that is installed.
-        logger: upstream's ``AgentLogger``.
-        engine: whose nodes run the child, such as ``RayEngine(sandbox="process")``; ``None``: this
-            machine.
-        timeout_seconds: wall-clock time of one call, without that of its tools on the host;
-            ``None`` for no limit. At the limit the program is interrupted and its state kept; a
-            program that does not stop is killed.
-        interrupt_grace_seconds: time a program may take to stop before it is killed.
-        startup_timeout_seconds: limit of the child's start.
-        memory: address space the code may add to the interpreter's own, in bytes or as ``"2g"``.
-        cpu_seconds: processor time of one call, after which the child is killed; by default twice
-            ``timeout_seconds`` and the grace, which only more than one thread can reach.
-        file_size: largest file the code may write, in bytes or as ``"1g"``.
-        open_files: file descriptors at once.
-        max_threads: threads at once.
-        network: ``"none"``, or ``"host"`` for the network of this machine.
-        allow_missing: measures that may be missing on this machine (see :meth:`measures`). If
-            another is missing, the start fails.
-        allow_unconfined: start without any measure, as on macOS: only a separate process that can
-            be killed.
-        readable_paths: files and folders the code may read besides libraries.
-        max_print_outputs_length: characters kept of a call's output, first and last half.
-        max_value_bytes: largest encoded value in either direction.
-        max_tool_calls: calls of tools in one run.
-        tool_timeout_seconds: limit of one call of a tool on the host.
-        tools_in_calling_thread: whether tools run in the thread that calls the executor, so that
-            an interrupt waits for a tool that blocks; ``None``: unless ``tool_timeout_seconds`` is
-            given.
-        on_output: called with printed text while the code runs.
-        figures_dir: folder on the host that figures are saved in; None: none is saved.
-        tool_placement: tool name -> ``"host"``, the only place here.
-        additional_functions: functions of the host the code may call, as it calls tools.
-        files: the code's paths to paths of this machine or bytes; written for each new child.
-        max_operations: a limit of the local executor, without effect here, as the two below:
-            ``timeout_seconds`` and ``cpu_seconds`` limit the code.
-        max_while_iterations: without effect.
-        max_recursion_depth: without effect; Python's own limit holds, which code may raise.
+        *arguments: ``additional_authorized_imports`` and ``logger``.
+        **keywords: the others, and these two.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -83,20 +45,15 @@ class ProcessExecutor(GuestExecutor):
     #: Features of the kernel that are used; subclasses of tests mask some.
     kernel: ClassVar[Kernel] = Kernel()
 
-    def __init__(
-        self,
-        additional_authorized_imports: Sequence[str] = (),
-        logger: Any = None,
-        *,
-        engine: ChildEngine | None = None,
-        **keywords: Unpack[ProcessKeywords],
-    ) -> None:
-        own = ("additional_authorized_imports", "engine", "logger")
-        self.options = Options.of(type(self).__name__, own, **keywords)
+    @taking(ProcessArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        self.options = ProcessArguments.of(type(self).__name__, arguments, keywords)
         #: The nodes on which the child runs; ``None``: this machine.
-        self.engine = checked_engine(engine)
+        self.engine = self.options.engine
         self._launcher: ProcessLauncher | None = None
-        super().__init__(additional_authorized_imports, logger, self.options)
+        super().__init__(
+            self.options.additional_authorized_imports, self.options.logger, self.options
+        )
         self.start()
 
     # -- lifecycle --
@@ -127,7 +84,7 @@ class ProcessExecutor(GuestExecutor):
         if self.engine is not None:
             request = ChildRequest(
                 imports=(*DEFAULT_IMPORTS, *self.additional_imports),
-                readable=tuple(options.paths),
+                readable=options.readable,
                 bounds=bounds,
                 max_value_bytes=options.max_value_bytes,
                 start_seconds=options.startup_timeout_seconds,
@@ -137,7 +94,9 @@ class ProcessExecutor(GuestExecutor):
         if message := missing_packages(self.additional_imports):
             raise ConfigurationError(message)
         names = [*DEFAULT_IMPORTS, *imports]
-        return LocalChildren(layout_for(names, options.paths, network=options.has_network), bounds)
+        return LocalChildren(
+            layout_for(names, options.readable, network=options.has_network), bounds
+        )
 
     def _measures_text(self) -> str:
         confinement = self.confinement
@@ -206,19 +165,3 @@ def _check_platform(platform: str, allow_unconfined: bool) -> None:
             "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
             "be killed"
         )
-
-
-def checked_engine(engine: object) -> ChildEngine | None:
-    """Return an engine that can run confined children.
-
-    Raises:
-        ConfigurationError: it is not one.
-    """
-    if engine is None:
-        return None
-    if isinstance(engine, type) or not isinstance(engine, ChildEngine):
-        raise ConfigurationError(
-            f"engine={engine!r} runs no confined processes: give RayEngine(sandbox='process'), or "
-            "None for this machine"
-        )
-    return engine

@@ -10,7 +10,7 @@ from ...guest.frames import from_guest
 from ...guest.guest_process import GuestProcess
 from ...process.child_places import ChildPlace
 from ...process.confinement_report import MEASURES
-from .process_options import Options
+from .process_options import ProcessOptions
 
 __all__ = ["ProcessLauncher"]
 
@@ -24,7 +24,7 @@ class ProcessLauncher:
         place: where the children run.
     """
 
-    def __init__(self, options: Options, imports: Sequence[str], place: ChildPlace) -> None:
+    def __init__(self, options: ProcessOptions, imports: Sequence[str], place: ChildPlace) -> None:
         self._options = options
         self._imports = imports
         self.place = place

@@ -2,98 +2,148 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from ...deadline import check_seconds
 from ...errors import ConfigurationError
+from ...options import accept
+from ...options.option import option, same_as
+from ...options.words import CORES, DISK, PROCESSES
+from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
-from ..guests.guest_options import GuestKeywords, GuestOptions, byte_count
-from ..validation import check_count, check_flag, names_of, paths_of
+from ...sandboxes.resource_limits import size_or_none
+from ..guests.guest_options import GuestOptions, byte_count, network_of
+from ..shared_arguments import Arguments
 
-__all__ = ["Options", "ProcessKeywords", "dispensable_measures"]
+__all__ = ["ProcessArguments", "ProcessOptions"]
 
-_logger = logging.getLogger(__name__)
+_logger = logging.getLogger("smolagents_fork")
 _noted: set[bool] = set()
+_NETWORKS = network_of(
+    ("none", "host"),
+    ", the network of this machine; executor_type='docker' has networks of its own",
+)
+# Imports open files.
+_LEAST_FILES = 32
 
 
-class ProcessKeywords(GuestKeywords, total=False):
-    """Keywords of ProcessExecutor's constructor."""
-
-    cpu_seconds: float | None
-    file_size: int | str | None
-    open_files: int
-    max_threads: int
-    allow_missing: Sequence[str]
-    allow_unconfined: bool
-    readable_paths: Sequence[str | os.PathLike[str]]
-
-
-def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
-    """Return the names of the measures that may be missing.
-
-    Raises:
-        ConfigurationError: a name that is not a measure.
-    """
-    names = frozenset(names_of("allow_missing", allow_missing))
-    unknown = sorted(names - set(MEASURES))
+def _measures(name: str, value: Any) -> tuple[str, ...]:
+    """Return names of measures; refuse names that are none."""
+    given = accept.names(name, value)
+    unknown = sorted(set(given) - set(MEASURES))
     if unknown:
         raise ConfigurationError(
-            f"allow_missing={unknown}: no such measure; known are: {', '.join(MEASURES)}"
+            f"{name}={unknown}: no such measure; known are: {', '.join(MEASURES)}"
         )
-    return names
+    return given
 
 
-def present_network(network: object) -> Any:
-    """Return the present text for the flag that ``network`` was in earlier releases.
+def _network(name: str, value: Any) -> str:
+    """Return a network, also for the flag that the option was in earlier releases.
 
-    The first use in a process is noted in the log. Every other value is returned as it is.
+    The first use of a flag in a process is noted in the log.
     """
-    if not isinstance(network, bool):
-        return network
-    text = "host" if network else "none"
-    if network not in _noted:
-        _noted.add(network)
-        _logger.warning("ProcessExecutor: network=%s is now written network=%r", network, text)
-    return text
+    if isinstance(value, bool):
+        text = "host" if value else "none"
+        if value not in _noted:
+            _noted.add(value)
+            _logger.warning("ProcessExecutor: network=%s is now written network=%r", value, text)
+        return text
+    return _NETWORKS(name, value)
 
 
-@dataclass
-class Options(GuestOptions):
-    """Options of one executor; :class:`ProcessExecutor` documents every field."""
+def _open_files(name: str, value: Any) -> int:
+    found = accept.count(name, value)
+    if found < _LEAST_FILES:
+        raise ConfigurationError(f"{name}={value}: imports need {_LEAST_FILES} or more")
+    return found
 
-    networks: ClassVar[tuple[str, ...]] = ("none", "host")
-    other_networks: ClassVar[str] = (
-        ", the network of this machine; executor_type='docker' has networks of its own"
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessOptions(GuestOptions):
+    """Options of one executor."""
+
+    in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds", "cpu_seconds")
+
+    memory: int | str | None = same_as(
+        GuestOptions, "memory", says="address space the code may add to Python's own"
+    )
+    network: str = same_as(
+        GuestOptions,
+        "network",
+        says='`"host"` keeps the network of this machine, and its files for names and public '
+        "certificates, never private keys; no UNIX sockets",
+        check=_network,
+        form='`"none"`, `"host"`',
+    )
+    cpu_seconds: float | None = option(
+        None,
+        "processor time of one call, after which the child is killed. `None`: twice "
+        "`timeout_seconds` and `interrupt_grace_seconds` together, which only more than one thread "
+        "can reach",
+        accept.seconds_or_none,
+        form="seconds",
+        elsewhere=f"cpu_time max_cpu_time {CORES}",
+    )
+    file_size: int | str | None = option(
+        "1g",
+        "largest file the code may write",
+        size_or_none,
+        form="size; `None`: no limit",
+        elsewhere=DISK,
+    )
+    open_files: int = option(
+        256,
+        "file descriptors at once; half of your hard limit (`ulimit -Hn`) at most",
+        _open_files,
+        form="descriptors",
+    )
+    max_threads: int = option(
+        256,
+        "threads at once; threads created at the same moment may exceed it, by at most their "
+        "number",
+        accept.count,
+        form="threads",
+        elsewhere=PROCESSES,
+    )
+    allow_missing: Sequence[str] = option(
+        (),
+        "measures to waive if the machine cannot provide them; any other missing measure is an "
+        "error at the start",
+        _measures,
+        form="names of measures",
+    )
+    allow_unconfined: bool = option(
+        False,
+        "`True`: waive all measures; the process is separate and can be killed, but is not "
+        "confined",
+        accept.flag,
+    )
+    readable_paths: Sequence[str | os.PathLike[str]] = option(
+        (), "files and folders the code may read besides libraries", accept.paths, form="paths"
     )
 
-    cpu_seconds: float | None = None
-    file_size: int | str | None = "1g"
-    open_files: int = 256
-    max_threads: int = 256
-    allow_missing: Sequence[str] = ()
-    allow_unconfined: bool = False
-    readable_paths: Sequence[str | os.PathLike[str]] = ()
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """Absolute paths the code may read besides libraries."""
+        return accept.paths("readable_paths", self.readable_paths)
 
-    def __post_init__(self) -> None:
-        self.network = present_network(self.network)
-        super().__post_init__()
-        check_seconds("cpu_seconds", self.cpu_seconds)
-        self.file_bytes = byte_count("file_size", self.file_size)
-        self.paths = paths_of("readable_paths", self.readable_paths)
-        optional = set(dispensable_measures(self.allow_missing))
-        for name in ("open_files", "max_threads"):
-            check_count(name, getattr(self, name))
-        check_flag("allow_unconfined", self.allow_unconfined)
-        if self.open_files < 32:
-            raise ConfigurationError(f"open_files={self.open_files}: imports need 32 or more")
+    @property
+    def file_bytes(self) -> int | None:
+        """Largest file in bytes; ``None`` for no limit."""
+        return byte_count("file_size", self.file_size)
+
+    @functools.cached_property
+    def required(self) -> frozenset[str]:
+        """Measures without which no child starts."""
+        optional = set(self.allow_missing)
         optional |= {"network"} if self.has_network else set()
         optional |= {"memory"} if self.memory_bytes is None else set()
-        #: Measures without which no child starts.
-        self.required = frozenset(
+        return frozenset(
             () if self.allow_unconfined else (name for name in MEASURES if name not in optional)
         )
 
@@ -114,3 +164,29 @@ class Options(GuestOptions):
     def network_remedy(self) -> str:
         """Advice that gives the code a network; empty if it has one."""
         return "" if self.has_network else "give the executor network='host'"
+
+
+def _engine(name: str, value: Any) -> ChildEngine | None:
+    """Return an engine that can run confined children, or ``None``."""
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, ChildEngine):
+        raise ConfigurationError(
+            f"{name}={value!r} runs no confined processes: give RayEngine(sandbox='process'), or "
+            "None for this machine"
+        )
+    return value
+
+
+@dataclass(frozen=True)
+class ProcessArguments(ProcessOptions, Arguments):
+    """Arguments of ProcessExecutor's constructor."""
+
+    _: KW_ONLY
+    engine: ChildEngine | None = option(
+        None,
+        'whose nodes run the child, such as `RayEngine(sandbox="process")`; `None`: this machine',
+        _engine,
+        form="an engine",
+        elsewhere="base_url docker_host docker_url",
+    )

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
+from ...options.option import about, words_of
+from ...options.unknown_names import check_known, current_names
 from ...ray_cluster.ray_engine import RayEngine
 from ..docker.engine_factory import EngineFactory
-from ..guests.guest_options import option_names
 from ..process import ProcessExecutor
-from ..process.process_options import Options
-from ..validation import check_known, current_names, parameters_of
+from ..process.process_options import ProcessArguments
 
 __all__ = ["RayFactory"]
 
@@ -52,10 +52,10 @@ class RayFactory:
             containers = EngineFactory(self._name, self._engine_class)
             return containers(additional_authorized_imports, logger, **keywords)
         parameters = inspect.signature(self._engine_class).parameters
-        known = {*parameters, *parameters_of(ProcessExecutor), *option_names(Options)}
+        known = {*parameters, *about(ProcessArguments)}
         owner = f"executor_type={self._name!r}"
         keywords = current_names(owner, keywords, known)
-        check_known(owner, keywords, known)
+        check_known(owner, keywords, known, words_of(ProcessArguments))
         own = {name: keywords.pop(name) for name in parameters if name in keywords}
         if engine is None:
             keywords["engine"] = self._engine_class(**own)

@@ -23,7 +23,7 @@ from ...wasm.pyodide_files import cache_folder, check_files, pyodide_files
 from ...wasm.snapshots import START_BYTES, snapshot_file
 from ...wasm.wheels import MINOR, wheels_for
 from ...wasm.worker_archive import worker_archive
-from .wasm_options import WasmOptions
+from .wasm_options import SetupOptions, WasmOptions
 
 __all__ = ["GuestSource", "Installation", "check_imports", "installation", "log_line"]
 
@@ -58,7 +58,7 @@ class Installation:
     sources: bytes
 
 
-def installation(options: WasmOptions, note: Callable[[str], None]) -> Installation:
+def installation(options: SetupOptions, note: Callable[[str], None]) -> Installation:
     """Find or make what guests are started from.
 
     Args:

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 from ...errors import ExecutorError
+from ...options.option import option, part_of, taking
 from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
 from ..async_calls import created
 from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
-from ..pools.pool_queue import check_tenant
-from ..pools.sandbox_pool import check_pool
-from ..validation import names_of
+from ..pools.pool_queue import tenant_of
+from ..pools.sandbox_pool import pool_of
+from ..shared_arguments import Arguments
 from ..weak_methods import weakly
 from .guest_source import GuestSource, check_imports, installation, log_line
 from .wasm_launcher import WasmLauncher
-from .wasm_options import WasmKeywords, WasmOptions
+from .wasm_options import SetupOptions, WasmOptions
 from .wasm_pool import WasmPool
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .wasm_options import SetupKeywords
 
 __all__ = ["WasmExecutor"]
 
 
-class WasmArguments(WasmKeywords, total=False):
-    """Arguments of WasmExecutor's constructor by name, for :meth:`WasmExecutor.acreate`."""
+@dataclass(frozen=True)
+class WasmArguments(WasmOptions, Arguments):
+    """Arguments of WasmExecutor's constructor."""
 
-    additional_authorized_imports: Sequence[str]
-    logger: Any
-    pool: WasmPool | None
-    tenant: str
+    _: KW_ONLY
+    pool: WasmPool | None = option(None, "gives a ready guest", pool_of(WasmPool), form="a pool")
+    tenant: str = option(
+        "",
+        "whose quota of the pool the guest counts for (`max_per_tenant`)",
+        tenant_of,
+        form="a name",
+    )
+    #: A guest that a pool has given; not an option.
+    ready: DenoProcess | None = None
 
 
 class WasmExecutor(GuestExecutor):
@@ -44,41 +48,12 @@ class WasmExecutor(GuestExecutor):
 
     The code is ordinary Python; no guarantee rests on what runs it.
 
+    :class:`WasmArguments` has the arguments, with what each is for. What provides the modules in
+    ``additional_authorized_imports`` is fetched by pip on the host, once an executor.
+
     Args:
-        additional_authorized_imports: modules the code may import besides the built-in list. What
-            provides them is fetched by pip on the host, once an executor.
-        logger: upstream's ``AgentLogger``.
-        pool: take a ready guest from this pool.
-        tenant: whose quota of the pool the guest counts for (``max_per_tenant``).
-        timeout_seconds: wall clock of one call, without the time the host works for it in tools;
-            ``None`` for no limit. At the limit the program is stopped with its state kept; one that
-            does not stop is killed.
-        interrupt_grace_seconds: how long a program may take to stop before it is killed.
-        startup_timeout_seconds: for a guest's start.
-        setup_timeout_seconds: for what is fetched and made once.
-        memory: what the code may add to Python's own memory, in bytes or as ``"512m"``.
-        network: ``"none"``: WebAssembly has no sockets.
-        deno: another Deno program than the package's.
-        pyodide_dir: folder with the files of the pinned release of Pyodide, in the place of the
-            ones from npm.
-        packages_dir: folder with wheels of Pyodide's own packages.
-        cache_dir: another folder than the user's cache for what is kept from start to start.
-        max_print_outputs_length: characters kept of what a call prints, first and last half.
-        max_value_bytes: largest encoded value in either direction.
-        max_tool_calls: calls of tools in one run.
-        tool_timeout_seconds: how long one tool may work on the host.
-        tools_in_calling_thread: whether tools run in the thread that calls the executor, so that
-            an interrupt waits for a tool that blocks; ``None``: unless ``tool_timeout_seconds`` is
-            given.
-        on_output: gets printed text while the code runs.
-        figures_dir: folder on the host that figures are saved in; None: none is saved.
-        tool_placement: tool name -> ``"host"``; there is no other place here.
-        additional_functions: functions of the host the code may call, as it calls tools.
-        files: the code's paths to paths of this machine or bytes; written for each new guest.
-        max_operations: a limit of the local executor, without effect here, as the two below:
-            ``timeout_seconds`` limits the code.
-        max_while_iterations: without effect.
-        max_recursion_depth: without effect; Python's own limit holds, which code may raise.
+        *arguments: ``additional_authorized_imports`` and ``logger``.
+        **keywords: the others, and these two.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -87,39 +62,30 @@ class WasmExecutor(GuestExecutor):
 
     label: ClassVar[str] = "wasm"
 
-    def __init__(
-        self,
-        additional_authorized_imports: Sequence[str] = (),
-        logger: Any = None,
-        *,
-        pool: WasmPool | None = None,
-        tenant: str = "",
-        _guest: DenoProcess | None = None,
-        **keywords: Unpack[WasmKeywords],
-    ) -> None:
-        own = ("additional_authorized_imports", "logger", "pool", "tenant")
-        self.options = WasmOptions.of(type(self).__name__, own, **keywords)
-        check_pool(pool, WasmPool)
-        self._tenant = check_tenant(tenant)
+    @taking(WasmArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        given = WasmArguments.of(type(self).__name__, arguments, keywords)
+        names = given.additional_authorized_imports
+        pool = given.pool
+        self.options = part_of(given, WasmOptions)
         if pool is not None:
-            names = names_of("additional_authorized_imports", additional_authorized_imports)
-            self.options = pool.options_for(self.options, names, keywords)
-        super().__init__(additional_authorized_imports, logger, self.options)
-        self._pool = pool
-        self._first = _guest
+            self.options = pool.options_for(given, names)
+        super().__init__(names, given.logger, self.options)
+        self._pool, self._tenant, self._first = pool, given.tenant, given.ready
         self.start()
 
     @classmethod
-    async def acreate(cls, *args: Any, **keywords: Unpack[WasmArguments]) -> WasmExecutor:
+    @taking(WasmArguments)
+    async def acreate(cls, *args: Any, **keywords: Any) -> WasmExecutor:
         """Call the constructor without blocking the event loop.
 
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
         started for it is closed.
         """
-        pool, tenant = keywords.get("pool"), check_tenant(keywords.get("tenant", ""))
-        check_pool(pool, WasmPool)
+        pool = pool_of(WasmPool)("pool", keywords.get("pool"))
+        tenant = tenant_of("tenant", keywords.get("tenant", ""))
         return await created(
-            lambda guest: cls(*args, _guest=guest, **keywords),
+            lambda guest: cls(*args, ready=guest, **keywords),
             pool,
             tenant,
         )
@@ -157,11 +123,11 @@ class WasmExecutor(GuestExecutor):
             yield self._files_of_guest(self._open_session().ask_file)
 
     @classmethod
-    def setup(cls, **options: Unpack[SetupKeywords]) -> None:
+    @taking(SetupOptions)
+    def setup(cls, **keywords: Any) -> None:
         """Fetch and make what starts need, at an application's start or in an image's build.
 
         Args:
-            options: ``deno``, ``pyodide_dir``, ``cache_dir`` and ``setup_timeout_seconds`` as the
-                constructor takes them.
+            **keywords: :class:`.wasm_options.SetupOptions`, as the constructor takes them.
         """
-        installation(WasmOptions(**options), log_line)
+        installation(SetupOptions.of("WasmExecutor.setup", (), keywords), log_line)

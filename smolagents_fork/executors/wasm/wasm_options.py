@@ -4,62 +4,84 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from typing import Any
 
-from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...hints import installed_import_advice
-from ..guests.guest_options import GuestKeywords, GuestOptions
+from ...options import accept
+from ...options.option import Options, option, same_as
+from ..guests.guest_options import GuestOptions, byte_count, network_of
 
-__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupKeywords", "WasmKeywords", "WasmOptions"]
+__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupOptions", "WasmOptions"]
 
 #: What a small program needs, and what the address space of 32-bit WebAssembly leaves, in bytes.
 LEAST_MEMORY, MOST_MEMORY = 16 << 20, (4 << 30) - (32 << 20) - (64 << 10)
 
 
-class SetupKeywords(TypedDict, total=False):
-    """Keywords of WasmExecutor.setup()."""
-
-    setup_timeout_seconds: float
-    deno: str | os.PathLike[str] | None
-    pyodide_dir: str | os.PathLike[str] | None
-    packages_dir: str | os.PathLike[str] | None
-    cache_dir: str | os.PathLike[str] | None
-
-
-class WasmKeywords(GuestKeywords, SetupKeywords, total=False):
-    """Keywords of the constructors of WasmExecutor and WasmPool."""
+def _memory(name: str, value: Any) -> Any:
+    size = byte_count(name, value)
+    if size is not None and size < LEAST_MEMORY:
+        raise ConfigurationError(f"{name}={value!r}: Python needs 16m or more to work")
+    if size is not None and size > MOST_MEMORY:
+        raise ConfigurationError(
+            f"{name}={value!r}: WebAssembly has 4 GiB at most; give less, or None"
+        )
+    return value
 
 
-@dataclass
-class WasmOptions(GuestOptions):
-    """See :class:`WasmExecutor` for what each means."""
+@dataclass(frozen=True, kw_only=True)
+class SetupOptions(Options):
+    """Options of what guests are started from."""
 
-    other_networks: ClassVar[str] = (
-        ", WebAssembly has no sockets; use executor_type='docker' with network='bridge'"
+    setup_timeout_seconds: float = option(
+        600.0,
+        "for Pyodide's files, the snapshot and the packages, each",
+        accept.seconds,
+        form="seconds",
+    )
+    deno: str | os.PathLike[str] | None = option(
+        None, "another Deno program than the package's", accept.path_or_none, form="path"
+    )
+    pyodide_dir: str | os.PathLike[str] | None = option(
+        None,
+        "folder with Pyodide's files, in the place of those from npm",
+        accept.path_or_none,
+        form="path",
+    )
+    packages_dir: str | os.PathLike[str] | None = option(
+        None, "folder with wheels of Pyodide's own packages", accept.path_or_none, form="path"
+    )
+    cache_dir: str | os.PathLike[str] | None = option(
+        None,
+        "another folder than your cache. Who can write there decides what runs in guests",
+        accept.path_or_none,
+        form="path",
     )
 
-    startup_timeout_seconds: float = 60.0
-    memory: int | str | None = "512m"
-    setup_timeout_seconds: float = 600.0
-    deno: str | os.PathLike[str] | None = None
-    pyodide_dir: str | os.PathLike[str] | None = None
-    packages_dir: str | os.PathLike[str] | None = None
-    cache_dir: str | os.PathLike[str] | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_seconds("setup_timeout_seconds", self.setup_timeout_seconds, optional=False)
-        if self.memory_bytes is not None and self.memory_bytes < LEAST_MEMORY:
-            raise ConfigurationError(f"memory={self.memory!r}: Python needs 16m or more to work")
-        if self.memory_bytes is not None and self.memory_bytes > MOST_MEMORY:
-            raise ConfigurationError(
-                f"memory={self.memory!r}: WebAssembly has 4 GiB at most; give less, or None"
-            )
-        for name in ("deno", "pyodide_dir", "packages_dir", "cache_dir"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, (str, os.PathLike)) or not value):
-                raise ConfigurationError(f"{name}={value!r}: give a path, or None")
+@dataclass(frozen=True, kw_only=True)
+class WasmOptions(GuestOptions, SetupOptions):
+    """Options of one executor, or of a pool's guests."""
+
+    startup_timeout_seconds: float = same_as(GuestOptions, "startup_timeout_seconds", default=60.0)
+    memory: int | str | None = same_as(
+        GuestOptions,
+        "memory",
+        default="512m",
+        says="memory the code may add to Python's own 32 MiB; at most some 3.9 GiB. `None`: the "
+        "engine's own limits",
+        check=_memory,
+    )
+    network: str = same_as(
+        GuestOptions,
+        "network",
+        says="WebAssembly has no sockets, so there is no other value; `docker` has networks",
+        check=network_of(
+            ("none",),
+            ", WebAssembly has no sockets; use executor_type='docker' with network='bridge'",
+        ),
+        form='`"none"`',
+    )
 
     @property
     def network_remedy(self) -> str:

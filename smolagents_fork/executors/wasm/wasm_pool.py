@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ...options.option import about, options_of_calls, part_of, taking
 from ...wasm.deno_process import DenoProcess
-from ..guests.guest_options import GuestOptions, option_names
-from ..pools.demand import OnDemand
-from ..pools.sandbox_pool import POOL_PARAMETERS, SandboxPool
+from ..pools.pool_options import PoolOptions
+from ..pools.sandbox_pool import SandboxPool
 from .guest_source import GuestSource
 from .wasm_options import WasmOptions
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .wasm_options import WasmKeywords
-
 __all__ = ["WasmPool"]
+
+
+@dataclass(frozen=True)
+class WasmPoolArguments(WasmOptions, PoolOptions):
+    """Arguments of the constructor: the pool's own, and the executor's options of the guest."""
 
 
 class WasmPool(SandboxPool[DenoProcess]):
     """Ready guests for :class:`WasmExecutor`: Pyodide and the packages are loaded.
 
+    :class:`WasmPoolArguments` has the arguments, with what each is for.
+
     Args:
-        min_size: guests kept ready.
-        max_size: most guests ready, starting and in use together.
-        idle_seconds: time after which a ready guest above ``min_size`` is removed.
-        acquire_timeout_seconds: time an executor waits for a guest.
-        concurrent_starts: most starts at a time.
-        additional_imports: modules that executors may ask for besides the built-in list.
-        max_per_tenant: most guests in use by executors with the same ``tenant``; ``None``: no
-            limit but ``max_size``.
-        on_demand: called as ``on_demand(needed, capacity)`` when executors have to wait: ``needed``
-            guests are in use or would be if there were enough, ``capacity`` is ``max_size``.
-        **keywords: the executor's options of the guest.
+        *arguments: ``min_size``, ``max_size``, ``idle_seconds``, ``acquire_timeout_seconds``.
+        **keywords: the others, and these four.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -44,54 +38,28 @@ class WasmPool(SandboxPool[DenoProcess]):
     """
 
     noun: ClassVar[str] = "guest"
-    # Of the others, a guest is started with these.
-    own_options: ClassVar[frozenset[str]] = frozenset(option_names(GuestOptions)) - {
-        "max_value_bytes",
-        "memory",
-    }
 
-    def __init__(
-        self,
-        min_size: int = 1,
-        max_size: int = 8,
-        idle_seconds: float = 300.0,
-        acquire_timeout_seconds: float = 60.0,
-        *,
-        concurrent_starts: int = 2,
-        additional_imports: Sequence[str] = (),
-        max_per_tenant: int | None = None,
-        on_demand: OnDemand | None = None,
-        **keywords: Unpack[WasmKeywords],
-    ) -> None:
-        super().__init__(
-            min_size,
-            max_size,
-            idle_seconds,
-            acquire_timeout_seconds,
-            concurrent_starts,
-            additional_imports,
-            max_per_tenant,
-            on_demand,
-        )
-        self.options = WasmOptions.of("WasmPool", POOL_PARAMETERS, **keywords)
+    @taking(WasmPoolArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        given = WasmPoolArguments.of("WasmPool", arguments, keywords)
+        super().__init__(given, {*options_of_calls(WasmOptions), "network"})
+        self.options = part_of(given, WasmOptions)
         #: Starts the guests, also those that follow an executor's first one.
         self.source = GuestSource(self.options, self.additional_imports)
         self._fill()
 
-    def options_for(
-        self, asked: WasmOptions, imports: Sequence[str], given: Collection[str]
-    ) -> WasmOptions:
+    def options_for(self, asked: WasmOptions, imports: Sequence[str]) -> WasmOptions:
         """Return the pool's options, with the executor's own taken from ``asked``.
 
         Args:
-            asked: the executor's options.
+            asked: the executor's options; those that were given count, also with their default.
             imports: names the executor's code may import.
-            given: names of the options that were given, also if with their default.
 
         Raises:
             ConfigurationError: the executor asks for another guest than the pool's.
         """
-        values = {name: getattr(asked, name) for name in given}
+        names = asked.given & about(WasmOptions).keys()
+        values = {name: getattr(asked, name) for name in names}
         return dataclasses.replace(self.options, **self.chosen(values, imports))
 
     def _option(self, name: str) -> Any:

@@ -10,13 +10,13 @@ from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
+from ..volumes import volume_entries
 from .gateway_access import publish_address
 from .lifetime.labels import labels
 from .lifetime.lease import leased
 from .streams.gateway_socket import SOCKET_PATH
-from .volumes import volume_arguments
 
-__all__ = ["container_arguments", "merged"]
+__all__ = ["container_arguments", "merged", "volume_arguments"]
 
 
 def container_arguments(
@@ -96,8 +96,8 @@ def container_arguments(
         arguments |= {"mem_limit": memory, "memswap_limit": memory}
     if limits.cpus is not None:
         arguments["nano_cpus"] = int(limits.cpus * 1e9)
-    if limits.pids is not None:
-        arguments["pids_limit"] = int(limits.pids)
+    if limits.pids_limit is not None:
+        arguments["pids_limit"] = int(limits.pids_limit)
     if options.runtime is not None:
         arguments["runtime"] = options.runtime
     if options.volumes:
@@ -107,7 +107,7 @@ def container_arguments(
         arguments["ports"] = {f"{GATEWAY_PORT}/tcp": address}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
-    arguments = merged(arguments, options.container_run_kwargs)
+    arguments = merged(arguments, options.run_arguments)
     if socket_path is not None:
         arguments |= _connected(arguments, socket_path)
     # A terminal's input can be written to by the code.
@@ -156,3 +156,29 @@ def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
     if "nano_cpus" in result and ("cpu_quota" in extra or "cpu_period" in extra):
         del result["nano_cpus"]
     return result
+
+
+def volume_arguments(volumes: Any) -> dict[str, Any]:
+    """Return docker-py's arguments for ``volumes``.
+
+    For a volume whose path does not exist, the engine silently makes an empty folder owned by root.
+    For a bind mount it reports an error, so folders become bind mounts. Named volumes, and modes
+    that only volumes have (``z``, ``Z``, propagation), are passed on.
+
+    Args:
+        volumes: accepted by :func:`~smolagents_fork.sandboxes.volumes.check_volumes`.
+    """
+    from docker.types import Mount
+
+    mounts, others = [], []
+    for source, target, mode in volume_entries(volumes):
+        if source.startswith("/") and mode in ("ro", "rw"):
+            mounts.append(Mount(target, source, type="bind", read_only=mode == "ro"))
+        else:
+            others.append(f"{source}:{target}:{mode}")
+    arguments: dict[str, Any] = {}
+    if mounts:
+        arguments["mounts"] = mounts
+    if others:
+        arguments["volumes"] = others
+    return arguments

@@ -233,7 +233,7 @@ class DockerProvisioner:
                     # Its stub has no types.
                     image = self._client.api.inspect_image(spec.image)  # type: ignore[no-untyped-call]
                     config = image["Config"] or {}
-                    command = main_command(config, options.container_run_kwargs)
+                    command = main_command(config, options.run_arguments)
                     if not command:
                         raise ExecutorStartError(
                             f"image {spec.image!r} has no command (CMD or ENTRYPOINT): it has to "

@@ -20,10 +20,10 @@ from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine, WasmExecutor
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.executors.docker.options import option_names
-from smolagents_fork.executors.guests import guest_options
-from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
+from smolagents_fork.executors.process.process_options import ProcessOptions
 from smolagents_fork.executors.wasm.wasm_options import WasmOptions
+from smolagents_fork.options.option import about
 
 #: Imports of the suite's programs, in every executor.
 PLAIN = ("asyncio", "contextvars", "threading", "time")
@@ -238,12 +238,8 @@ class Contract:
         """Tell whether the executor has an option of that name."""
         if self.kind.name == "local":
             return option in inspect.signature(self.kind.cls).parameters
-        names = {
-            "docker": option_names(),
-            "process": guest_options.option_names(Options),
-            "wasm": guest_options.option_names(WasmOptions),
-        }
-        return option in names[self.kind.name]
+        kinds = {"docker": DockerOptions, "process": ProcessOptions, "wasm": WasmOptions}
+        return option in about(kinds[self.kind.name])
 
     @property
     def science(self) -> Any:

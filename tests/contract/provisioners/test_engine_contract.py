@@ -8,7 +8,8 @@ from typing import Any
 from background import at_once
 
 from smolagents_fork.executors.docker.engine_choice import engine_for
-from smolagents_fork.executors.docker.options import Options, option_names
+from smolagents_fork.executors.docker.options import DockerOptions
+from smolagents_fork.options.option import about
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.engine_protocol import check_engine
 
@@ -20,12 +21,12 @@ def test_engine_is_data(place):
     assert (same, hash(same), repr(same)) == (engine, hash(engine), repr(engine))
     assert engine != object()
     assert engine.name == engine.name.lower()
-    assert engine_for(engine, Options()) is engine
+    assert engine_for(engine, DockerOptions()) is engine
 
 
 def test_refused_options_are_options_with_a_reason(place):
     refused = place.engine.refused_options
-    assert set(refused) <= set(option_names())
+    assert set(refused) <= set(about(DockerOptions))
     assert all(len(reason) > 10 for reason in refused.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from background import PrintedLine
@@ -21,8 +22,8 @@ def first_print(executor: Any) -> PrintedLine:
 
 def set_options(executor: Any, **values: Any) -> None:
     """Give a running executor other options."""
-    executor.options = executor.options.with_values(values)
-    executor._session._limits = executor.options.limits.session
+    executor.options = dataclasses.replace(executor.options, **values)
+    executor._session._limits = executor.options.session
 
 
 def gone(engine: Any, name: str) -> bool:

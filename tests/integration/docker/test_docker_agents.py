@@ -128,7 +128,7 @@ def test_agent_saved_by_class_comes_back_in_a_container(image):
     saved = made.to_dict()
     with CodeAgent.from_dict(saved, model=Script(f"{WHERE}\nfinal_answer(where[0])")) as again:
         assert type(again.python_executor) is DockerExecutor
-        assert again.python_executor.options.limits.timeout_seconds == 7
+        assert again.python_executor.options.timeout_seconds == 7
         assert again.run("go") == 1000
 
 

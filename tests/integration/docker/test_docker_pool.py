@@ -248,7 +248,7 @@ def test_executor_may_not_ask_for_another_container(pool):
     with pytest.raises(ConfigurationError, match="numpy: not in the pool's additional_imports"):
         DockerExecutor(["numpy"], pool=pool)
     with DockerExecutor(["json"], pool=pool, timeout_seconds=3) as executor:
-        assert executor.options.limits.timeout_seconds == 3
+        assert executor.options.timeout_seconds == 3
     with pytest.raises(ConfigurationError, match="min_size=5 is more than max_size=2"):
         DockerPool(min_size=5, max_size=2)
 

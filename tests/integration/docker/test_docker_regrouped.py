@@ -88,7 +88,7 @@ def test_behaviour_is_independent_of_packet_boundaries(make, regrouped, engine):
     set_options(executor, timeout_seconds=0.5)
     with pytest.raises(SandboxTimeoutError, match="state kept"):
         executor(BUSY)
-    set_options(executor, timeout_seconds=options.limits.timeout_seconds)
+    set_options(executor, timeout_seconds=options.timeout_seconds)
     assert executor("kept").output == [1]
 
     with pytest.raises(SandboxDiedError, match="exit code 3"):

@@ -24,7 +24,7 @@ from smolagents.utils import AgentError
 
 from smolagents_fork import codec
 from smolagents_fork.errors import CodecError, EncodeError
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
 
 
 class Colour(enum.Enum):
@@ -249,7 +249,7 @@ def same_opening(ours, upstreams):
 
 @pytest.mark.parametrize("keywords", [{}, {"allow_pickle": False}])
 def test_pickle_is_off_by_default(keywords):
-    assert Options.of(**keywords).bridge.allow_pickle is False
+    assert DockerOptions.of("DockerExecutor", (), keywords).allow_pickle is False
 
 
 def test_unpickling_never_happens_on_the_host_by_itself(shared):

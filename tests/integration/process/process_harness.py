@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import os
 import shlex
@@ -19,6 +20,7 @@ from background import eventually
 
 import smolagents_fork
 from smolagents_fork import ProcessExecutor
+from smolagents_fork.executors.process.process_options import ProcessArguments
 from smolagents_fork.process.confinement_report import Kernel
 
 # Modules that are useful to a hostile program; authorising them tests the kernel's confinement
@@ -50,11 +52,18 @@ def masked(kernel: Kernel, **options: Any) -> Iterator[ProcessExecutor]:
 @contextlib.contextmanager
 def limited_to(ex: ProcessExecutor, seconds: float) -> Iterator[None]:
     """Limit calls of ``ex`` to ``seconds`` inside the block."""
-    before, ex.options.timeout_seconds = ex.options.timeout_seconds, seconds
+    before = ex.options
+    set_options(ex, dataclasses.replace(before, timeout_seconds=seconds))
     try:
         yield
     finally:
-        ex.options.timeout_seconds = before
+        set_options(ex, before)
+
+
+def set_options(ex: ProcessExecutor, options: ProcessArguments) -> None:
+    """Give a running executor other options."""
+    assert ex._session is not None
+    ex.options = ex._guest_options = ex._session.options = options
 
 
 def gone(pid: int) -> bool:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from background import acting, eventually
+from process_harness import limited_to
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import (
@@ -112,10 +113,11 @@ def test_behaviour_is_independent_of_packet_boundaries(regrouped):
             pytest.raises(ProgramInterruptedError, match="state is kept"),
         ):
             executor(busy)
-        executor.options.timeout_seconds, before = 0.3, executor.options.timeout_seconds
-        with pytest.raises(SandboxTimeoutError, match="state kept"):
+        with (
+            limited_to(executor, 0.3),
+            pytest.raises(SandboxTimeoutError, match="state kept"),
+        ):
             executor(busy)
-        executor.options.timeout_seconds = before
         assert executor("kept").output == [1]
 
         printed.clear()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.options import Options, option_names
-from smolagents_fork.executors.validation import FORMER_NAMES, current_names, former_names_of
+from smolagents_fork.executors.docker.options import DockerOptions
+from smolagents_fork.options.option import about
+from smolagents_fork.options.unknown_names import FORMER_NAMES, current_names, former_names_of
 
 NAMES = sorted(FORMER_NAMES.items())
 
@@ -35,7 +36,7 @@ def test_name_that_the_callee_has_itself_stays(caplog):
 
 
 def test_option_of_docker_by_its_former_name():
-    options = Options.of("DockerExecutor", (), max_output_bytes=1234)
-    assert options.limits.print_length == 1234
-    assert "max_output_bytes" not in option_names()
-    assert Options.of().limits.print_length == 50_000
+    options = DockerOptions.of("DockerExecutor", (), {"max_output_bytes": 1234})
+    assert options.print_length == 1234
+    assert "max_output_bytes" not in about(DockerOptions)
+    assert DockerOptions().print_length == 50_000

@@ -21,7 +21,7 @@ from smolagents_fork import (
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.process import process_options
-from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.process.process_options import ProcessOptions
 
 
 def by_name(name: str, **more: Any) -> Callable[..., Any]:
@@ -115,7 +115,7 @@ def test_process_has_no_network_or_the_hosts(maker, network, monkeypatch):
 @pytest.mark.parametrize(("flag", "text"), [(True, "host"), (False, "none")])
 def test_flag_of_earlier_releases_is_noted_once(flag, text, caplog, monkeypatch):
     monkeypatch.setattr(process_options, "_noted", set())
-    assert [Options(network=flag).network for _ in range(2)] == [text, text]
+    assert [ProcessOptions(network=flag).network for _ in range(2)] == [text, text]
     note = f"ProcessExecutor: network={flag} is now written network={text!r}"
     assert caplog.messages == [note]
 

@@ -5,35 +5,30 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.agent_sandbox import AgentKeywords, AgentSandbox
-from smolagents_fork.executors.docker.docker_pool import DockerPool
+from smolagents_fork.executors.docker.agent_sandbox import AgentArguments, AgentSandbox
+from smolagents_fork.executors.docker.arguments import DockerArguments
+from smolagents_fork.executors.docker.docker_pool import DockerPool, DockerPoolArguments
 from smolagents_fork.executors.docker.executor import DockerExecutor
-from smolagents_fork.executors.docker.options import option_names
-from smolagents_fork.executors.guests import guest_options
 from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.executors.process import ProcessExecutor
-from smolagents_fork.executors.process.process_options import Options
-from smolagents_fork.executors.suggestions import OTHER_NAMES, suggest_options
+from smolagents_fork.executors.process.process_options import ProcessArguments
 from smolagents_fork.executors.validation import parameters_of
 from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
-from smolagents_fork.executors.wasm.wasm_options import WasmOptions
+from smolagents_fork.executors.wasm.wasm_executor import WasmArguments
+from smolagents_fork.executors.wasm.wasm_pool import WasmPoolArguments
+from smolagents_fork.options.option import words_of
+from smolagents_fork.options.unknown_names import suggest_options
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 
-DOCKER = tuple(option_names())
-WASM = tuple(guest_options.option_names(WasmOptions))
-OPTIONS: dict[type, tuple[str, ...]] = {
-    AgentSandbox: tuple(AgentKeywords.__annotations__),
-    DockerExecutor: DOCKER,
-    DockerPool: DOCKER,
-    LocalPythonExecutor: (),
-    ProcessExecutor: tuple(guest_options.option_names(Options)),
-    WasmExecutor: WASM,
-    WasmPool: WASM,
-}
-KNOWN = {
-    cls: {name for name in (*parameters_of(cls), *options) if not name.startswith("_")}
-    for cls, options in OPTIONS.items()
-}
+CLASSES = (
+    *(AgentSandbox, DockerExecutor, DockerPool, LocalPythonExecutor),
+    *(ProcessExecutor, WasmExecutor, WasmPool),
+)
+KNOWN = {cls: set(parameters_of(cls)) for cls in CLASSES}
+WORDS = words_of(
+    *(AgentArguments, DockerArguments, DockerPoolArguments),
+    *(ProcessArguments, WasmArguments, WasmPoolArguments),
+)
 WAIVERS = sorted(
     name
     for name in {*set().union(*KNOWN.values()), *parameters_of(KubernetesEngine), "allow_no_token"}
@@ -55,10 +50,8 @@ def test_waivers_are_all_there():
     ]
 
 
-def test_other_names_are_of_options_there_are():
-    known = set().union(*KNOWN.values())
-    for names in OTHER_NAMES.values():
-        assert known.issuperset(names)
+def test_no_word_of_others_means_a_waiver():
+    for names in WORDS.values():
         assert not {*names} & {*WAIVERS}
 
 
@@ -69,7 +62,7 @@ def test_waiver_is_suggested_for_its_own_name_only(name):
     swapped = name[:-2] + name[-1] + name[-2]
     for misspelt in (name[:-1], name + "s", name.replace("_", ""), swapped):
         if misspelt not in known:
-            assert suggest_options(misspelt, known) == [name]
+            assert suggest_options(misspelt, known, WORDS) == [name]
     subject = name.removeprefix("allow_")
     similar = [
         f"{prefix}{word}"
@@ -77,7 +70,7 @@ def test_waiver_is_suggested_for_its_own_name_only(name):
         for word in (subject, f"{subject}_access", f"host_{subject}", f"my_{subject}")
     ]
     for word in similar:
-        suggested = suggest_options(word, known)
+        suggested = suggest_options(word, known, WORDS)
         assert word in known or not {*suggested} & {*WAIVERS}, (word, suggested)
 
 
@@ -107,8 +100,8 @@ def test_words_for_the_network_mean_network(cls, word):
         (ProcessExecutor, "cpu", "'cpu_seconds'"),
         (DockerExecutor, "env", "'environment'"),
         (AgentSandbox, "envs", "'secrets'"),
-        (DockerExecutor, "pip_packages", "'requirements' or 'additional_authorized_imports' or "
-            "'additional_imports'"),
+        (DockerExecutor, "pip_packages", "'additional_imports' or 'requirements' or "
+            "'additional_authorized_imports'"),
         (ProcessExecutor, "packages", "'additional_authorized_imports'"),
         (WasmExecutor, "requirements", "'additional_authorized_imports'"),
         (WasmPool, "packages", "'additional_imports'"),

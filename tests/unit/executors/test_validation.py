@@ -18,12 +18,8 @@ from smolagents_fork import (
     WasmPool,
 )
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.options import option_names
-from smolagents_fork.executors.guests import guest_options
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.executors.process.process_options import Options
 from smolagents_fork.executors.validation import parameters_of
-from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 
 SECONDS = ["3", 0, -1, float("nan"), float("inf"), 1e12, True, [1]]
 NEEDED_SECONDS = [None, *SECONDS]
@@ -140,35 +136,24 @@ POOL = {
 }
 
 
-def of_signature(cls: type, more: tuple[str, ...] = ()) -> set[str]:
-    return {name for name in (*parameters_of(cls), *more) if not name.startswith("_")}
+EXECUTORS = (DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool)
 
 
-def each(cls: type, table: dict[str, list[Any]], more: tuple[str, ...] = ()) -> list[Any]:
+def each(cls: type, table: dict[str, list[Any]]) -> list[Any]:
     """One parameter a row; one that has no wrong value here is an error of this file."""
-    names = sorted(of_signature(cls, more))
+    names = sorted(parameters_of(cls))
     return [pytest.param(cls, name, table[name], id=f"{cls.__name__}-{name}") for name in names]
-
-
-#: Keywords that stand in no signature.
-KEYWORDS: dict[type, tuple[str, ...]] = {
-    DockerExecutor: tuple(option_names()),
-    DockerPool: tuple(option_names()),
-    ProcessExecutor: tuple(guest_options.option_names(Options)),
-    WasmExecutor: tuple(guest_options.option_names(WasmOptions)),
-    WasmPool: tuple(guest_options.option_names(WasmOptions)),
-}
 
 
 @pytest.mark.parametrize(
     ("cls", "name", "values"),
     [
         *each(LocalPythonExecutor, LOCAL),
-        *each(ProcessExecutor, PROCESS, KEYWORDS[ProcessExecutor]),
-        *each(WasmExecutor, WASM, KEYWORDS[WasmExecutor]),
-        *each(DockerExecutor, DOCKER, KEYWORDS[DockerExecutor]),
-        *each(DockerPool, POOL),
-        *each(WasmPool, POOL),
+        *each(ProcessExecutor, PROCESS),
+        *each(WasmExecutor, WASM),
+        *each(DockerExecutor, DOCKER),
+        *each(DockerPool, {**DOCKER, **POOL}),
+        *each(WasmPool, {**WASM, **POOL}),
     ],
 )
 def test_wrong_kind_or_value(cls, name, values, monkeypatch):
@@ -188,7 +173,7 @@ def test_pool_that_could_hold_nothing(cls):
     assert not [t for t in threading.enumerate() if t.name == "smolagents-fork-pool"]
 
 
-@pytest.mark.parametrize("cls", [LocalPythonExecutor, *KEYWORDS])
+@pytest.mark.parametrize("cls", [LocalPythonExecutor, *EXECUTORS])
 def test_parameter_there_is_not(cls):
     given = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
     pool = cls in (DockerPool, WasmPool)
@@ -200,7 +185,7 @@ def test_parameter_there_is_not(cls):
     assert str(caught.value) == words
     with pytest.raises(ConfigurationError) as caught:
         cls(**given, zzz=1)
-    known = of_signature(cls, KEYWORDS.get(cls, ()))
+    known = parameters_of(cls)
     assert str(caught.value) == (
         f"{cls.__name__} has no parameter 'zzz'; known are: {', '.join(sorted(known))}"
     )

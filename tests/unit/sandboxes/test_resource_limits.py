@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.sandboxes.resource_limits import Limits, check_limits, fitting_sizes
+from smolagents_fork.sandboxes.resource_limits import Limits, fitting_sizes
 
 MIB = 1 << 20
 
@@ -27,7 +27,7 @@ MIB = 1 << 20
 def test_defaults_fit_what_is_given(given, memory, workdir_size, tmp_size):
     expected = {"memory": memory, "workdir_size": workdir_size, "tmp_size": tmp_size}
     assert fitting_sizes(given) == expected
-    check_limits(Limits(**expected))
+    assert Limits.of("Executor", (), given) == Limits(**expected)
 
 
 def test_defaults_are_those_of_the_limits():
@@ -43,4 +43,4 @@ def test_given_sizes_that_do_not_fit_are_refused():
     given = {"memory": "256m", "workdir_size": "250m"}
     assert fitting_sizes(given).items() >= given.items()
     with pytest.raises(ConfigurationError, match="leave nothing of memory='256m'"):
-        check_limits(Limits(**fitting_sizes(given)))
+        Limits(**fitting_sizes(given))

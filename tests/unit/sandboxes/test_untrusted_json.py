@@ -63,10 +63,10 @@ def test_failed_program_is_quoted():
 
 
 def test_expected_answers():
-    stats = cgroup_usage(answering(b"[1, 2.5, 3]"), Limits(memory="1m"))
+    stats = cgroup_usage(answering(b"[1, 2.5, 3]"), Limits(memory="1g"))
     assert (stats.memory_bytes, stats.memory_limit_bytes, stats.cpu_seconds, stats.pids) == (
         1,
-        1 << 20,
+        1 << 30,
         2.5,
         3,
     )

@@ -8,10 +8,9 @@ import pytest
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.sandboxes.docker import engine
-from smolagents_fork.sandboxes.docker.create_arguments import container_arguments
-from smolagents_fork.sandboxes.docker.volumes import volume_arguments
+from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, volume_arguments
 from smolagents_fork.sandboxes.resource_limits import parse_size
 
 MIB = 1 << 20
@@ -85,7 +84,7 @@ MIB = 1 << 20
 )
 def test_refused_with_what_to_give_instead(keywords, words):
     with pytest.raises(ConfigurationError, match=words):
-        Options.of(**keywords)
+        DockerOptions.of("DockerExecutor", (), keywords)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,9 @@ def test_what_is_no_pool_is_refused():
 )
 def test_sizes_in_the_forms_people_write(size, expected):
     assert parse_size(size) == expected
-    options = Options.of(memory=4096 * MIB, workdir_size="64 MiB")
+    options = DockerOptions.of(
+        "DockerExecutor", (), {"memory": 4096 * MIB, "workdir_size": "64 MiB"}
+    )
     arguments = container_arguments(
         options.sandbox_spec("image"), options.container, "name", token="token"
     )
@@ -134,7 +135,9 @@ def test_sizes_in_the_forms_people_write(size, expected):
 
 
 def test_numbers_in_the_environment_are_text_in_the_container():
-    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).sandbox_spec("image")
+    spec = DockerOptions.of(
+        "DockerExecutor", (), {"environment": {"A": 1, "B": 2.5, "C": True, "D": ""}}
+    ).sandbox_spec("image")
     assert spec.environment == {"A": "1", "B": "2.5", "C": "True", "D": ""}
 
 
@@ -160,12 +163,12 @@ def test_arguments_of_docker_py_without_effect_are_refused(name, value, reason):
 
 def test_arguments_of_docker_py_that_change_nothing_are_accepted():
     extra = {"detach": True, "remove": True, "stdin_open": True, "stdout": True, "name": None}
-    options = Options.of(container_run_kwargs=extra)
+    options = DockerOptions.of("DockerExecutor", (), {"container_run_kwargs": extra})
     assert options.container.container_run_kwargs == extra
 
 
 def test_localhost_is_published_on_loopback_only():
-    options = Options.of(host="localhost", network="bridge")
+    options = DockerOptions.of("DockerExecutor", (), {"host": "localhost", "network": "bridge"})
     arguments = container_arguments(
         options.sandbox_spec("image"), options.container, "name", token="token", published=True
     )

@@ -11,7 +11,7 @@ from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.docker.engine_choice import chosen_engine, engine_for
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 
 
@@ -60,18 +60,18 @@ def test_executor_and_setup_connect_to_their_engine():
 
 
 def test_engine_is_docker_unless_one_is_given():
-    assert engine_for(None, Options()) == DockerEngine()
-    assert engine_for(RefusingEngine(), Options()) == RefusingEngine()
+    assert engine_for(None, DockerOptions()) == DockerEngine()
+    assert engine_for(RefusingEngine(), DockerOptions()) == RefusingEngine()
 
 
 def test_pool_decides_the_engine():
     class Pool:
         engine = RefusingEngine(2)
 
-    assert chosen_engine(None, Pool(), Options()) == RefusingEngine(2)
-    assert chosen_engine(RefusingEngine(2), Pool(), Options()) is Pool.engine
+    assert chosen_engine(None, Pool(), DockerOptions()) == RefusingEngine(2)
+    assert chosen_engine(RefusingEngine(2), Pool(), DockerOptions()) is Pool.engine
     with pytest.raises(ConfigurationError, match="is decided by the pool, which has Refusing"):
-        chosen_engine(RefusingEngine(3), Pool(), Options())
+        chosen_engine(RefusingEngine(3), Pool(), DockerOptions())
 
 
 def test_name_of_an_engine_is_an_executor_there(by_name):

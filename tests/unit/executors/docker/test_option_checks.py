@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import DockerOptions
 
 
 @pytest.mark.parametrize(
@@ -13,12 +13,12 @@ from smolagents_fork.executors.docker.options import Options
 )
 def test_networks_of_others_are_refused_with_the_reason(network, words):
     with pytest.raises(ConfigurationError) as caught:
-        Options.of(network=network)
+        DockerOptions(network=network)
     assert f"network={network!r}" in str(caught.value)
     assert f"would share {words} network interfaces" in str(caught.value)
     assert "'bridge'" in str(caught.value)
     assert "allow_shared_network=True" in str(caught.value)
-    assert Options.of(network=network, allow_shared_network=True).container.published is False
+    assert DockerOptions(network=network, allow_shared_network=True).published is False
 
 
 @pytest.mark.parametrize("name", ["network", "network_mode"])
@@ -26,32 +26,32 @@ def test_networks_of_others_are_refused_with_the_reason(network, words):
 def test_networks_of_others_are_refused_among_the_engines_arguments(name, network):
     keywords = {"container_run_kwargs": {name: network}}
     with pytest.raises(ConfigurationError) as caught:
-        Options.of(**keywords)
+        DockerOptions(**keywords)
     assert f"container_run_kwargs[{name!r}]={network!r}" in str(caught.value)
-    assert Options.of(**keywords, allow_shared_network=True).container.has_network
+    assert DockerOptions(**keywords, allow_shared_network=True).has_network
 
 
 def test_no_port_on_the_network_of_others():
     with pytest.raises(ConfigurationError, match="no port can be published"):
-        Options.of(network="host", transport="port", allow_shared_network=True)
+        DockerOptions(network="host", transport="port", allow_shared_network=True)
 
 
 @pytest.mark.parametrize("user", ["0", "0:0", "root", "root:root", "00:1000", "", "0:1000"])
 def test_root_is_refused_unless_it_is_allowed(user):
     for keywords in ({"user": user}, {"container_run_kwargs": {"user": user}}):
         with pytest.raises(ConfigurationError, match="allow_root=True"):
-            Options.of(**keywords)
-        assert Options.of(**keywords, allow_root=True).container.allow_root
+            DockerOptions(**keywords)
+        assert DockerOptions(**keywords, allow_root=True).allow_root
 
 
 @pytest.mark.parametrize("user", ["1000:1000", "1000", "1000:0", "jovyan"])
 def test_other_users_are_taken(user):
-    assert Options.of(user=user).container.user == user
+    assert DockerOptions(user=user).user == user
 
 
 def test_root_as_a_number_in_the_engines_arguments():
     with pytest.raises(ConfigurationError, match="allow_root=True"):
-        Options.of(container_run_kwargs={"user": 0})
+        DockerOptions(container_run_kwargs={"user": 0})
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,12 @@ def test_root_as_a_number_in_the_engines_arguments():
 )
 def test_new_numbers_are_checked(keywords):
     with pytest.raises(ConfigurationError, match=next(iter(keywords))):
-        Options.of(**keywords)
+        DockerOptions(**keywords)
 
 
 def test_whether_the_code_has_a_network():
-    assert not Options.of().container.has_network
-    assert Options.of(network="bridge").container.has_network
-    assert Options.of(container_run_kwargs={"network_mode": "bridge"}).container.has_network
-    assert not Options.of(
-        network="bridge", container_run_kwargs={"network": "none"}
-    ).container.has_network
+    assert not DockerOptions().has_network
+    assert DockerOptions(network="bridge").has_network
+    assert DockerOptions(container_run_kwargs={"network_mode": "bridge"}).has_network
+    options = DockerOptions(network="bridge", container_run_kwargs={"network": "none"})
+    assert not options.has_network

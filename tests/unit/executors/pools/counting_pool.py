@@ -6,6 +6,7 @@ import itertools
 import threading
 from typing import Any, ClassVar
 
+from smolagents_fork.executors.pools.pool_options import PoolOptions
 from smolagents_fork.executors.pools.pool_queue import PoolQueue
 from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
 
@@ -52,11 +53,11 @@ class CountingPool(SandboxPool[Numbered]):
     """
 
     noun: ClassVar[str] = "number"
-    own_options: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, max_size: int, **options: Any) -> None:
         minimum = options.pop("min_size", 0)
-        super().__init__(minimum, max_size, 300.0, PATIENCE, max_size, (), **options)
+        numbers = (minimum, max_size, 300.0, PATIENCE)
+        super().__init__(PoolOptions(*numbers, concurrent_starts=max_size, **options), ())
         self.started: list[Numbered] = []
         self._queue = NotedQueue(self.max_per_tenant)
         self.given = self._queue.given

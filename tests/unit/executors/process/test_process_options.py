@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import subprocess
@@ -12,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.guests.guest_options import byte_count, option_names
-from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.guests.guest_options import byte_count
+from smolagents_fork.executors.process.process_options import ProcessOptions
+from smolagents_fork.options.option import about
 from smolagents_fork.process.confinement_report import MEASURES
 from smolagents_fork.process.sandbox_paths import layout_for
 
@@ -35,13 +35,13 @@ def test_what_is_no_size(size):
 
 
 def test_every_measure_is_required_but_those_given_up():
-    assert Options().required == set(MEASURES)
-    assert Options(network="host").required == set(MEASURES) - {"network"}
-    assert Options(memory=None).required == set(MEASURES) - {"memory"}
-    assert Options(allow_missing=["filesystem"]).required == set(MEASURES) - {"filesystem"}
-    assert Options(allow_unconfined=True).required == set()
+    assert ProcessOptions().required == set(MEASURES)
+    assert ProcessOptions(network="host").required == set(MEASURES) - {"network"}
+    assert ProcessOptions(memory=None).required == set(MEASURES) - {"memory"}
+    assert ProcessOptions(allow_missing=["filesystem"]).required == set(MEASURES) - {"filesystem"}
+    assert ProcessOptions(allow_unconfined=True).required == set()
     with pytest.raises(ConfigurationError, match=r"allow_missing=\['gravity'\]: no such measure"):
-        Options(allow_missing=["network", "gravity"])
+        ProcessOptions(allow_missing=["network", "gravity"])
 
 
 def test_the_folder_of_the_project_is_not_readable(tmp_path, monkeypatch):
@@ -100,21 +100,6 @@ def test_prefixes_are_not_readable_as_a_whole(monkeypatch):
         assert os.path.join(prefix, "lib") in readable
 
 
-def test_defaults_on_the_executors_page_are_those_of_the_code():
-    page = (Path(__file__).parents[4] / "docs" / "executors" / "process.md").read_text("utf-8")
-    defaults = {field.name: field.default for field in dataclasses.fields(Options)}
-    table = page[page.index("## Parameters") : page.index("## What is in force")]
-    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
-    assert len(told) > 15
-    for name, default in told.items():
-        shown = default.strip().strip("`").replace(",", "").replace(" MiB", " << 20")
-        wanted = defaults[name]
-        if name == "max_print_outputs_length":
-            wanted = 50_000  # for None
-        # Of numbers, text, None and shifts, of this repository's own page.
-        assert eval(shown.replace("()", "tuple()")) == wanted, name
-
-
 def test_every_parameter_and_measure_is_on_the_executors_page():
     page = (Path(__file__).parents[4] / "docs" / "executors" / "process.md").read_text("utf-8")
 
@@ -124,7 +109,7 @@ def test_every_parameter_and_measure_is_on_the_executors_page():
 
     opening, rest = page.split("## How it works")
     assert tuple(first_cells(opening)) == MEASURES
-    assert set(option_names(Options)) <= set(first_cells(rest))
+    assert set(about(ProcessOptions)) <= set(first_cells(rest))
 
 
 def test_tests_on_the_executors_page_are_there():

@@ -36,7 +36,7 @@ def test_unknown_option_is_named():
 
 
 def test_tools_have_one_place():
-    with pytest.raises(ConfigurationError, match="the wasm executor calls tools on the host only"):
+    with pytest.raises(ConfigurationError, match="this executor calls tools on the host only"):
         WasmExecutor(tool_placement={"search": "sandbox"})
 
 
@@ -52,7 +52,7 @@ def test_missing_deno_is_named_by_the_constructor(tmp_path):
 
 
 def test_limits_without_effect_are_noted_with_the_one_in_force(caplog):
-    WasmOptions(max_operations=5, max_recursion_depth=50)
+    WasmOptions(max_operations=5, max_recursion_depth=50).note_limits_without_effect()
     assert [record.getMessage() for record in caplog.records] == [
         "no effect of max_operations=5, max_recursion_depth=50 here: code is limited by "
         "timeout_seconds"

@@ -1,18 +1,13 @@
-"""Folders of the engine's machine in a container, in docker-py's two forms.
-
-For a volume whose path does not exist, the engine silently makes an empty folder owned by root. For
-a bind mount it reports an error, so folders become bind mounts. Named volumes, and modes that only
-volumes have (``z``, ``Z``, propagation), are passed on.
-"""
+"""Folders of the engine's machine in a container, in docker-py's two forms, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import ConfigurationError
+from ..errors import ConfigurationError
 
-__all__ = ["check_volumes", "volume_arguments"]
+__all__ = ["check_volumes", "volume_entries"]
 
 
 # The engine's modes: access, SELinux labels, propagation, copying, consistency.
@@ -31,7 +26,7 @@ def check_volumes(volumes: Any) -> None:
         ConfigurationError: not a mapping of paths to ``{"bind": ..., "mode": ...}``, and not a list
             of ``"source:target:mode"``.
     """
-    for source, target, mode in _entries(volumes):
+    for source, target, mode in volume_entries(volumes):
         if set(mode.split(",")) - _MODES:
             raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: give 'ro' or 'rw'")
         if not target.startswith("/"):
@@ -40,30 +35,15 @@ def check_volumes(volumes: Any) -> None:
             )
 
 
-def volume_arguments(volumes: Any) -> dict[str, Any]:
-    """Return docker-py's arguments for ``volumes``.
+def volume_entries(volumes: Any) -> list[tuple[str, str, str]]:
+    """Return source, target and mode of each folder.
 
     Args:
-        volumes: accepted by :func:`check_volumes`.
+        volumes: in one of docker-py's two forms.
+
+    Raises:
+        ConfigurationError: it is in neither.
     """
-    from docker.types import Mount
-
-    mounts, others = [], []
-    for source, target, mode in _entries(volumes):
-        if source.startswith("/") and mode in ("ro", "rw"):
-            mounts.append(Mount(target, source, type="bind", read_only=mode == "ro"))
-        else:
-            others.append(f"{source}:{target}:{mode}")
-    arguments: dict[str, Any] = {}
-    if mounts:
-        arguments["mounts"] = mounts
-    if others:
-        arguments["volumes"] = others
-    return arguments
-
-
-def _entries(volumes: Any) -> list[tuple[str, str, str]]:
-    """Return source, target and mode of each."""
     if volumes is None:
         return []
     if isinstance(volumes, Mapping):

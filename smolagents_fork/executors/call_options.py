@@ -1,0 +1,147 @@
+"""Options of calls: their limits, what is kept of them, and what code may call on the host."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..codec import DEFAULT_MAX_BYTES
+from ..errors import ConfigurationError
+from ..options import accept
+from ..options.option import Options, option
+from ..output import DEFAULT_PRINT_LENGTH
+from .file_transfers import Files, GivenFiles
+
+__all__ = ["CallOptions", "output_function"]
+
+
+def _given_files(_name: str, value: Any) -> Any:
+    """Refuse files that cannot be sent; :class:`GivenFiles` says which."""
+    GivenFiles.of(value)
+    return value
+
+
+def output_function(name: str, value: Any) -> Any:
+    """Return what takes printed text: a function, or ``None``."""
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"{name}={value!r}: give a function that takes text, or None")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions(Options):
+    """Options that every executor with a sandbox has."""
+
+    timeout_seconds: float | None = option(
+        60.0,
+        "time the code of one call may run, without that of its tools on the host; it is then "
+        "interrupted and its state kept",
+        accept.seconds_or_none,
+        form="seconds; `None`: no limit",
+        elsewhere="execution_timeout max_execution_time max_time run_timeout time_limit timeout "
+        "timeout_ms timeout_s timeout_sec cpu_time max_cpu_time cpu_seconds",
+        of_call=True,
+    )
+    interrupt_grace_seconds: float = option(
+        3.0,
+        "time interrupted code may take to stop; after it the sandbox is replaced, and the error "
+        "says that state is lost",
+        accept.seconds,
+        form="seconds",
+        of_call=True,
+    )
+    startup_timeout_seconds: float = option(
+        60.0,
+        "limit of a sandbox's start",
+        accept.seconds,
+        form="seconds",
+        elsewhere="boot_timeout start_timeout startup_timeout",
+        of_call=True,
+    )
+    max_print_outputs_length: int | None = option(
+        None,
+        "of a call's output the first and the last half are kept, with a note between",
+        accept.count_or_none,
+        form="characters; `None`: 50,000",
+        elsewhere="max_output max_output_size max_stdout output_limit truncate_output",
+        of_call=True,
+    )
+    max_value_bytes: int = option(
+        DEFAULT_MAX_BYTES,
+        "largest encoded value, either way; the displays of one call (100 at most) may have twice "
+        "that together",
+        accept.count,
+        form="bytes",
+    )
+    max_tool_calls: int = option(
+        100_000, "calls of tools that one run may make", accept.count, form="calls", of_call=True
+    )
+    tool_timeout_seconds: float | None = option(
+        None,
+        "limit of one call of a tool on the host",
+        accept.seconds_or_none,
+        form="seconds; `None`: no limit",
+        of_call=True,
+    )
+    tools_in_calling_thread: bool | None = option(
+        None,
+        "whether tools run in the thread that calls the executor, so that an interrupt waits for a "
+        "tool that blocks; `None`: unless `tool_timeout_seconds` is given",
+        accept.flag_or_none,
+        of_call=True,
+    )
+    on_output: Callable[[str], None] | None = option(
+        None,
+        "called with printed text while the code runs; the call waits for it. After an exception "
+        "it is not called again in that call, and the logs say so",
+        output_function,
+        form="function of one `str`",
+        elsewhere="callback on_print on_stderr on_stdout output_callback stream_callback",
+        of_call=True,
+    )
+    figures_dir: str | os.PathLike[str] | None = option(
+        None,
+        "folder on the host that figures are saved in; `None`: none is saved",
+        accept.path_or_none,
+        form="path",
+        elsewhere="figure_dir figures output_dir plot_dir plots_dir save_dir",
+        of_call=True,
+    )
+    tool_placement: Mapping[str, str] | None = option(
+        None, "where tools run", accept.mapping, form='name to `"host"`', of_call=True
+    )
+    additional_functions: Mapping[str, Callable[..., Any]] | None = option(
+        None,
+        "functions of the host that the code may call, as it calls tools",
+        accept.functions,
+        form="name to function",
+        elsewhere="builtins custom_functions functions",
+        of_call=True,
+    )
+    files: Files | None = option(
+        None,
+        "copied into the work folder of each new sandbox",
+        _given_files,
+        form="the code's paths to paths of yours or bytes",
+        elsewhere="data_files input_files upload uploads binds mount mounts volume volumes",
+        of_call=True,
+    )
+
+    @property
+    def print_length(self) -> int:
+        """Characters kept of a call's output."""
+        length = self.max_print_outputs_length
+        return DEFAULT_PRINT_LENGTH if length is None else length
+
+    @property
+    def placement(self) -> Mapping[str, str]:
+        """Places of tools by their names; the others run on the host."""
+        return self.tool_placement or {}
+
+    @functools.cached_property
+    def given_files(self) -> GivenFiles:
+        """Files that each new sandbox gets."""
+        return GivenFiles.of(self.files)

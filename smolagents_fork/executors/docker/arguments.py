@@ -1,0 +1,98 @@
+"""Arguments of DockerExecutor's constructor and of its preparation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from ...options import accept
+from ...options.option import Options, option, same_as
+from ...options.words import IMPORTS, PACKAGES
+from ..pools.pool_queue import tenant_of
+from ..pools.sandbox_pool import pool_of
+from ..shared_arguments import Arguments
+from .docker_pool import DockerPool
+from .options import DockerOptions, EngineOption
+
+__all__ = ["DockerArguments", "SetupArguments"]
+
+
+@dataclass(frozen=True)
+class _Imports(Options):
+    additional_imports: Sequence[str] = option(
+        (),
+        "their packages are installed when the image is built, so run time needs no network: "
+        "import names, distributions and versions (`PIL`, `scikit-learn`, `numpy==2.1`)",
+        accept.names,
+        form="import names",
+        elsewhere=f"{IMPORTS} {PACKAGES}",
+    )
+
+
+@dataclass(frozen=True)
+class _InUpstreamsOrder(_Imports):
+    """Upstream's arguments by position; the groups of options define all but their order."""
+
+    logger: Any = same_as(Arguments, "logger")
+    allow_pickle: bool = False
+    host: str = ""
+    port: int | None = None
+    image_name: str | None = None
+    build_new_image: bool = True
+    container_run_kwargs: Mapping[str, Any] | None = None
+    dockerfile_content: str | None = None
+
+
+@dataclass(frozen=True)
+class DockerArguments(DockerOptions, EngineOption, _InUpstreamsOrder):
+    """Arguments of the constructor; the first nine are upstream's, in upstream's order."""
+
+    by_position: ClassVar[tuple[str, ...]] = (
+        "additional_imports",
+        "logger",
+        "allow_pickle",
+        "host",
+        "port",
+        "image_name",
+        "build_new_image",
+        "container_run_kwargs",
+        "dockerfile_content",
+    )
+
+    _: KW_ONLY
+    additional_authorized_imports: Sequence[str] = option(
+        (),
+        "`additional_imports`, as agents call it; both together are used",
+        accept.names,
+        form="import names",
+        elsewhere=f"{IMPORTS} {PACKAGES}",
+    )
+    pool: DockerPool | None = option(
+        None, "gives a ready container", pool_of(DockerPool), form="a pool"
+    )
+    tenant: str = option(
+        "",
+        "whose quota of the pool the container counts for (`max_per_tenant`)",
+        tenant_of,
+        form="a name",
+    )
+    #: A container that a pool has given; not an option.
+    ready: Any = None
+
+
+@dataclass(frozen=True)
+class SetupArguments(DockerOptions, EngineOption, _Imports):
+    """Arguments of ``DockerExecutor.setup``."""
+
+    by_position: ClassVar[tuple[str, ...]] = ("additional_imports",)
+
+    _: KW_ONLY
+    rebuild: bool = option(False, "build again, without the engine's cache", accept.flag)
+    progress: Callable[[str], None] | None = option(
+        None,
+        "takes one line at a time; `None`: a display on a terminal, plain lines on standard error "
+        "elsewhere",
+        accept.function_or_none,
+        form="function of one `str`",
+    )

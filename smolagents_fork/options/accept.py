@@ -1,0 +1,185 @@
+"""Checks of arguments: each returns the value to keep, or names the parameter and what to give.
+
+An argument of the wrong type often has the opposite effect: ``network="none"`` is true, and
+``readable_paths="/etc"`` begins with ``/``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..deadline import check_seconds
+from ..errors import ConfigurationError
+
+__all__ = [
+    "count",
+    "count_or_none",
+    "flag",
+    "flag_or_none",
+    "function_or_none",
+    "functions",
+    "logger",
+    "mapping",
+    "names",
+    "one_of",
+    "path_or_none",
+    "paths",
+    "seconds",
+    "seconds_or_none",
+    "text_or_none",
+    "whole",
+]
+
+
+def seconds(name: str, value: Any) -> float:
+    """Return a number of seconds above zero."""
+    found = check_seconds(name, value, optional=False)
+    assert found is not None
+    return found
+
+
+def seconds_or_none(name: str, value: Any) -> float | None:
+    """Return a number of seconds above zero, or ``None`` for no limit."""
+    return check_seconds(name, value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return ``True`` or ``False``; nothing else: any text is true, ``"no"`` and ``"none"`` too."""
+    if isinstance(value, bool):
+        return value
+    raise ConfigurationError(f"{name}={value!r}: give True or False")
+
+
+def flag_or_none(name: str, value: Any) -> bool | None:
+    """Return ``True``, ``False`` or ``None``."""
+    if value is None or isinstance(value, bool):
+        return value
+    raise ConfigurationError(f"{name}={value!r}: give True or False, or None")
+
+
+def whole(least: int) -> Callable[[str, Any], int]:
+    """Make a check for whole numbers of at least ``least``."""
+
+    def check(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ConfigurationError(f"{name}={value!r}: give a whole number above {least - 1}")
+        return value
+
+    return check
+
+
+def count(name: str, value: Any) -> int:
+    """Return a whole number above zero."""
+    return whole(1)(name, value)
+
+
+def count_or_none(name: str, value: Any) -> int | None:
+    """Return a whole number above zero, or ``None``."""
+    return None if value is None else count(name, value)
+
+
+def text_or_none(name: str, value: Any) -> str | None:
+    """Return text, or ``None``."""
+    if value is None or isinstance(value, str):
+        return value
+    raise ConfigurationError(f"{name}={value!r}: give text, or None")
+
+
+def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
+    """Make a check for one of some values."""
+
+    def check(name: str, value: Any) -> Any:
+        if value not in allowed:
+            raise ConfigurationError(
+                f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}"
+            )
+        return value
+
+    return check
+
+
+def path_or_none(name: str, value: Any) -> str | os.PathLike[str] | None:
+    """Return text or a path, or ``None``."""
+    if value is not None and (not isinstance(value, (str, os.PathLike)) or not value):
+        raise ConfigurationError(f"{name}={value!r}: give a path, or None")
+    found: str | os.PathLike[str] | None = value
+    return found
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """Return names given as a sequence; ``None`` means an empty one.
+
+    Raises:
+        ConfigurationError: a text, whose letters would be names; not a sequence; an entry that is
+            not a name.
+    """
+    if isinstance(value, (str, bytes)):
+        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}]")
+    found = _items(name, value)
+    for item in found:
+        if not isinstance(item, str) or not item.strip():
+            raise ConfigurationError(f"{name}: {item!r} is not a name: give text")
+    return found
+
+
+def paths(name: str, value: Any) -> tuple[str, ...]:
+    """Return paths given as a sequence, made absolute.
+
+    Raises:
+        ConfigurationError: one path, whose letters would be paths, ``/`` among them; not a
+            sequence; an entry that is not a path.
+    """
+    if isinstance(value, (str, bytes, os.PathLike)):
+        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{str(value)!r}]")
+    found = _items(name, value)
+    for item in found:
+        if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
+            raise ConfigurationError(f"{name}: {item!r} is not a path: give text or a Path")
+    return tuple(os.path.abspath(path) for path in found)
+
+
+def _items(name: str, values: Any) -> tuple[Any, ...]:
+    if values is None:
+        return ()
+    if not isinstance(values, Iterable) or isinstance(values, Mapping):
+        raise ConfigurationError(f"{name}={values!r}: give a list")
+    return tuple(values)
+
+
+def mapping(name: str, value: Any) -> dict[Any, Any]:
+    """Return a mapping as a dict; ``None`` means an empty one."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name}={value!r}: give a mapping of names to values")
+    return dict(value or {})
+
+
+def functions(name: str, value: Any) -> dict[str, Callable[..., Any]]:
+    """Return a mapping of names to functions as a dict; ``None`` means an empty one."""
+    found = mapping(name, value)
+    for key, function in found.items():
+        if not callable(function):
+            raise ConfigurationError(
+                f"{name}[{key!r}]={function!r}: give a function; other values are sent by "
+                "send_variables"
+            )
+    return found
+
+
+def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
+    """Return a function, or ``None``."""
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"{name}={value!r}: give a function, or None")
+    found: Callable[..., Any] | None = value
+    return found
+
+
+def logger(name: str, value: Any) -> Any:
+    """Return a logger as upstream has it; one of :mod:`logging` has other methods."""
+    if value is not None and not (hasattr(value, "log") and hasattr(value, "log_error")):
+        raise ConfigurationError(
+            f"{name}={value!r}: give upstream's AgentLogger, an object with its methods log() and "
+            "log_error(), or None"
+        )
+    return value

@@ -1,0 +1,140 @@
+"""Keywords that a class does not have: former names, and the option that was probably meant.
+
+An option that waives a boundary is suggested only for its own misspelt name, never for a similar
+one: ``allow_network=True`` means ``network=``, and not ``allow_shared_network=``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from ..errors import ConfigurationError
+
+__all__ = [
+    "FORMER_NAMES",
+    "check_known",
+    "current_names",
+    "former_names_of",
+    "suggest_options",
+]
+
+_logger = logging.getLogger("smolagents_fork")
+
+#: Options by the names that earlier releases of the fork had for them; these go on working.
+FORMER_NAMES: dict[str, str] = {
+    "max_output_bytes": "max_print_outputs_length",
+    "max_output_length": "max_print_outputs_length",
+    "start_seconds": "startup_timeout_seconds",
+}
+_noted: set[tuple[str, str]] = set()
+# Beginnings of a flag's name: what follows says what the flag is about.
+_FLAG_PREFIXES = ("allow_", "allowed_", "block_", "disable_", "enable_", "no_", "use_", "with_")
+# Options that waive a boundary, besides all that begin with allow_.
+_WAIVERS = frozenset({"container_run_kwargs", "read_only", "readable_paths"})
+# Mistyped letters of a waiver's own name.
+_MOST_EDITS = 2
+# Likeness from which another name is taken for misspelt.
+_LIKENESS = 0.7
+
+
+def former_names_of(name: str) -> list[str]:
+    """Return the former names of an option.
+
+    Args:
+        name: its present one.
+    """
+    return [former for former, present in FORMER_NAMES.items() if present == name]
+
+
+def current_names(owner: str, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return keywords with the present name for each former one, which is noted once a process.
+
+    Args:
+        owner: the class that was called.
+        given: keywords it was called with.
+        known: keywords it accepts.
+
+    Raises:
+        ConfigurationError: an option is given by both names.
+    """
+    accepted = set(known)
+    keywords = dict(given)
+    for former in given:
+        present = FORMER_NAMES.get(former)
+        if present is None or former in accepted or present not in accepted:
+            continue
+        if present in given:
+            raise ConfigurationError(
+                f"{owner}: {former}= is the former name of {present}=; give the latter alone"
+            )
+        keywords[present] = keywords.pop(former)
+        if (owner, former) not in _noted:
+            _noted.add((owner, former))
+            _logger.warning("%s: %s= is now called %s=", owner, former, present)
+    return keywords
+
+
+def check_known(
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    words: Mapping[str, Collection[str]],
+) -> None:
+    """Refuse unknown keywords; the error names the option that was meant, or the known ones.
+
+    Args:
+        owner: the class that was called.
+        given: keywords it was called with.
+        known: keywords it accepts.
+        words: for each word by which options are called elsewhere, the options.
+    """
+    names = sorted(known)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        meant = suggest_options(unknown[0], names, words)
+        hint = f"did you mean {' or '.join(map(repr, meant))}?"
+        if not meant:
+            hint = f"known are: {', '.join(names)}"
+        raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
+
+
+def suggest_options(
+    unknown: str, names: Collection[str], words: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Return the options that were probably meant; empty if none comes to mind.
+
+    Args:
+        unknown: a keyword that there is not.
+        names: those that there are.
+        words: for each word by which options are called elsewhere, the options.
+    """
+    subjects = [
+        unknown.removeprefix(prefix) for prefix in _FLAG_PREFIXES if unknown.startswith(prefix)
+    ]
+    safe = [name for name in names if not _waives(name) or _edits(unknown, name) <= _MOST_EDITS]
+    for word in (unknown, *subjects):
+        if word in safe:
+            return [word]
+        meant = [name for name in words.get(word, ()) if name in safe]
+        close = meant or difflib.get_close_matches(word, safe, 1, cutoff=_LIKENESS)
+        if close:
+            return close
+    return []
+
+
+def _waives(name: str) -> bool:
+    return name.startswith("allow_") or name in _WAIVERS
+
+
+def _edits(first: str, second: str) -> int:
+    """Count the letters to insert, remove or replace to make ``second`` of ``first``."""
+    row = list(range(len(second) + 1))
+    for count, letter in enumerate(first, 1):
+        last, row = row, [count]
+        for place, other in enumerate(second):
+            cheapest = min(last[place + 1] + 1, row[place] + 1, last[place] + (letter != other))
+            row.append(cheapest)
+    return row[-1]
