@@ -34,6 +34,7 @@ WORDS = {
     "representation": "text forms of executors and pools",
     "terminal": "harmless text on terminals",
     "texts": "texts of values",
+    "options": "options, each defined once",
     "pages": "HTML and Markdown that load nothing",
     "short_texts": "texts of limited cost",
     "codec": "values as bytes, without pickle",
