@@ -29,6 +29,14 @@ def framed(number: int, payload: bytes) -> bytes:
     return struct.pack(">BxxxL", number, len(payload)) + payload
 
 
+def read_request(sock: socket.socket) -> bytes:
+    """Read a request to its end: a socket closed with bytes unread resets its connection."""
+    request = b""
+    while not request.endswith(b"}"):
+        request += sock.recv(65536)
+    return request
+
+
 class Engine:
     """An engine that gives one answer, byte for byte, and then is the program."""
 
@@ -53,10 +61,7 @@ class Engine:
         sock.settimeout(60)
         if self.tls:
             sock = self.tls.wrap_socket(sock, server_side=True)
-        request = b""
-        while not request.endswith(b"}"):
-            request += sock.recv(65536)
-        self.request = request
+        self.request = read_request(sock)
         sock.sendall(words)
         return sock
 
@@ -193,7 +198,7 @@ def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch)
             while not asked.endswith(b"\r\n\r\n"):
                 asked += sock.recv(65536)
             sock.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            assert sock.recv(65536).startswith(b"POST /v1.41/exec/program/start")
+            assert read_request(sock).startswith(b"POST /v1.41/exec/program/start")
             sock.sendall(_HEAD + framed(1, b"x"))
 
     with running(tunnel) as tunnelled, start_exec(engine.api, "program") as near:
