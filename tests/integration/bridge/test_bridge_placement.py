@@ -48,10 +48,10 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
         )
         assert agent.run("go") == [[1, 2], True, 4]
         assert executor.installed_packages == [PACKAGE]
-        assert executor.options.container.network == "none"
+        assert executor.options.network == "none"
         assert executor.container.id != before  # from the image with the package
         # After code has run, a new container would not have its state.
-        executor.options.bridge.tool_placement["other"] = "sandbox"
+        executor.options.tool_placement["other"] = "sandbox"
         other = Smallest()
         other.name = "other"
         other.to_dict = lambda: {"requirements": {"colorama"}}  # type: ignore[method-assign]
@@ -73,7 +73,7 @@ def test_a_misspelt_placement_is_refused_and_a_later_tools_is_not(engine):
         words = r"tool_placement\['smalest'\]: no tool has that name; did you mean 'smallest'\?"
         with pytest.raises(ConfigurationError, match=words):
             executor.send_tools({"smallest": Smallest()})
-        del executor.options.bridge.tool_placement["smalest"]
+        del executor.options.tool_placement["smalest"]
         executor.send_tools({"smallest": Smallest()})
 
 

@@ -139,7 +139,7 @@ def test_processor_time_is_limited(code: str):
     limit = {"cpu_seconds": 1, "timeout_seconds": 600}
     with executor(SHARP, **limit) as ex:
         message = (
-            f"process {ex.pid} used more processor time than cpu_seconds=1 and was killed; raise "
+            f"process {ex.pid} used more processor time than cpu_seconds=1.0 and was killed; raise "
             "that parameter, or do less in one call; its state is lost, the next call starts in a "
             "new process"
         )

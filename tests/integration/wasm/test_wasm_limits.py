@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -68,7 +69,8 @@ def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
             executor(STUBBORN)
         assert executor.state["_print_outputs"] == "begun\n"
         assert gone(before)
-        executor.options.timeout_seconds = 60.0
+        longer = dataclasses.replace(executor.options, timeout_seconds=60.0)
+        executor.options = executor._guest_options = executor._session.options = longer
         assert executor("sent").output == 3
         assert executor.get_file("in/data") == b"given"
         with pytest.raises(ProgramFailedError, match="x"):
