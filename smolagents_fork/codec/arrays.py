@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any
 
+from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
 from smolagents_fork.codec.limits import Fault
 
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
@@ -21,7 +22,7 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def encode_array(encoder: Any, value: Any) -> dict[str, Any]:
+def encode_array(encoder: Encoding, value: Any) -> dict[str, Any]:
     """Encode an ndarray of any dtype except raw void."""
     numpy = sys.modules["numpy"]
     masked = getattr(getattr(numpy, "ma", None), "MaskedArray", None)
@@ -32,12 +33,12 @@ def encode_array(encoder: Any, value: Any) -> dict[str, Any]:
     return _array(encoder, numpy, numpy.asarray(value))
 
 
-def encode_numpy_scalar(encoder: Any, value: Any) -> dict[str, Any]:
+def _numpy_scalar(encoder: Encoding, value: Any) -> dict[str, Any]:
     """Encode a numpy scalar as a zero-dimensional array."""
     return {**_array(encoder, sys.modules["numpy"], sys.modules["numpy"].asarray(value)), "$": "np"}
 
 
-def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
+def _array(encoder: Encoding, numpy: Any, value: Any) -> dict[str, Any]:
     dtype = value.dtype
     shape = list(value.shape)
     if dtype.names is not None:
@@ -65,7 +66,7 @@ def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
     raise Fault(f"an array of dtype {dtype} cannot be encoded")
 
 
-def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
+def decode_array(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode the output of :func:`encode_array`; nested lists if numpy is not installed."""
     dtype, shape = tree["d"], _shape(tree["s"])
     count = math.prod(shape)
@@ -92,15 +93,15 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
     return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
-def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
-    """Decode the output of :func:`encode_numpy_scalar`; a Python scalar without numpy."""
+def _numpy_scalar_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+    """Decode the output of :func:`_numpy_scalar`; a Python scalar without numpy."""
     if tree["s"] != []:
         raise Fault("a scalar has no shape")
     array = decode_array(decoder, tree)
     return array[()] if numpy_or_none() is not None else array
 
 
-def decode_masked(decoder: Any, tree: dict[str, Any]) -> Any:
+def _masked_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a masked array."""
     parts = decoder.items(_sized(tree["v"], 2))
     numpy = need_numpy()
@@ -141,7 +142,7 @@ def _sized(data: Any, count: int) -> list[Any]:
 
 
 def _raw(
-    decoder: Any,
+    decoder: Decoding,
     numpy: Any,
     name: Any,
     shape: tuple[int, ...],
@@ -170,7 +171,7 @@ def _raw(
     return array
 
 
-def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
+def _structured(decoder: Decoding, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
     if type(data) is not list or not 0 < len(data) <= 1000:
         raise Fault("a structured array has 1 to 1000 fields")
     columns: dict[str, Any] = {}
@@ -209,7 +210,7 @@ def _wide(numpy: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     return out.reshape(shape)
 
 
-def _as_lists(decoder: Any, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
+def _as_lists(decoder: Decoding, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     form = _FORMATS.get(name[1:]) if type(name) is str else None
     if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
         raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
@@ -223,3 +224,20 @@ def _as_lists(decoder: Any, name: Any, shape: tuple[int, ...], count: int, data:
     for size in reversed(shape[1:]):
         items = [items[i : i + size] for i in range(0, len(items), size)] if size else []
     return items if shape else items[0]
+
+
+def array_encoder(kind: type) -> Encode | None:
+    """Return the encoder for a type of numpy; ``None`` for other types."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if issubclass(kind, getattr(numpy, "ndarray", ())):
+        return encode_array
+    return _numpy_scalar if issubclass(kind, getattr(numpy, "generic", ())) else None
+
+
+ARRAY_TAGS: dict[str, Row] = {
+    "ndarray": row(decode_array, "dsv", work=5_000, memory=300),
+    "np": row(_numpy_scalar_of, "dsv", work=5_000),
+    "masked": row(_masked_of, work=15_000, memory=700),
+}

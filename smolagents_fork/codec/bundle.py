@@ -1,8 +1,8 @@
 """The codec as one text, for a kernel or a child that does not have this package.
 
 The modules are joined in the order of their imports, and the imports between them are removed. This
-avoids a second copy of the implementation. Imports of the standard library stay. numpy, pandas and
-Pillow are used if the sandbox has them.
+avoids a second copy of the implementation. Imports of the standard library stay. numpy, pandas,
+polars and Pillow are used if the sandbox has them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from importlib import resources
 _MODULES = (
     "limits",
     "attachments",
-    "dataclass_values",
+    "coding",
+    "number_values",
+    "text_values",
+    "container_values",
     "datetimes",
+    "record_values",
     "arrays",
     "image_values",
     "pandas_values",
-    "plain_encoders",
+    "polars_values",
+    "type_table",
     "encoder",
-    "plain_decoders",
     "decoder",
     "namespace",
     "rpc",

@@ -12,6 +12,7 @@ import datetime as dt
 import re
 from typing import Any
 
+from smolagents_fork.codec.coding import Decoding, Encode, Row, Tree, row, stored
 from smolagents_fork.codec.limits import Fault
 
 _ZONE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,3}")
@@ -41,7 +42,7 @@ def find_zone(key: str) -> dt.tzinfo | None:
         return None
 
 
-def decode_zone(decoder: Any, data: Any) -> dt.tzinfo | None:
+def decode_zone(decoder: Decoding, data: Tree) -> dt.tzinfo | None:
     """Decode the output of :func:`encode_zone`."""
     if data is None:
         return None
@@ -63,49 +64,49 @@ def decode_zone(decoder: Any, data: Any) -> dt.tzinfo | None:
     return dt.timezone(dt.timedelta(microseconds=offset))
 
 
-def encode_datetime(value: dt.datetime) -> dict[str, Any]:
+def _datetime(value: dt.datetime) -> dict[str, Any]:
     """Encode a ``datetime``, with fold and zone."""
     naive = [value.year, value.month, value.day, value.hour, value.minute, value.second]
     zone = encode_zone(value.tzinfo, value.utcoffset())
     return {"$": "datetime", "v": [*naive, value.microsecond, value.fold, zone]}
 
 
-def decode_datetime(decoder: Any, data: Any) -> dt.datetime:
-    """Decode the output of :func:`encode_datetime`."""
+def _datetime_of(decoder: Decoding, data: Tree) -> dt.datetime:
+    """Decode the output of :func:`_datetime`."""
     *fields, fold, zone = _numbers(data, 9)
     return dt.datetime(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
-def encode_date(value: dt.date) -> dict[str, Any]:
+def _date(value: dt.date) -> dict[str, Any]:
     """Encode a ``date``."""
     return {"$": "date", "v": [value.year, value.month, value.day]}
 
 
-def decode_date(data: Any) -> dt.date:
-    """Decode the output of :func:`encode_date`."""
+def _date_of(data: Any) -> dt.date:
+    """Decode the output of :func:`_date`."""
     return dt.date(*_numbers(data, 3))
 
 
-def encode_time(value: dt.time) -> dict[str, Any]:
+def _time(value: dt.time) -> dict[str, Any]:
     """Encode a ``time``, with fold and zone."""
     zone = encode_zone(value.tzinfo, value.utcoffset())
     fields = [value.hour, value.minute, value.second, value.microsecond]
     return {"$": "time", "v": [*fields, value.fold, zone]}
 
 
-def decode_time(decoder: Any, data: Any) -> dt.time:
-    """Decode the output of :func:`encode_time`."""
+def _time_of(decoder: Decoding, data: Tree) -> dt.time:
+    """Decode the output of :func:`_time`."""
     *fields, fold, zone = _numbers(data, 6)
     return dt.time(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
-def encode_timedelta(value: dt.timedelta) -> dict[str, Any]:
+def _timedelta(value: dt.timedelta) -> dict[str, Any]:
     """Encode a ``timedelta`` exactly (upstream's float of seconds loses microseconds)."""
     return {"$": "timedelta", "v": [value.days, value.seconds, value.microseconds]}
 
 
-def decode_timedelta(data: Any) -> dt.timedelta:
-    """Decode the output of :func:`encode_timedelta`."""
+def _timedelta_of(data: Any) -> dt.timedelta:
+    """Decode the output of :func:`_timedelta`."""
     days, seconds, microseconds = _numbers(data, 3)
     return dt.timedelta(days, seconds, microseconds)
 
@@ -114,3 +115,39 @@ def _numbers(data: Any, count: int) -> list[Any]:
     if type(data) is not list or len(data) != count:
         raise Fault(f"{count} fields expected")
     return data
+
+
+_CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo")
+
+
+def _exact_datetime(value: Any) -> dt.datetime:
+    *fields, fold = stored(dt.datetime, value, "year", "month", "day", *_CLOCK, "fold")
+    return dt.datetime(*fields, fold=fold)
+
+
+def _exact_time(value: Any) -> dt.time:
+    *fields, fold = stored(dt.time, value, *_CLOCK, "fold")
+    return dt.time(*fields, fold=fold)
+
+
+DATE_ENCODERS: dict[type, Encode] = {
+    dt.datetime: lambda _, v: _datetime(v),
+    dt.date: lambda _, v: _date(v),
+    dt.time: lambda _, v: _time(v),
+    dt.timedelta: lambda _, v: _timedelta(v),
+}
+DATE_TAGS: dict[str, Row] = {
+    "datetime": row(lambda d, t: _datetime_of(d, t["v"])),
+    "date": row(lambda _, t: _date_of(t["v"])),
+    "time": row(lambda d, t: _time_of(d, t["v"])),
+    "timedelta": row(lambda _, t: _timedelta_of(t["v"])),
+}
+DATE_COPIES: tuple[tuple[type, Any], ...] = (
+    (dt.datetime, _exact_datetime),
+    (dt.date, lambda v: dt.date(*stored(dt.date, v, "year", "month", "day"))),
+    (dt.time, _exact_time),
+    (
+        dt.timedelta,
+        lambda v: dt.timedelta(*stored(dt.timedelta, v, "days", "seconds", "microseconds")),
+    ),
+)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from smolagents_fork.codec.attachments import has_attachments, split_message
+from smolagents_fork.codec.coding import fill
 from smolagents_fork.codec.datetimes import find_zone
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
@@ -24,11 +25,10 @@ from smolagents_fork.codec.limits import (
     Budget,
     Fault,
     check_items,
-    fill,
     from_base64,
     key_segment,
 )
-from smolagents_fork.codec.plain_decoders import TAGS
+from smolagents_fork.codec.type_table import TAGS
 from smolagents_fork.errors import DecodeError
 
 _CONTAINERS = frozenset({list, dict})

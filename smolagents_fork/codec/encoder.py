@@ -11,16 +11,12 @@ object that is referenced twice is written twice. An object that contains itself
 
 from __future__ import annotations
 
-import enum
 import json
 import math
-import sys
 from collections.abc import Iterable
 from typing import Any
 
-from smolagents_fork.codec.arrays import encode_array, encode_numpy_scalar
 from smolagents_fork.codec.attachments import Attachments, raw_view
-from smolagents_fork.codec.image_values import encode_image
 from smolagents_fork.codec.limits import (
     ATTACHED_FROM,
     DEFAULT_MAX_BYTES,
@@ -32,23 +28,13 @@ from smolagents_fork.codec.limits import (
     check_items,
     to_base64,
 )
-from smolagents_fork.codec.pandas_values import pandas_encoder
-from smolagents_fork.codec.plain_encoders import (
-    BASE_ENCODERS,
-    EXACT_ENCODERS,
-    Handler,
-    encode_attrs,
-    encode_big_int,
-    encode_dataclass,
-    encode_enum,
-    encode_model,
-    encode_named_tuple,
-    well_formed,
-)
+from smolagents_fork.codec.number_values import encode_big_int
+from smolagents_fork.codec.text_values import well_formed
+from smolagents_fork.codec.type_table import EXACT_ENCODERS, encoder_of
 from smolagents_fork.errors import EncodeError
 
 # Methods by which tables and arrays of other libraries become those that can be encoded.
-_CONVERSIONS = ("to_pandas", "toPandas", "to_numpy", "numpy", "toarray")
+_CONVERSIONS = ("to_pandas", "toPandas", "to_numpy", "numpy", "toarray", "collect")
 _JSON_WRITER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -177,7 +163,7 @@ class Encoder:
             return value if -SMALL_INT <= value < SMALL_INT else encode_big_int(self, value)
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
-        handler = EXACT_ENCODERS.get(kind) or _find_handler(kind)
+        handler = EXACT_ENCODERS.get(kind) or encoder_of(kind)
         if handler is None:
             raise Fault(_refusal(value))
         identity = id(value)
@@ -235,34 +221,6 @@ class Encoder:
             except Fault as fault:
                 raise fault.under(f".{name}")  # noqa: B904 - the same fault, with its path
         return out
-
-
-def _find_handler(kind: type) -> Handler | None:
-    if issubclass(kind, enum.Enum):
-        return encode_enum
-    if "__dataclass_fields__" in kind.__dict__ or hasattr(kind, "__dataclass_fields__"):
-        return encode_dataclass
-    if issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
-        return encode_named_tuple
-    if hasattr(kind, "__attrs_attrs__"):
-        return encode_attrs
-    # A value of these libraries can only exist if the library is loaded already.
-    model = getattr(sys.modules.get("pydantic"), "BaseModel", None)
-    if model is not None and issubclass(kind, model):
-        return encode_model
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        if issubclass(kind, getattr(numpy, "ndarray", ())):
-            return encode_array
-        if issubclass(kind, getattr(numpy, "generic", ())):
-            return encode_numpy_scalar
-    found: Handler | None = pandas_encoder(kind)
-    if found is not None:
-        return found
-    image = getattr(sys.modules.get("PIL.Image"), "Image", None)
-    if image is not None and issubclass(kind, image):
-        return encode_image
-    return next((handler for base, handler in BASE_ENCODERS if issubclass(kind, base)), None)
 
 
 def _refusal(value: Any) -> str:

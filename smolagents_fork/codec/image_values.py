@@ -11,10 +11,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
 from smolagents_fork.codec.limits import MAX_PIXELS, MAX_SIDE, Fault
 
 # Bytes of a pixel in each mode that can be sent. Those of mode 1 are packed, eight in a byte.
@@ -80,7 +82,7 @@ def _matplotlib_png(figure: Any) -> bytes:
     return target.getvalue()
 
 
-def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
+def _image(encoder: Encoding, value: Any) -> dict[str, Any]:
     """Encode a Pillow image: its current frame, without its metadata."""
     if not value.mode and callable(getattr(type(value), "to_raw", None)):
         value = value.to_raw()  # upstream's AgentImage, which is an empty image around another
@@ -112,7 +114,7 @@ def _check_size(width: int, height: int) -> None:
         )
 
 
-def _palette(encoder: Any, value: Any) -> list[Any] | None:
+def _palette(encoder: Encoding, value: Any) -> list[Any] | None:
     if value.mode not in ("P", "PA") or value.palette is None:
         return None
     mode = "RGBA" if value.palette.mode == "RGBA" else "RGB"
@@ -120,7 +122,7 @@ def _palette(encoder: Any, value: Any) -> list[Any] | None:
     return None if colours is None else [mode, encoder.raw(bytes(colours))]
 
 
-def _transparency(encoder: Any, value: Any) -> Any:
+def _transparency(encoder: Encoding, value: Any) -> Any:
     # The index of a colour, the opacity of each, or one colour: see _is_transparency().
     made = value.info.get("transparency")
     return encoder.value(made) if _is_transparency(made) else None
@@ -134,8 +136,8 @@ def _is_transparency(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 16
 
 
-def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
-    """Decode the output of :func:`encode_image`."""
+def _image_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+    """Decode the output of :func:`_image`."""
     try:
         from PIL import Image
     except ImportError:
@@ -179,7 +181,7 @@ def _unpacked(
     return pixels
 
 
-def _colours(decoder: Any, mode: str, data: Any) -> tuple[bytes, str]:
+def _colours(decoder: Decoding, mode: str, data: Any) -> tuple[bytes, str]:
     if mode not in ("P", "PA") or type(data) is not list or len(data) != 2:
         raise Fault("a palette has a mode and colours, and an image of mode P or PA")
     form, colours = data[0], bytes(decoder.raw(data[1]))
@@ -187,3 +189,12 @@ def _colours(decoder: Any, mode: str, data: Any) -> tuple[bytes, str]:
     if size is None or len(colours) % size or len(colours) > 256 * size:
         raise Fault("a palette has at most 256 colours, RGB or RGBA")
     return colours, form
+
+
+def image_encoder(kind: type) -> Encode | None:
+    """Return the encoder for a picture of Pillow; ``None`` for other types."""
+    image = getattr(sys.modules.get("PIL.Image"), "Image", None)
+    return _image if image is not None and issubclass(kind, image) else None
+
+
+IMAGE_TAGS: dict[str, Row] = {"image": row(_image_of, "msptzv", work=10_000, memory=2_000)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import re
-import time
 from typing import Any
 
 # 50 MB of floats are 67 MB of base64; four times that leaves room for a frame of several arrays.
@@ -36,12 +35,6 @@ MAX_SIDE = 1_000_000
 MAX_INT_BITS = 8_000_000
 # A fraction is reduced when it is created, which is quadratic.
 MAX_FRACTION_BITS = 16_384
-# Numbers and tuples have hashes that whoever made the data can choose: each key may then have to be
-# compared with all others. So the work for this many of them at a time is measured.
-_KEYS_AT_ONCE = 32
-_FEW_KEYS = 8
-# Processor time of this thread, or of the process where threads have none of their own.
-_clock = getattr(time, "thread_time_ns", time.process_time_ns)
 # Ints from this value on, and below its negative, are written in hexadecimal.
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
@@ -174,30 +167,6 @@ def _tree_cost(lists: int, dicts: int, commas: int, keys: int, strings: int) -> 
     names = max(0, keys - 32 * dicts)
     memory = 112 * lists + 200 * dicts + 40 * commas + 32 * strings + 200 * names
     return 500 * (lists + dicts), memory
-
-
-def fill(budget: Budget, container: Any, keys: list[Any], values: list[Any] | None = None) -> Any:
-    """Add distinct keys to an empty set, or to an empty dict with their values; return it.
-
-    Args:
-        budget: takes the work that was measured, since hashes do not tell it before.
-        container: a set or a dict.
-        keys: decoded.
-        values: of a dict.
-    """
-    is_cheap = len(keys) <= _FEW_KEYS or set(map(type, keys)) == {str}
-    step = max(1, len(keys)) if is_cheap else _KEYS_AT_ONCE
-    for start in range(0, len(keys), step):
-        begun = 0 if is_cheap else _clock()
-        some = keys[start : start + step]
-        container.update(
-            some if values is None else zip(some, values[start : start + step], strict=True)
-        )
-        if not is_cheap:
-            budget.charge(_clock() - begun)
-    if len(container) != len(keys):
-        raise Fault("duplicate keys or elements")
-    return container
 
 
 def to_base64(data: Any) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from smolagents_fork.codec.arrays import need_numpy
+from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, fill, row
 from smolagents_fork.codec.datetimes import decode_zone, encode_zone
-from smolagents_fork.codec.limits import Fault, fill
+from smolagents_fork.codec.limits import Fault
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
@@ -23,7 +23,7 @@ _CATEGORY_COST = (20_000, 3_000)
 _CLOSED = ("left", "right", "both", "neither")
 
 
-def pandas_encoder(kind: type) -> Callable[[Any, Any], Any] | None:
+def pandas_encoder(kind: type) -> Encode | None:
     """Return the encoder for a pandas type; ``None`` for other types."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not hasattr(pandas, "DataFrame"):
@@ -32,7 +32,7 @@ def pandas_encoder(kind: type) -> Callable[[Any, Any], Any] | None:
         return lambda _, __: {"$": "NaT"}
     if issubclass(kind, type(pandas.NA)):
         return lambda _, __: {"$": "NA"}
-    rules: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
+    rules: tuple[tuple[str, Encode], ...] = (
         ("Timestamp", _timestamp),
         ("Timedelta", _pandas_timedelta),
         ("Period", _period),
@@ -49,24 +49,24 @@ def pandas_encoder(kind: type) -> Callable[[Any, Any], Any] | None:
     return None
 
 
-def _timestamp(encoder: Any, value: Any) -> Any:
+def _timestamp(encoder: Encoding, value: Any) -> Any:
     zone = encode_zone(value.tzinfo, value.utcoffset())
     return {"$": "Timestamp", "v": encoder.value(value.to_datetime64()), "z": zone}
 
 
-def _pandas_timedelta(encoder: Any, value: Any) -> Any:
+def _pandas_timedelta(encoder: Encoding, value: Any) -> Any:
     return {"$": "Timedelta", "v": encoder.value(value.to_timedelta64())}
 
 
-def _period(encoder: Any, value: Any) -> Any:
+def _period(encoder: Encoding, value: Any) -> Any:
     return {"$": "Period", "v": encoder.value(value.ordinal), "f": value.freqstr}
 
 
-def _interval(encoder: Any, value: Any) -> Any:
+def _interval(encoder: Encoding, value: Any) -> Any:
     return {"$": "Interval", "v": encoder.items([value.left, value.right], 2), "c": value.closed}
 
 
-def _frame(encoder: Any, value: Any) -> Any:
+def _frame(encoder: Encoding, value: Any) -> Any:
     columns = []
     for position in range(value.shape[1]):
         try:
@@ -77,13 +77,13 @@ def _frame(encoder: Any, value: Any) -> Any:
     return {"$": "DataFrame", "v": columns, "i": index, "c": names}
 
 
-def _series(encoder: Any, value: Any) -> Any:
+def _series(encoder: Encoding, value: Any) -> Any:
     name = encoder.fields({"name": value.name})["name"]
     column = _column(encoder, value.array)
     return {"$": "Series", "v": column, "i": _index(encoder, value.index), "n": name}
 
 
-def _index(encoder: Any, value: Any) -> dict[str, Any]:
+def _index(encoder: Encoding, value: Any) -> dict[str, Any]:
     encoder.expect(*_INDEX_COST)
     pandas = sys.modules["pandas"]
     if isinstance(value, pandas.MultiIndex):
@@ -102,7 +102,7 @@ def _plain(array: Any) -> Any:
     return sys.modules["numpy"].asarray(array)
 
 
-def _column(encoder: Any, array: Any) -> dict[str, Any]:
+def _column(encoder: Encoding, array: Any) -> dict[str, Any]:
     """Encode a pandas array by its dtype."""
     encoder.expect(*_COLUMN_COST)
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -150,7 +150,7 @@ def need_pandas() -> Any:
     return pandas
 
 
-def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
+def _timestamp_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Timestamp with its unit and zone."""
     pandas, moment = need_pandas(), decoder.value(tree["v"])
     if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
@@ -159,7 +159,7 @@ def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
     return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
 
 
-def decode_pandas_timedelta(decoder: Any, tree: dict[str, Any]) -> Any:
+def _pandas_timedelta_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Timedelta."""
     pandas, span = need_pandas(), decoder.value(tree["v"])
     if getattr(getattr(span, "dtype", None), "kind", "") != "m":
@@ -167,7 +167,7 @@ def decode_pandas_timedelta(decoder: Any, tree: dict[str, Any]) -> Any:
     return pandas.Timedelta(span)
 
 
-def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
+def _period_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Period."""
     ordinal = decoder.value(tree["v"])
     if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
@@ -175,23 +175,23 @@ def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
     return need_pandas().Period(ordinal=ordinal, freq=_frequency(decoder, tree["f"]))
 
 
-def decode_interval(decoder: Any, tree: dict[str, Any]) -> Any:
+def _interval_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode an Interval."""
     left, right = decoder.items(_list_of(tree["v"], 2))
     return need_pandas().Interval(left, right, closed=_closed(tree["c"]))
 
 
-def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
+def _frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a DataFrame; its columns are joined by position, so names may repeat."""
     pandas = need_pandas()
     trees = tree["v"]
     if type(trees) is not list:
         raise Fault("the columns of a DataFrame are a list")
-    names = decode_index(decoder, tree["c"], len(trees))
+    names = _index_of(decoder, tree["c"], len(trees))
     if len(names) != len(trees):
         raise Fault("a DataFrame has a name for each column")
-    arrays = [decode_column(decoder, column) for column in trees]
-    index = decode_index(decoder, tree["i"], len(arrays[0]) if arrays else 0)
+    arrays = [_column_of(decoder, column) for column in trees]
+    index = _index_of(decoder, tree["i"], len(arrays[0]) if arrays else 0)
     if any(len(array) != len(index) for array in arrays):
         raise Fault("the columns of a DataFrame are as long as its index")
     columns = {i: pandas.Series(a, index=index, dtype=a.dtype) for i, a in enumerate(arrays)}
@@ -200,16 +200,16 @@ def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
     return frame
 
 
-def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
+def _series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Series."""
     pandas = need_pandas()
-    array = decode_column(decoder, tree["v"])
-    index = decode_index(decoder, tree["i"], len(array))
+    array = _column_of(decoder, tree["v"])
+    index = _index_of(decoder, tree["i"], len(array))
     name = decoder.value(tree["n"])
     return pandas.Series(array, index=index, dtype=array.dtype, name=name)
 
 
-def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
+def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_pandas()
     decoder.charge(*_INDEX_COST)
@@ -217,7 +217,7 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
         if type(tree["l"]) is not list:
             raise Fault("the levels of a MultiIndex are a list")
-        levels = [decode_index(decoder, level) for level in tree["l"]]
+        levels = [_index_of(decoder, level) for level in tree["l"]]
         codes = [_flat(decoder, code, "iu") for code in _list_of(tree["c"], len(levels))]
         names = decoder.items(_list_of(tree["n"], len(levels)))
         for level, code in zip(levels, codes, strict=True):
@@ -234,7 +234,7 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
         decoder.charge_items(max(0, len(range(start, stop, step)) - covered))
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
     if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
-        array = decode_column(decoder, tree["v"])
+        array = _column_of(decoder, tree["v"])
         if array.dtype.kind == "O" and isinstance(array, need_numpy().ndarray):
             for item in array:
                 hash(item)  # pandas would accept it, and fail later when the index is used
@@ -249,7 +249,7 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
     raise Fault("not an index")
 
 
-def decode_column(decoder: Any, tree: Any) -> Any:
+def _column_of(decoder: Decoding, tree: Any) -> Any:
     """Decode the array of one column: a one-dimensional ndarray, or a pandas array."""
     pandas = need_pandas()
     kind = tree.get("k") if type(tree) is dict else None
@@ -264,7 +264,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
             zone, moments = decode_zone(decoder, tree["z"]), _flat(decoder, values, "M")
             return pandas.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array
         case "category", "cov":
-            codes, categories = _flat(decoder, values, "i"), decode_index(decoder, tree["c"])
+            codes, categories = _flat(decoder, values, "i"), _index_of(decoder, tree["c"])
             return _categorical(decoder, codes, categories, tree["o"] is True)
         case "string", "nv":
             texts = decoder.items(values) if type(values) is list else [0]
@@ -275,7 +275,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
             dtype = pandas.PeriodDtype(_frequency(decoder, tree["f"]))
             return pandas.arrays.PeriodArray(_flat(decoder, values, "i"), dtype=dtype)
         case "interval", "cv":
-            left, right = (decode_index(decoder, end) for end in _list_of(values, 2))
+            left, right = (_index_of(decoder, end) for end in _list_of(values, 2))
             return pandas.arrays.IntervalArray.from_arrays(left, right, closed=_closed(tree["c"]))
         case _, "nv" if _NULLABLE.fullmatch(kind):
             mask = _flat(decoder, tree["n"], "b")
@@ -286,7 +286,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
     raise Fault("not a column")
 
 
-def _categorical(decoder: Any, codes: Any, categories: Any, ordered: bool) -> Any:
+def _categorical(decoder: Decoding, codes: Any, categories: Any, ordered: bool) -> Any:
     decoder.charge(*_CATEGORY_COST)
     pandas = need_pandas()
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
@@ -309,7 +309,7 @@ def _outside(codes: Any, size: int) -> bool:
     return bool(len(codes)) and not -1 <= int(codes.min()) <= int(codes.max()) < size
 
 
-def _check_unique(decoder: Any, index: Any) -> None:
+def _check_unique(decoder: Decoding, index: Any) -> None:
     """Reject an index with equal items, by sorting or by Python's hashes, which are counted."""
     pandas, numpy = need_pandas(), need_numpy()
     if isinstance(index, pandas.RangeIndex):
@@ -339,14 +339,14 @@ def _sortable(index: Any) -> Any:
     return array if array.dtype.kind in "biufcmM" else None
 
 
-def decode_bare_column(decoder: Any, tree: dict[str, Any]) -> Any:
+def _bare_column_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a pandas array outside a column."""
-    return decode_column(decoder, tree["v"])
+    return _column_of(decoder, tree["v"])
 
 
-def decode_bare_index(decoder: Any, tree: dict[str, Any]) -> Any:
+def _bare_index_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode an Index outside a Series or DataFrame."""
-    return decode_index(decoder, tree["v"])
+    return _index_of(decoder, tree["v"])
 
 
 def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
@@ -358,7 +358,7 @@ def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
     return pandas.array(texts, dtype="string")
 
 
-def _flat(decoder: Any, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
+def _flat(decoder: Decoding, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
     array = decoder.value(tree)
     dtype = getattr(array, "dtype", None)
     if getattr(array, "ndim", 0) != 1 or getattr(dtype, "kind", " ") not in kinds:
@@ -372,7 +372,7 @@ def _list_of(data: Any, count: int) -> list[Any]:
     return data
 
 
-def _frequency(decoder: Any, text: Any) -> str:
+def _frequency(decoder: Decoding, text: Any) -> str:
     decoder.charge(40_000, 500)
     if type(text) is not str or not _FREQUENCY.fullmatch(text):
         raise Fault("not a permitted frequency")
@@ -383,3 +383,17 @@ def _closed(text: Any) -> str:
     if text not in _CLOSED:
         raise Fault("not a valid closed side of an interval")
     return str(text)
+
+
+PANDAS_TAGS: dict[str, Row] = {
+    "NaT": row(lambda _, __: need_pandas().NaT, "", work=5_000),
+    "NA": row(lambda _, __: need_pandas().NA, "", work=5_000),
+    "Timestamp": row(_timestamp_of, "vz", work=10_000),
+    "Timedelta": row(_pandas_timedelta_of, work=10_000),
+    "Period": row(_period_of, "vf", work=10_000),
+    "Interval": row(_interval_of, "vc", work=10_000),
+    "DataFrame": row(_frame_of, "vic", work=60_000, memory=5_000),
+    "Series": row(_series_of, "vin", work=40_000, memory=2_000),
+    "Index": row(_bare_index_of, work=5_000),
+    "column": row(_bare_column_of, work=5_000),
+}

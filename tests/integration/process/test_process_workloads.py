@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 
 import pytest
@@ -214,6 +215,15 @@ def test_workload_works(raw, name: str):
 def test_library_works(raw, name: str):
     pytest.importorskip(name.partition(",")[0])
     assert raw(LIBRARIES[name]).output is True
+
+
+def test_tables_of_polars_cross_both_ways(raw):
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"day": [datetime.date(2024, 2, 29), None], "a": [[1], []]})
+    raw.send_variables({"table": table})
+    back = raw("import polars\ntable.with_columns(b=polars.lit('x'))").output
+    assert back.equals(table.with_columns(b=polars.lit("x")))
+    assert back.schema["day"] == polars.Date
 
 
 def test_workloads_work_with_the_oldest_kernel():
