@@ -3,7 +3,7 @@
 No decoder of a picture format reads what a sandbox sends, and the bytes that pixels take are known
 before they are unpacked. Metadata is not sent.
 
-Figures of plotting libraries have no encoding of their own; :func:`picture_of` draws them.
+Figures of plotting libraries are drawn, and cross as pictures.
 """
 
 from __future__ import annotations
@@ -38,15 +38,30 @@ def picture_of(value: Any) -> Any:
     # Of the class: an object of the program's may answer to any name.
     kind = type(value)
     try:
-        if callable(getattr(kind, "savefig", None)):
+        if _saves_itself(kind):
             return _opened(_matplotlib_png(value))
-        if kind.__module__.startswith("plotly.") and hasattr(kind, "to_image"):
+        if _is_of_plotly(kind):
             with contextlib.suppress(Exception):
                 return _opened(value.to_image(format="png"))
             return value.to_html(include_plotlyjs=True)
     except Exception:  # no Pillow, or a figure that cannot be drawn
         return value
     return value
+
+
+def _saves_itself(kind: type) -> bool:
+    return callable(getattr(kind, "savefig", None))
+
+
+def _is_of_plotly(kind: type) -> bool:
+    return kind.__module__.startswith("plotly.") and hasattr(kind, "to_image")
+
+
+def _figure(encoder: Encoding, value: Any) -> Tree:
+    drawn = picture_of(value)
+    if drawn is value:
+        raise Fault(f"this {type(value).__name__} cannot be drawn here; send its data or a picture")
+    return encoder.value(drawn)
 
 
 def open_pictures(forms: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -192,9 +207,11 @@ def _colours(decoder: Decoding, mode: str, data: Any) -> tuple[bytes, str]:
 
 
 def image_encoder(kind: type) -> Encode | None:
-    """Return the encoder for a picture of Pillow; ``None`` for other types."""
+    """Return the encoder for a picture of Pillow, or for a figure; ``None`` for other types."""
     image = getattr(sys.modules.get("PIL.Image"), "Image", None)
-    return _image if image is not None and issubclass(kind, image) else None
+    if image is not None and issubclass(kind, image):
+        return _image
+    return _figure if _saves_itself(kind) or _is_of_plotly(kind) else None
 
 
 IMAGE_TAGS: dict[str, Row] = {"image": row(_image_of, "msptzv", work=10_000, memory=2_000)}

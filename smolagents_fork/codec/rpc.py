@@ -30,7 +30,6 @@ from typing import Any
 from smolagents_fork.codec.attachments import Attachments
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
-from smolagents_fork.codec.image_values import picture_of
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
 from smolagents_fork.errors import DecodeError, EncodeError
 
@@ -124,7 +123,6 @@ class HostCalls:
 
         def encoded(value: Any, argument: object) -> bytes:
             path = f"argument {argument} of {name}()"
-            value = picture_of(value)
             return encode(value, path=path, max_bytes=self._max_bytes, attachments=attachments)
 
         parts = [encoded(value, number) for number, value in enumerate(args, 1)]

@@ -20,8 +20,10 @@ import numpy as np
 import pytest
 from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Pair, Point, same, values
 from hypothesis import given
+from PIL import Image
 
 from smolagents_fork import codec
+from smolagents_fork.errors import EncodeError
 
 
 @given(values)
@@ -235,3 +237,25 @@ def test_the_test_classes_are_what_they_seem() -> None:
     assert not same({"a": 1, "b": 2}, {"b": 2, "a": 1})
     assert not same(Point(1), dataclasses.replace(Point(1), x=2))
     assert codec_values.Level.LOW in CLASSES[4]
+
+
+def test_figures_cross_as_pictures_wherever_they_are():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(figsize=(1, 1))
+    try:
+        axes.plot([1, 2])
+        back = codec.decode(codec.encode_message({"figures": [figure], "n": 1}))
+    finally:
+        pyplot.close(figure)
+    (picture,) = back["figures"]
+    assert isinstance(picture, Image.Image)
+    assert min(picture.size) > 20
+
+
+def test_figure_that_cannot_be_drawn_is_a_fault():
+    class Broken:
+        def savefig(self, *_arguments, **_keywords):
+            raise OSError("no disk")
+
+    with pytest.raises(EncodeError, match=r"value\[0\]: this Broken cannot be drawn here"):
+        codec.encode([Broken()])
