@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("options", "pages", "short_texts"),
     ("displays",),
-    ("checks", "codec", "folders", "local_processes"),
+    ("call_output", "checks", "codec", "folders", "local_processes"),
     ("interpreter", "jupyter", "sandboxes"),
     ("guest",),
     ("process", "wasm"),

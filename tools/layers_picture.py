@@ -35,6 +35,7 @@ WORDS = {
     "terminal": "harmless text on terminals",
     "texts": "texts of values",
     "options": "options, each defined once",
+    "call_output": "output of one call",
     "pages": "HTML and Markdown that load nothing",
     "short_texts": "texts of limited cost",
     "codec": "values as bytes, without pickle",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import codec
-from ..displays import DisplayLog
+from ..call_output import CallOutput
 from ..errors import CodecError
-from ..output import OutputCallback, PrintContainer, truncation_note
+from ..output import truncation_note
 from ..results import Display
 from .protocol import InputRequest, Sink
 
@@ -29,32 +29,16 @@ class Collector:
     """Sink of one call.
 
     Args:
-        max_print_outputs_length: characters of output kept, first and last half.
-        max_value_bytes: largest encoded value.
-        on_output: receives text as it is printed. If it raises, it is not called again in this
-            call.
+        output: takes what is printed and displayed.
         answer: answers the kernel's input requests.
-        shown: takes the displays; ``None``: one that saves no figures.
     """
 
-    def __init__(
-        self,
-        *,
-        max_print_outputs_length: int,
-        max_value_bytes: int,
-        on_output: Callable[[str], None] | None,
-        answer: Answer | None,
-        shown: DisplayLog | None = None,
-    ) -> None:
-        self._print_length = max_print_outputs_length
-        self._printed = PrintContainer(max_print_outputs_length)
+    def __init__(self, output: CallOutput, answer: Answer | None = None) -> None:
+        self._call = output
         self._printed_length = 0
         self._gap = False
-        self._max_value_bytes = max_value_bytes
-        self._on_output = OutputCallback(on_output)
         self._value: Any = _NOTHING
         self._forms: Display | None = None
-        self._shown = shown or DisplayLog(max_value_bytes)
         self.notes: list[str] = []
         self._answer = answer
 
@@ -65,25 +49,18 @@ class Collector:
             stream=self._stream, display=self._display, data=self._data, answer=self._answer
         )
 
-    @property
-    def displays(self) -> list[Display]:
-        """Displays of the call, in order."""
-        return self._shown.displays
-
     def logs(self) -> str:
         """Return the printed text, with a note where text was left out."""
-        text = self._printed.text()
-        text += self._shown.note() + self._on_output.note()
-        return text + "".join(f"\n[{note}]" for note in self.notes)
+        return self._call.logs() + "".join(f"\n[{note}]" for note in self.notes)
 
     def output(self) -> Any:
         """Value of the last expression, else the last image or display, else ``None``."""
-        return self._shown.output(self._forms) if self._value is _NOTHING else self._value
+        return self._call.shown.output(self._forms) if self._value is _NOTHING else self._value
 
     @property
     def cut_length(self) -> int:
         """Characters that were printed and are not in :meth:`logs`."""
-        return max(0, self._printed_length - self._print_length)
+        return max(0, self._printed_length - self._call.print_length)
 
     def _stream(self, _name: str, text: str, lost: int) -> None:
         self._leave_out(lost)
@@ -95,28 +72,25 @@ class Collector:
             return
         self._printed_length += min(length, _MAX_COUNT)
         if not self._gap:
-            note = truncation_note(self._print_length)
-            self._printed.append(note)
-            self._on_output(note)
+            self._call.write(truncation_note(self._call.print_length))
             self._gap = True
 
     def _print(self, text: str) -> None:
         if text:
             self._gap = False
             self._printed_length += len(text)
-            self._printed.append(text)
-            self._on_output(text)
+            self._call.write(text)
 
     def _display(self, content: dict[str, Any]) -> None:
-        self._shown.add(content.get("data"))
+        self._call.shown.add(content.get("data"))
 
     def _data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
         kind = data.get("kind")
-        if kind == "display" and not self._shown.has_room():
+        if kind == "display" and not self._call.shown.has_room():
             return
         if kind in ("value", "display", "forms") and buffers:
             try:
-                value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)
+                value = codec.decode(buffers[0], max_bytes=self._call.max_value_bytes)
             except CodecError as error:
                 name = "display" if kind == "display" else "result"
                 self._note(f"the {name} could not be decoded: {error}")
@@ -124,9 +98,9 @@ class Collector:
             if kind == "value":
                 self._value = value
             elif kind == "display":
-                self._shown.add(value)
+                self._call.shown.add(value)
             elif isinstance(value, dict):
-                self._forms = self._shown.add_rich(value)
+                self._forms = self._call.shown.add_rich(value)
         elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
             self._leave_out(data["left_out"])
             self._print(bytes(buffers[0]).decode("utf-8", "replace"))

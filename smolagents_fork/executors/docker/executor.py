@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from ...call_output import CallOutput
 from ...codec import Variables
-from ...displays import DisplayLog
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError
 from ...figures import FigureFolder
@@ -323,14 +323,11 @@ class DockerExecutor(Executor):
 
     def _run(self, code: str) -> Execution:
         session = self._open_session()
-        shown = DisplayLog(self.options.max_value_bytes, self._folder.save)
-        collector = Collector(
-            max_print_outputs_length=self.options.print_length,
-            max_value_bytes=self.options.max_value_bytes,
-            shown=shown,
-            on_output=self.options.on_output,
-            answer=self._host.answer,
+        options = self.options
+        output = CallOutput(
+            options.print_length, options.max_value_bytes, options.on_output, self._folder.save
         )
+        collector = Collector(output, self._host.answer)
         calls = self._host.calls
         calls.begin_run()
         self.displays, self.state["_print_outputs"] = (), ""
@@ -348,8 +345,8 @@ class DockerExecutor(Executor):
             ) from None
         finally:
             if not calls.has_final_answer:
-                shown.add_value(collector.output())
-            self.displays = tuple(shown.displays)
+                output.shown.add_value(collector.output())
+            self.displays = output.displays
             self.state["_print_outputs"] = collector.logs()
         final = calls.has_final_answer
         if calls.limit is not None:

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 from ... import codec
 from ...bridge import Dispatcher
-from ...displays import DisplayLog
+from ...call_output import CallOutput
 from ...errors import ExecutorStartError
 from ...figures import FigureFolder
 from ...hints import network_hint
 from ...options import accept
-from ...output import OutputCallback, PrintContainer
 from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
@@ -52,12 +51,10 @@ class GuestExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._guest_options = options
         self._functions = dict(options.additional_functions or {})
-        self._printed = PrintContainer(options.print_length)
-        self._on_output = OutputCallback(options.on_output)
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._folder = FigureFolder(options.figures_dir)
-        self._shown = DisplayLog(options.max_value_bytes, self._folder.save)
+        self._output = self._new_output()
         self._session: GuestSession | None = None
         self._dispatcher = Dispatcher(
             max_request_bytes=options.max_value_bytes,
@@ -151,18 +148,14 @@ class GuestExecutor(Executor):
         with self._call_turn():
             session = self._open_session()
             options = self._guest_options
-            self._printed = PrintContainer(options.print_length)
-            self._on_output = OutputCallback(options.on_output)
-            self._shown, self.displays = DisplayLog(options.max_value_bytes, self._folder.save), ()
+            self._output, self.displays = self._new_output(), ()
             try:
                 outcome = session.run(code)
                 if not outcome.is_final_answer:
-                    self._shown.add_value(outcome.output)
+                    self._output.shown.add_value(outcome.output)
             finally:
-                logs = self._printed.text()
-                logs += self._shown.note() + self._on_output.note()
-                self.state["_print_outputs"] = logs
-                self.displays = tuple(self._shown.displays)
+                self.state["_print_outputs"] = logs = self._output.logs()
+                self.displays = self._output.displays
             return Execution(
                 outcome.output,
                 # Code that catches the error and prints it has not ended with it.
@@ -173,13 +166,18 @@ class GuestExecutor(Executor):
             )
 
     def _show(self, body: bytes | bytearray) -> None:
-        if self._shown.has_room():
-            self._shown.add(display_bundle(body, self._guest_options.max_value_bytes))
+        shown = self._output.shown
+        if shown.has_room():
+            shown.add(display_bundle(body, self._guest_options.max_value_bytes))
 
     def _print(self, text: str) -> None:
-        if text:
-            self._printed.append(text)
-            self._on_output(text)
+        self._output.write(text)
+
+    def _new_output(self) -> CallOutput:
+        options = self._guest_options
+        return CallOutput(
+            options.print_length, options.max_value_bytes, options.on_output, self._folder.save
+        )
 
     # -- tools and variables --
 

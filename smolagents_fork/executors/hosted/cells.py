@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from ...call_output import CallOutput
 from ...displays import DisplayLog
 from ...jupyter.collector import without_colours
-from ...output import OutputCallback, PrintContainer
 from ...texts import encodable
 
 __all__ = ["MAX_VALUE_BYTES", "Cell", "CellError"]
@@ -32,29 +32,28 @@ class Cell:
     """One run: what it printed, what it displayed, and how it ended.
 
     Attributes:
-        printed: standard output and standard error, in order.
+        call: standard output and standard error, in order, and what the code displayed.
         result: forms of the last expression's value by MIME type; ``None`` if it has none.
-        shown: what the code displayed.
-        on_output: the user's, for this run.
         error: the exception that ended the code.
     """
 
-    printed: PrintContainer = field(default_factory=PrintContainer)
+    call: CallOutput
     result: Mapping[str, Any] | None = None
-    shown: DisplayLog = field(default_factory=lambda: DisplayLog(MAX_VALUE_BYTES))
     error: CellError | None = None
-    on_output: OutputCallback = field(default_factory=lambda: OutputCallback(None))
+
+    @property
+    def shown(self) -> DisplayLog:
+        """Displays of the code."""
+        return self.call.shown
 
     def write(self, text: str) -> None:
         """Add printed text."""
-        text = encodable(text)
-        self.printed.append(text)
-        self.on_output(text)
+        self.call.write(encodable(text))
 
     @property
     def logs(self) -> str:
-        """Return the printed text without terminal colours, within its limit, and notes."""
-        return without_colours(self.printed.text()) + self.on_output.note()
+        """Printed text without terminal colours, within its limit, and notes."""
+        return without_colours(self.call.logs())
 
     def output(self) -> Any:
         """Return the last expression's value; the last image where that has only a text form.

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, SupportsIndex
 
+from ...call_output import CallOutput
 from ...codec import Variables
 from ...deadline import Deadline, check_seconds
-from ...displays import DisplayLog
 from ...distributions.requirements import missing_requirements, requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
@@ -22,7 +22,7 @@ from ...forks import Owner
 from ...options import accept
 from ...options.option import words_of
 from ...options.unknown_names import check_known, current_names
-from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
+from ...output import DEFAULT_PRINT_LENGTH
 from ...representation import represent
 from ...results import Display
 from ...sandboxes.container_options import ContainerOptions
@@ -150,14 +150,14 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             ExecutorError: the service did not run the code.
         """
         self.displays = ()
-        shown = DisplayLog(MAX_VALUE_BYTES, self._folder.save)
+        call = self._new_output()
         try:
-            cell = self._finished_cell(code, Deadline(self.timeout_seconds), shown)
+            cell = self._finished_cell(code, Deadline(self.timeout_seconds), call)
             output = cell.output()
             if cell.error is None:
-                shown.add_value(output)
+                call.shown.add_value(output)
         finally:
-            self.displays = tuple(shown.displays)
+            self.displays = call.displays
         if cell.error is None:
             return CodeOutput(output=output, logs=cell.logs, is_final_answer=False)
         if cell.error.name == self.FINAL_ANSWER_EXCEPTION:
@@ -165,19 +165,20 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             return CodeOutput(output=answer, logs=cell.logs, is_final_answer=True)
         raise AgentError(cell.failure_text(), self.logger)
 
-    def _finished_cell(
-        self, code: str, deadline: Deadline, shown: DisplayLog | None = None
-    ) -> Cell:
+    def _new_output(self, save: bool = True) -> CallOutput:
+        """Make what takes the output of a cell; internal ones save no figures."""
+        length, on_output = self._print_length, self._on_output
+        if not save:
+            return CallOutput(length, MAX_VALUE_BYTES, on_output)
+        return CallOutput(length, MAX_VALUE_BYTES, on_output, self._folder.save)
+
+    def _finished_cell(self, code: str, deadline: Deadline, call: CallOutput | None = None) -> Cell:
         if self._closed:
             raise ExecutorClosedError(
                 f"{type(self).__name__}: call after cleanup(); make a new executor"
             )
         self._owner.check(type(self).__name__, "call")
-        cell = Cell(
-            PrintContainer(self._print_length),
-            shown=shown or DisplayLog(MAX_VALUE_BYTES),
-            on_output=OutputCallback(self._on_output),
-        )
+        cell = Cell(call or self._new_output(save=False))
         try:
             self._run_cell(code, deadline, cell)
         except ExecutorError as error:

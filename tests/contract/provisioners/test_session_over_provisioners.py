@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from smolagents_fork.call_output import CallOutput
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.executors.jupyter.sandbox_files import SandboxFiles
@@ -34,12 +35,7 @@ class Made:
         session.request("prepared = True", (), "preparing")
 
     def run(self, code: str) -> Any:
-        collector = Collector(
-            max_print_outputs_length=1_000_000,
-            max_value_bytes=1_000_000,
-            on_output=None,
-            answer=lambda _question: ("", ()),
-        )
+        collector = Collector(CallOutput(1_000_000, 1_000_000), lambda _question: ("", ()))
         request = self.session.run(code, collector, lambda: False)
         self.error = request.error
         self.logs = collector.logs()

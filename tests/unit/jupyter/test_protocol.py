@@ -8,6 +8,7 @@ import io
 import PIL.Image
 import pytest
 
+from smolagents_fork.call_output import CallOutput
 from smolagents_fork.jupyter.collector import Collector
 from smolagents_fork.jupyter.protocol import KernelGone, Request, Requests, Sink
 from smolagents_fork.jupyter.wire import Message
@@ -79,9 +80,7 @@ def test_messages_of_other_comms_are_ignored():
 
 
 def collector(limit=10):
-    return Collector(
-        max_print_outputs_length=limit, max_value_bytes=1000, on_output=None, answer=None
-    )
+    return Collector(CallOutput(limit, 1000, None))
 
 
 NOTE = "\n..._This content has been truncated to stay below 10 characters_...\n"
@@ -98,9 +97,7 @@ def test_first_and_last_half_of_the_output_are_kept_in_characters():
 
 def test_output_that_did_not_arrive_is_noted_where_it_was():
     pieces = []
-    sink = Collector(
-        max_print_outputs_length=200, max_value_bytes=1000, on_output=pieces.append, answer=None
-    )
+    sink = Collector(CallOutput(200, 1000, pieces.append))
     note = NOTE.replace("10", "200")
     sink.sink.stream("stdout", "before", 0)
     for _ in range(3):
@@ -147,27 +144,25 @@ def picture(width, height):
 
 
 def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
-    sink = Collector(
-        max_print_outputs_length=10, max_value_bytes=50_000, on_output=None, answer=None
-    )
+    output = CallOutput(10, 50_000)
+    sink = Collector(output)
     # Unpacked 40,000 bytes, packed a few hundred.
     for _ in range(5):
         sink.sink.display(picture(100, 100))
-    assert len(sink.displays) == 2
+    assert len(output.displays) == 2
     assert "[3 displays dropped: a call may give 100, of 2 * max_value_bytes=50000" in sink.logs()
     sink.sink.display({"data": {"application/json": [[] for _ in range(2000)]}})
-    assert len(sink.displays) == 2
+    assert len(output.displays) == 2
     sink.sink.display({"data": {"text/plain": "small"}})
-    assert len(sink.displays) == 3
+    assert len(output.displays) == 3
 
 
 def test_more_displays_than_there_may_be_are_counted():
-    sink = Collector(
-        max_print_outputs_length=10, max_value_bytes=10**6, on_output=None, answer=None
-    )
+    output = CallOutput(10, 10**6)
+    sink = Collector(output)
     for _ in range(103):
         sink.sink.display({"data": {"text/plain": "small"}})
-    assert len(sink.displays) == 100
+    assert len(output.displays) == 100
     assert "[3 displays dropped" in sink.logs()
 
 
