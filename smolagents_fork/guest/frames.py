@@ -65,8 +65,7 @@ class Kind(enum.IntEnum):
     DISPLAY = 9  # body: the MIME bundle of a figure or displayed value, encoded
     CONTENT = 10  # body: the answer to FILE
     STATE = 11  # body: the program's variables, encoded
-    STARTED = 12  # of a relay on another machine; body: the guest's process number, encoded
-    ENDED = 13  # of a relay; body: cause and message of the guest's end, encoded
+    ENDED = 13  # of a relay on another machine; body: cause and message of the guest's end, encoded
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8
     REPLY = 18  # body: the bridge's answer
@@ -270,7 +269,7 @@ def from_host() -> dict[Kind, int]:
 
 def of_relay() -> dict[Kind, int]:
     """Return the kinds of frames from the relay of a guest on another machine."""
-    return {Kind.STARTED: _MAX_SMALL, Kind.ENDED: _MAX_SMALL}
+    return {Kind.ENDED: _MAX_SMALL}
 
 
 def to_relay() -> dict[Kind, int]:

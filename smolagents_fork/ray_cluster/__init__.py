@@ -1,1 +1,1 @@
-"""Sandboxes on a Ray cluster: the engine, its helper process, and the supervisors on the nodes."""
+"""Sandboxes on a Ray cluster: the engine, its placer process, and the supervisors on the nodes."""

@@ -17,15 +17,13 @@ from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
 from ..sandboxes.resource_limits import Limits, check_size, parse_size
 from .cluster_client import Cluster, waiting_starts
-from .head_check import check_head
+from .plain_data import Reservation
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
-from .reservation import Reservation
 
 __all__ = ["RayEngine"]
 
 _SANDBOXES = ("docker", "process")
-_TRANSPORTS = ("auto", "direct", "ray")
 _LEAST_LEASE_SECONDS = 5.0
 _MOST_SLOTS = 1000
 # Processes share a node's cores: few of them compute at the same time.
@@ -48,8 +46,6 @@ class RayEngine:
         address: of the head, such as ``"10.0.0.1:6379"`` or ``"ray://10.0.0.1:10001"``; ``None``:
             the one in ``RAY_ADDRESS``.
         sandbox: ``"docker"``: a container on a node; ``"process"``: a confined child process.
-        transport: ``"direct"``: a TCP connection to the node for each sandbox; ``"ray"``: through
-            calls of Ray; ``"auto"``: direct for 2 s, then Ray.
         slots_per_node: sandboxes for which Ray sets resources aside at once.
         lease_seconds: time without a heartbeat of this process after which a node closes its
             sandboxes.
@@ -69,7 +65,6 @@ class RayEngine:
 
     address: str | None = None
     sandbox: Literal["docker", "process"] = "docker"
-    transport: Literal["auto", "direct", "ray"] = "auto"
     slots_per_node: int = 8
     lease_seconds: float = 15.0
     cpus_per_slot: float | None = None
@@ -84,8 +79,9 @@ class RayEngine:
                 f"RayEngine: address={self.address!r}: give text such as '10.0.0.1:6379', or None "
                 "for the one in RAY_ADDRESS"
             )
-        _check_choice("sandbox", self.sandbox, _SANDBOXES)
-        _check_choice("transport", self.transport, _TRANSPORTS)
+        if self.sandbox not in _SANDBOXES:
+            choices = ", ".join(map(repr, _SANDBOXES))
+            raise ConfigurationError(f"RayEngine: sandbox={self.sandbox!r}: give one of {choices}")
         slots = self.slots_per_node
         if type(slots) is not int or not 1 <= slots <= _MOST_SLOTS:
             raise ConfigurationError(
@@ -163,7 +159,7 @@ class RayEngine:
         return waiting_starts(self._place)
 
     def check(self) -> str:
-        """Check the address and the token by one call to the head, without importing Ray.
+        """Connect to the cluster, and so check the address and the token.
 
         Returns:
             the address.
@@ -171,21 +167,16 @@ class RayEngine:
         Raises:
             EngineUnavailableError: Ray is missing, or the address or token is wrong; says which.
         """
-        address = self._checked_place()
-        check_head(address, self.connect_timeout_seconds)
-        return address
+        self.cluster().close()
+        return self._place
 
-    def cluster(self, *, note: Note = no_note) -> Cluster:
+    def cluster(self) -> Cluster:
         """Connect to the cluster; the caller closes what it gets.
-
-        Args:
-            note: takes a line for the user's log.
 
         Raises:
             EngineUnavailableError: Ray is missing, or the cluster cannot be reached; says why.
         """
-        address = self._checked_place()
-        return Cluster(address, self.transport, self.connect_timeout_seconds, note=note)
+        return Cluster(self._checked_place(), self.connect_timeout_seconds)
 
     def _checked_place(self) -> str:
         address = self._place
@@ -211,12 +202,13 @@ class RayEngine:
 
         Args:
             options: of the containers.
-            note: takes a line for the user's log.
+            note: there is nothing to note.
 
         Raises:
             ConfigurationError: ``sandbox="process"``, which has no containers.
             EngineUnavailableError: the cluster cannot be reached; says why.
         """
+        del note
         if self.sandbox == "process":
             raise ConfigurationError(
                 "RayEngine(sandbox='process') runs no containers: use ProcessExecutor(engine=...) "
@@ -224,7 +216,7 @@ class RayEngine:
             )
         return RemoteProvisioner(
             self,
-            self.cluster(note=note),
+            self.cluster(),
             options,
             self._for_limits,
             self.lease_seconds,
@@ -241,25 +233,19 @@ class RayEngine:
 
         Args:
             request: what the children may do.
-            note: takes a line for the user's log.
+            note: there is nothing to note.
 
         Raises:
             EngineUnavailableError: the cluster cannot be reached; says why.
         """
+        del note
         if self.sandbox != "process":
             raise ConfigurationError(
                 f"{self!r} runs containers: use DockerExecutor(engine=...), or "
                 "RayEngine(sandbox='process')"
             )
         reservation = self.reservation(_CPUS_PER_PROCESS, _MEMORY_PER_PROCESS)
-        return RemoteChildren(self.cluster(note=note), reservation, request, self.tenant)
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigurationError(
-            f"RayEngine: {name}={value!r}: give one of {', '.join(map(repr, choices))}"
-        )
+        return RemoteChildren(self.cluster(), reservation, request, self.tenant)
 
 
 def _is_cpus(value: Any) -> bool:

@@ -18,8 +18,7 @@ GOOD = {
     "calls": {
         "kind": "docker",
         "local": {"call": 0.005, "tool": 0.001},
-        "direct": {"call": 0.006, "tool": 0.0012},
-        "ray": {"call": 0.012, "tool": 0.004},
+        "ray": {"call": 0.006, "tool": 0.0012},
     },
     "processes": {**MANY, "bytes_each": 7.2e6, "supervisor_bytes": 80e6, "actors": 3},
     "containers": {**MANY, "bytes": [56e6, 57e6], "local_bytes": [55e6]},
@@ -52,10 +51,8 @@ def test_goals_reached():
     ("part", "figures"),
     [
         ("start", {"ray": [0.11]}),
-        ("calls", {"direct": {"call": 0.007, "tool": 0.001}}),
-        ("calls", {"direct": {"call": 0.005, "tool": 0.0016}}),
-        ("calls", {"ray": {"call": 0.016, "tool": 0.001}}),
-        ("calls", {"ray": {"call": 0.005, "tool": 0.0061}}),
+        ("calls", {"ray": {"call": 0.007, "tool": 0.001}}),
+        ("calls", {"ray": {"call": 0.005, "tool": 0.0016}}),
         ("processes", {"answered": 11}),
         ("processes", {"bytes_each": 12.1e6}),
         ("processes", {"actors": 4}),

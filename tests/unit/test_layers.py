@@ -72,13 +72,13 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (
             {"executors/base.py": "from ..sandboxes.docker.engine import connect"},
             "only __init__.py and executors/docker/ and executors/ray/ and "
-            "ray_cluster/node/docker_node.py and "
+            "ray_cluster/docker_node.py and "
             "sandboxes/docker/ know docker",
         ),
         (
             {"bridge/x.py": "import docker.errors"},
             "only __init__.py and executors/docker/ and executors/ray/ and "
-            "ray_cluster/node/docker_node.py and "
+            "ray_cluster/docker_node.py and "
             "sandboxes/docker/ know docker",
         ),
         (

@@ -1,4 +1,4 @@
-"""Clusters of a test's own, and the helper processes of clusters that end."""
+"""Clusters of a test's own, and the placer processes of clusters that end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.ray_cluster import helper_process
+from smolagents_fork.ray_cluster import placer_process
 from tools.ray_cluster.cluster import RayCluster
 
-__all__ = ["close_helper", "own_cluster"]
+__all__ = ["close_placer", "own_cluster"]
 
 
 @contextlib.contextmanager
@@ -32,7 +32,7 @@ def own_cluster(
             for name, value in cluster.environment.items():
                 monkeypatch.setenv(name, value)
             yield cluster
-            close_helper(cluster)
+            close_placer(cluster)
         finally:
             cluster.remove()
 
@@ -45,8 +45,8 @@ def _loopback() -> Iterator[None]:
         yield
 
 
-def close_helper(cluster: RayCluster) -> None:
-    """End this process's helper for a cluster: the next one may have the same address."""
-    helper = helper_process._helpers.get(cluster.address)
-    if helper is not None:
-        helper.close()
+def close_placer(cluster: RayCluster) -> None:
+    """End this process's placer for a cluster: the next one may have the same address."""
+    placer = placer_process._placers.get(cluster.address)
+    if placer is not None:
+        placer.close()

@@ -27,7 +27,7 @@ import sys
 from smolagents_fork import ProcessExecutor, RayEngine
 
 engine = RayEngine(
-    sys.argv[1], sandbox="process", transport="ray", cpus_per_slot=0.25, lease_seconds=60.0
+    sys.argv[1], sandbox="process", cpus_per_slot=0.25, lease_seconds=60.0
 )
 with ProcessExecutor(
     engine=engine, startup_timeout_seconds={SECONDS}, timeout_seconds={SECONDS}

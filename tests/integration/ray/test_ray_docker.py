@@ -25,11 +25,9 @@ def engine_of(cluster: RayCluster, **options: Any) -> RayEngine:
     return RayEngine(cluster.address, lease_seconds=60.0, **chosen)
 
 
-def make(cluster: RayCluster, transport: str = "auto", **keywords: Any) -> DockerExecutor:
+def make(cluster: RayCluster, **keywords: Any) -> DockerExecutor:
     keywords.setdefault("timeout_seconds", _SECONDS)
-    return DockerExecutor(
-        engine=engine_of(cluster, transport=transport), startup_timeout_seconds=_SECONDS, **keywords
-    )
+    return DockerExecutor(engine=engine_of(cluster), startup_timeout_seconds=_SECONDS, **keywords)
 
 
 def containers(engine: Any) -> set[str]:
@@ -37,9 +35,8 @@ def containers(engine: Any) -> set[str]:
     return {one["Id"][:12] for one in engine.api.containers(all=True)}
 
 
-@pytest.mark.parametrize("transport", ["direct", "ray"])
-def test_results_errors_tools_and_files(cluster: RayCluster, engine: Any, transport: str) -> None:
-    with make(cluster, transport) as executor:
+def test_results_errors_tools_and_files(cluster: RayCluster, engine: Any) -> None:
+    with make(cluster) as executor:
         assert executor("1 + 1").output == 2
         executor.send_tools({"double": lambda number: 2 * number})
         assert executor("double(4)").output == 8

@@ -1,7 +1,7 @@
-"""A supervisor, node, link, head, driver or helper is lost: errors that say so; nothing is left.
+"""A supervisor, node, link, head, driver or placer is lost: errors that say so; nothing is left.
 
-One fault meets five executors on its node: one that is idle, one in a call over each transport, one
-in a tool call and one that starts. Another one, on another node, keeps its state. Deadlines only
+One fault meets four executors on its node: one that is idle, one in a call, one in a tool call and
+one that starts. Another one, on another node, keeps its state. Deadlines only
 detect hangs. All tests that need a cluster of their own are here, because a cluster takes seconds
 of many processes.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from background import eventually, running
 from fault_scene import LEASE, SECONDS, Scene, leases, make, supervisors
-from own_clusters import close_helper
+from own_clusters import close_placer
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
@@ -33,15 +33,15 @@ from smolagents_fork.errors import (
     ForkError,
     SandboxDiedError,
 )
-from smolagents_fork.ray_cluster import helper_process
-from smolagents_fork.ray_cluster.helper_process import HelperProcess
+from smolagents_fork.ray_cluster import placer_process
+from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 from tools.ray_cluster.cluster import CPUS, RayCluster
 from tools.ray_cluster.processes import alive, cpu_seconds, descendants
 
 
-def helper_of(cluster: RayCluster) -> HelperProcess:
-    """Return this process's helper for one cluster; other files have helpers for others."""
-    return helper_process._helpers[cluster.address]
+def placer_of(cluster: RayCluster) -> PlacerProcess:
+    """Return this process's placer for one cluster; other files have placers for others."""
+    return placer_process._placers[cluster.address]
 
 
 @pytest.fixture
@@ -69,6 +69,34 @@ def test_link_cut(breakable: RayCluster, scene: Scene) -> None:
     scene.check()
     # Nobody could tell the node: its supervisor has ended all by itself.
     assert eventually(lambda: not alive(scene.supervisor), SECONDS)
+
+
+def test_supervisor_frozen(scene: Scene) -> None:
+    scene.begin_start()
+    os.kill(scene.supervisor, signal.SIGSTOP)
+    try:
+        scene.check(ended=False)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(scene.supervisor, signal.SIGCONT)
+    assert eventually(lambda: not alive(scene.supervisor), SECONDS)
+    assert eventually(lambda: not any(map(alive, scene.sandboxes)), SECONDS)
+
+
+def test_call_survives_a_cut_of_five_seconds(breakable: RayCluster) -> None:
+    before = supervisors(breakable).keys()
+    begun = threading.Event()
+    with make(breakable, next(leases)) as executor:
+        (node,) = {node for pid, node in supervisors(breakable).items() if pid not in before}
+        executor.send_tools({"begin": begun.set, "double": lambda number: 2 * number})
+        code = "kept = 1\nbegin()\ntime.sleep(8)\ndouble(21)"
+        with running(executor, f"import time\n{code}") as call:
+            call.until(begun.is_set, SECONDS)
+            breakable.cut(node)
+            time.sleep(5.0)
+            breakable.restore(node)
+            assert call.result(SECONDS).output == 42
+        assert executor("kept").output == 1
 
 
 #: A driver with an executor that is idle, one in a call, one in a tool call and two that start: in
@@ -143,17 +171,17 @@ def made(breakable: RayCluster) -> Iterator[Callable[[], ProcessExecutor]]:
     assert eventually(lambda: not any(map(os.path.exists, folders)), SECONDS), folders
 
 
-def test_killed_helper_loses_its_sandboxes_and_not_the_host(
+def test_killed_placer_loses_its_sandboxes_and_not_the_host(
     breakable: RayCluster, made: Callable[[], ProcessExecutor]
 ) -> None:
     executor = made()
     executor.send_variables({"sent": 21})
     executor.send_tools({"double": lambda number: 2 * number})
-    helper = helper_of(breakable)
-    helper._process.kill()
-    assert eventually(lambda: helper.ended, SECONDS)
+    placer = placer_of(breakable)
+    placer._process.kill()
+    assert eventually(lambda: placer.ended, SECONDS)
     # Its node ends the sandbox, which may answer until then.
-    with pytest.raises(ExecutorError, match="helper process"):
+    with pytest.raises(ExecutorError, match="placer process"):
         call_until_it_fails(executor)
     assert executor("double(sent)").output == 42
 
@@ -172,7 +200,7 @@ def test_busy_cluster_says_what_is_used_and_idle_supervisors_make_room(
     keywords = {"sandbox": "process", "lease_seconds": LEASE}
     whole = RayEngine(breakable.address, slots_per_node=1, cpus_per_slot=CPUS, **keywords)
     half = RayEngine(breakable.address, slots_per_node=2, cpus_per_slot=CPUS / 2, **keywords)
-    user = whole.cluster()  # the helper, and so its supervisors, outlive the executors
+    user = whole.cluster()  # the placer, and so its supervisors, outlive the executors
     with contextlib.ExitStack() as stack:
         stack.callback(user.close)
         for _ in range(count):
@@ -274,9 +302,8 @@ def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     with contextlib.suppress(ForkError):
         answered.append(scene.neighbour("kept").output)
     assert answered in ([], ["elsewhere"])
-    for executor, call in ((scene.calling, scene.call), (scene.relaying, scene.relayed_call)):
-        executor.interrupt()
-        assert isinstance(call.error(SECONDS), ForkError)
-    assert eventually(lambda: takes_little(helper_of(breakable)._process.pid), SECONDS)
+    scene.calling.interrupt()
+    assert isinstance(scene.call.error(SECONDS), ForkError)
+    assert eventually(lambda: takes_little(placer_of(breakable)._process.pid), SECONDS)
     # It knows the head that was killed; a later test has another one at the same address.
-    close_helper(breakable)
+    close_placer(breakable)

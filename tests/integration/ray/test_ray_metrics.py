@@ -23,7 +23,7 @@ SECONDS = 400.0
 
 pytestmark = pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 
-# In a process of its own, as all questions to Ray but those of the helper process.
+# In a process of its own, as all questions to Ray but those of the placer process.
 _PORT = """
 import sys
 from ray._raylet import GcsClient

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from importlib.metadata import version
@@ -13,7 +12,6 @@ import pytest
 from background import eventually
 from smolagents import CodeAgent, tool
 from smolagents.models import ChatMessage, MessageRole, Model
-from whole_contract import WHOLE
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
@@ -23,8 +21,6 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from smolagents_fork.ray_cluster import cluster_client
-from smolagents_fork.ray_cluster.links.direct_transport import connect_directly
 from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
@@ -33,12 +29,8 @@ _SECONDS = 240.0
 _LEASE = 60.0
 
 
-def make(
-    cluster: RayCluster, transport: str = "auto", lease_seconds: float = _LEASE, **keywords
-) -> ProcessExecutor:
-    engine = RayEngine(
-        cluster.address, sandbox="process", transport=transport, lease_seconds=lease_seconds
-    )
+def make(cluster: RayCluster, **keywords) -> ProcessExecutor:
+    engine = RayEngine(cluster.address, sandbox="process", lease_seconds=_LEASE)
     return ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS, **keywords)
 
 
@@ -73,13 +65,8 @@ def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest
         assert agent.python_executor.engine == RayEngine(sandbox="process", lease_seconds=_LEASE)
 
 
-# "auto" takes the direct one here, as test_transport_is_logged shows.
-_TRANSPORTS = ["auto", "ray", *(["direct"] if WHOLE else [])]
-
-
-@pytest.mark.parametrize("transport", _TRANSPORTS)
-def test_results_errors_tools_and_state(cluster: RayCluster, transport: str):
-    with make(cluster, transport) as executor:
+def test_results_errors_tools_and_state(cluster: RayCluster):
+    with make(cluster) as executor:
         assert executor("1 + 1").output == 2
         executor.send_tools({"double": double})
         assert executor("double(4)").output == 8
@@ -99,44 +86,6 @@ def test_results_errors_tools_and_state(cluster: RayCluster, transport: str):
         assert executor.get_file("folder/data.bin") == data
         assert [info.path for info in executor.list_files()] == ["folder/data.bin"]
         assert executor.stats().memory_bytes > 0
-
-
-class Logger:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def log(self, text, level=None):
-        self.lines.append(str(text))
-
-    log_error = log
-
-    def has(self, *words: str) -> bool:
-        return any(all(word in line for word in words) for line in self.lines)
-
-
-def test_transport_is_logged(cluster: RayCluster):
-    logger = Logger()
-    with make(cluster, logger=logger) as executor:
-        assert executor("1").output == 1
-    assert logger.has("transport direct", "on node"), logger.lines
-
-
-def test_auto_falls_back_to_ray(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
-    with socket.socket() as bound:  # nobody listens on its port
-        bound.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(
-            cluster_client,
-            "connect_directly",
-            lambda _address, *rest: connect_directly(bound.getsockname(), *rest),
-        )
-        logger = Logger()
-        # The helper process remembers such a supervisor: one that no other test has.
-        with make(cluster, lease_seconds=_LEASE + 1, logger=logger) as executor:
-            assert executor("1 + 1").output == 2
-            data = os.urandom(3_000_000)
-            executor.put_file(data, "data.bin")
-            assert executor.get_file("data.bin") == data
-        assert logger.has("transport ray", "on node", "Connection refused"), logger.lines
 
 
 def test_time_limit_keeps_state(cluster: RayCluster):
@@ -220,7 +169,7 @@ def test_unclosed_executor_does_not_hang_at_exit(cluster: RayCluster):
 def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
     assert RayEngine(cluster.address).check() == cluster.address
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
-    # Another address for the same head: helpers are shared by address.
+    # Another address for the same head: placers are shared by address.
     host, _, port = cluster.address.rpartition(":")
     with pytest.raises(EngineUnavailableError, match="refused the token"):
         RayEngine(f"{host}:0{port}", sandbox="process").cluster()
@@ -238,9 +187,9 @@ def test_other_version_of_ray_is_said(cluster: RayCluster):
         "import ray\n"
         "ray.__version__ = '2.52.9'\n"
         "from smolagents_fork.errors import EngineUnavailableError\n"
-        "from smolagents_fork.ray_cluster.helper.ray_connection import connect_to_ray\n"
+        "from smolagents_fork.ray_cluster.ray_calls import connect_to_ray\n"
         "try:\n"
-        f"    connect_to_ray({cluster.address!r}, lambda step: None)\n"
+        f"    connect_to_ray({cluster.address!r})\n"
         "except EngineUnavailableError as error:\n"
         "    print(error)\n"
     )

@@ -31,12 +31,9 @@ def secured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayClus
 
 
 def test_calls_tools_and_long_values_pass_with_tls(secured: RayCluster) -> None:
-    for transport in ("direct", "ray"):
-        engine = RayEngine(
-            secured.address, sandbox="process", transport=transport, cpus_per_slot=0.25
-        )
-        with ProcessExecutor(engine=engine, startup_timeout_seconds=SECONDS) as executor:
-            executor.send_tools({"double": lambda number: 2 * number})
-            assert executor("double(21)").output == 42
-            assert executor("'x' * 3_000_000").output == "x" * 3_000_000
-            assert executor.stats().memory_bytes > 1 << 20
+    engine = RayEngine(secured.address, sandbox="process", cpus_per_slot=0.25)
+    with ProcessExecutor(engine=engine, startup_timeout_seconds=SECONDS) as executor:
+        executor.send_tools({"double": lambda number: 2 * number})
+        assert executor("double(21)").output == 42
+        assert executor("'x' * 3_000_000").output == "x" * 3_000_000
+        assert executor.stats().memory_bytes > 1 << 20

@@ -1,6 +1,6 @@
 """Images on the nodes of a cluster: prepared once on each, and compared.
 
-The helper process, which is doubled here, puts the node before each error.
+The placer, which is doubled here, puts the node before each error.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from doubled_helper import Node, cluster_of
+from doubled_placer import Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
-from smolagents_fork.ray_cluster import remote_provisioner
-from smolagents_fork.ray_cluster.node import docker_node
+from smolagents_fork.ray_cluster import docker_node, remote_provisioner
+from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_provisioner import RemoteProvisioner
-from smolagents_fork.ray_cluster.reservation import Reservation
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
 
@@ -31,6 +30,11 @@ class DoubledContainer:
 
     def status(self) -> SandboxStatus:
         return SandboxStatus("running")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_arguments: None
 
     def remove(self) -> None:
         pass
@@ -104,7 +108,7 @@ def test_image_is_prepared_once_on_each_node(provisioner: RemoteProvisioner):
         container = provisioner.start(SandboxSpec(name, start_seconds=7.0))
         assert container.status().running
     # A start may build an image, for as long as that takes; it does not wait so long for a slot.
-    assert provisioner._cluster._helper.slot_limits[1:] == [7.0] * 4  # type: ignore[attr-defined]
+    assert provisioner._cluster._placer.slot_limits[1:] == [7.0] * 4  # type: ignore[attr-defined]
     assert sorted(DoubledEngine.prepared) == [("node1", name), ("node2", name)]
 
 

@@ -1,19 +1,20 @@
-"""Figures for ``ray.util.metrics``: which times a node and the helper process record."""
+"""Figures for ``ray.util.metrics``: which times the placer records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import sleep
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
-from doubled_helper import Node, cluster_of
+from doubled_placer import Node, cluster_of
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.ray_cluster.node.node_metrics import NodeMetrics
-from smolagents_fork.ray_cluster.reservation import Reservation
+from smolagents_fork.ray_cluster.plain_data import Reservation, StartRequest
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 # Only detects hangs.
@@ -62,6 +63,14 @@ def named(figures: list[Figure], name: str) -> list[Figure]:
     return [one for one in figures if one.name == f"smolagents_fork_{name}_seconds"]
 
 
+def node_cluster(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Node, Any]:
+    """Return a node of a kind, and what a cluster of it has recorded."""
+    node = Node(kind)
+    cluster = cluster_of(monkeypatch, [node])
+    monkeypatch.setattr(RayEngine, "cluster", lambda _self: cluster)
+    return node, cluster._placer
+
+
 @pytest.mark.parametrize(
     ("kind", "executor_class", "request_of"),
     [
@@ -71,8 +80,7 @@ def named(figures: list[Figure], name: str) -> list[Figure]:
         ),
     ],
 )
-def test_start_calls_and_requests_of_a_sandbox(
-    figures: list[Figure],
+def test_calls_and_requests_of_a_sandbox(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
     kind: str,
@@ -81,9 +89,7 @@ def test_start_calls_and_requests_of_a_sandbox(
 ):
     if kind == "docker":
         request.getfixturevalue("engine")
-    node = Node(kind)
-    cluster = cluster_of(monkeypatch, [node])
-    monkeypatch.setattr(RayEngine, "cluster", lambda _self, note: cluster)
+    node, placer = node_cluster(kind, monkeypatch)
     place = RayEngine("10.0.0.1:6379", sandbox=kind, tenant="tenant1")
     try:
         with executor_class(engine=place, startup_timeout_seconds=SECONDS) as executor:
@@ -92,34 +98,44 @@ def test_start_calls_and_requests_of_a_sandbox(
             with pytest.raises(Exception, match="ZeroDivisionError"):
                 executor("1 / 0")
             request_of(executor)
-        calls = named(figures, "call")
-        assert [one.tags for one in calls] == 3 * [("node1", kind, "tenant1")]
-        assert calls[1].seconds >= 0.2
-        # One that only prepares an image has no tenant.
-        assert named(figures, "start")[-1].tags == ("node1", kind, "tenant1")
-        assert {one.tags for one in named(figures, "request")} == {("node1", kind, "")}
-        assert all(one.seconds >= 0 for one in figures)
+        calls = [one for one in placer.times if one[0] == "call"]
+        assert [one[2:] for one in calls] == 3 * [("node1", kind, "tenant1")]
+        assert calls[1][1] >= 0.2
+        requests = {one[2:] for one in placer.times if one[0] == "request"}
+        assert requests == {("node1", kind, "")}
     finally:
         node.close()
 
 
-def test_wait_for_a_slot(figures: list[Figure], monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster.helper import supervisors
+def test_wait_and_start(figures: list[Figure], monkeypatch: pytest.MonkeyPatch):
+    from smolagents_fork.ray_cluster import placer, ray_calls
 
-    monkeypatch.setattr(supervisors, "shown_capacity", lambda: "the cluster has nothing")
-    made = supervisors.Supervisors("cluster", print)
-    monkeypatch.setattr(made, "_create_missing", lambda _reservation: None)
+    node = Node("process")
+    monkeypatch.setattr(ray_calls, "check_fits", lambda _reservation: None)
+    monkeypatch.setattr(ray_calls, "shown_capacity", lambda: "the cluster has nothing")
+    monkeypatch.setattr(
+        ray_calls, "CreatingSupervisor", lambda *_: MagicMock(place=lambda: node.place)
+    )
+    made = placer.Supervisors("cluster", lambda **_event: None)
+    bounds = {"memory_bytes": None, "network": False}
+    options = {"imports": [], "readable": [], "bounds": bounds, "max_value_bytes": 1000}
+    made.start(StartRequest("one", RESERVATION, options, "tenant1", SECONDS, SECONDS))
+    monkeypatch.setattr(
+        ray_calls, "CreatingSupervisor", lambda *_: MagicMock(place=lambda: sleep(0.01))
+    )
+    other = replace(RESERVATION, slots=1)
     with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free"):
-        made.acquire(RESERVATION, "tenant1", Deadline(0.05))
-    (wait,) = named(figures, "wait")
-    assert wait.tags == ("", "process", "tenant1")
-    assert wait.seconds >= 0.05
+        made.acquire(StartRequest("two", other, {}, "tenant2", SECONDS, SECONDS), Deadline(0.05))
+    made.close()
+    assert [one.tags for one in named(figures, "start")] == [("node1", "process", "tenant1")]
+    waits = named(figures, "wait")
+    assert [one.tags for one in waits] == [("", "process", "tenant1"), ("", "process", "tenant2")]
+    assert waits[1].seconds >= 0.05
 
 
-def test_time_of_a_failed_block_is_recorded(figures: list[Figure]):
-    metrics = NodeMetrics("node1", "start")
-    with pytest.raises(KeyError), metrics.timed("start", "process", ""):
-        raise KeyError
-    assert [one.name for one in figures] == ["smolagents_fork_start_seconds"]
-    metrics.record("other", "process", "", 1.0)
-    assert len(figures) == 1
+def test_times_of_the_host_are_recorded(figures: list[Figure]):
+    from smolagents_fork.ray_cluster.ray_calls import Figures
+
+    made = Figures("call")
+    made.record([("call", 0.5, "node1", "docker", ""), ("other", 1.0, "node1", "docker", "")])
+    assert figures == [Figure("smolagents_fork_call_seconds", 0.5, "node1", "docker", "")]

@@ -1,4 +1,4 @@
-"""Helper process's connection to Ray: what Ray starts with it and the helper has no use for."""
+"""Placer's connection to Ray: what Ray starts with it and the placer has no use for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+
+from smolagents_fork.errors import EngineUnavailableError
 
 pytestmark = pytest.mark.ray
 
@@ -26,7 +28,7 @@ def test_thread_that_prints_errors_ends_at_its_next_wakeup(monkeypatch: pytest.M
     ray = pytest.importorskip("ray")
     from ray._private import worker as ray_worker
 
-    from smolagents_fork.ray_cluster.helper import ray_connection
+    from smolagents_fork.ray_cluster import ray_calls
 
     worker: Any = SimpleNamespace(
         threads_stopped=threading.Event(),
@@ -36,7 +38,31 @@ def test_thread_that_prints_errors_ends_at_its_next_wakeup(monkeypatch: pytest.M
     context = SimpleNamespace(address_info={"gcs_address": "10.0.0.1:6379"})
     monkeypatch.setattr(ray_worker, "global_worker", worker)
     monkeypatch.setattr(ray, "init", lambda **_arguments: context)
-    monkeypatch.setattr(ray_connection, "_own_address", lambda _address: "")
-    head = ray_connection.connect_to_ray("10.0.0.1:6379", lambda _step: None)
+    monkeypatch.setattr(ray_calls, "_own_address", lambda _address: "")
+    head = ray_calls.connect_to_ray("10.0.0.1:6379")
     assert head == "10.0.0.1:6379"
     ray_worker.listen_error_messages(worker, worker.threads_stopped)  # Ray's own loop
+
+
+def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("ray")
+    from smolagents_fork.ray_cluster import ray_calls
+
+    ended = threading.Event()
+    monkeypatch.setattr(ray_calls, "_own_address", lambda _address: ended.wait(60))
+    monkeypatch.setattr(ray_calls, "_ANSWER_SECONDS", 0.05)
+    with pytest.raises(EngineUnavailableError, match="connections and did not answer within 0 s"):
+        ray_calls.connect_to_ray("10.0.0.1:6379")
+    ended.set()
+
+
+def test_refused_token_is_said(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("ray")
+    from smolagents_fork.ray_cluster import ray_calls
+
+    def refuse(_address: str) -> NoReturn:
+        raise RuntimeError("rpc: InvalidAuthToken")
+
+    monkeypatch.setattr(ray_calls, "_own_address", refuse)
+    with pytest.raises(EngineUnavailableError, match=r"10\.0\.0\.1:6379 refused the token"):
+        ray_calls.connect_to_ray("10.0.0.1:6379")

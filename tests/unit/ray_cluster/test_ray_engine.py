@@ -19,7 +19,6 @@ from smolagents_fork.executors.docker.engine_factory import EngineFactory
 from smolagents_fork.executors.ray.ray_administration import RayAdministration
 from smolagents_fork.executors.ray.ray_factory import RayFactory
 from smolagents_fork.executors.registry import available_names
-from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from tools.paths import ROOT
 
@@ -30,7 +29,6 @@ from tools.paths import ROOT
         ({"slots_per_node": 0}, "slots_per_node=0: give a whole number from 1 to 1000"),
         ({"slots_per_node": True}, "slots_per_node=True: give a whole number from 1 to 1000"),
         ({"sandbox": "vm"}, "sandbox='vm': give one of 'docker', 'process'"),
-        ({"transport": "udp"}, "transport='udp': give one of 'auto', 'direct', 'ray'"),
         ({"address": ""}, "address='': give text such as '10.0.0.1:6379', or None"),
         ({"lease_seconds": 1.0}, "lease_seconds=1.0: give 5 or more"),
         ({"cpus_per_slot": -1}, "cpus_per_slot=-1: give a number of cores, 0 or more, or None"),
@@ -117,21 +115,6 @@ def test_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch):
         RayEngine("127.0.0.1:1", sandbox="process").cluster()
     with pytest.raises(EngineUnavailableError, match=r"the head .* at 127\.0\.0\.1:1 cannot be"):
         RayEngine("127.0.0.1:1", sandbox="process", allow_no_token=True).cluster()
-
-
-@pytest.mark.ray
-@pytest.mark.usefixtures("ray_installed")
-def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
-    # As if it had sent its settings and nothing else.
-    monkeypatch.setattr(helper_process, "check_head", lambda *_arguments: None)
-    monkeypatch.setitem(helper_process._STEP_SECONDS, "asking", 2.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        words = rf"127\.0\.0\.1:{port} accepts connections and did not answer within 2 s"
-        with pytest.raises(EngineUnavailableError, match=words):
-            RayEngine(f"127.0.0.1:{port}", sandbox="process").cluster()
 
 
 @pytest.mark.ray

@@ -1,90 +1,98 @@
-"""Host side of one sandbox: which transport its streams take, and what its errors name."""
+"""Host side of one sandbox: what its errors name, and what a lost node says."""
 
 from __future__ import annotations
 
-import os
 import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from doubled_placer import Node, cluster_of
 
-from smolagents_fork.errors import ExecutorError
+from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.cluster_client import RemoteSandbox
+from smolagents_fork.ray_cluster.plain_data import Reservation
 
-MADE: dict[str, Any] = {
-    "sandbox": "5a4d", "supervisor": "s", "node": "0123456789", "address": "10.0.0.2",
-    "port": 4000, "why_no_port": "", "tls": False, "pid": 1, "info": {}, "ticket": b"",
+SECONDS = 60.0
+BOUNDS = {"memory_bytes": None, "network": False}
+OPTIONS: dict[str, Any] = {
+    "imports": [], "readable": [], "bounds": BOUNDS, "max_value_bytes": 1000
 }  # fmt: skip
 
 
-class Helper:
-    """Answers as the helper process does, without one; relays nothing."""
-
-    address = "10.0.0.1:6379"
-
-    def __init__(self) -> None:
-        self.indirect: set[str] = set()
-        self.asked: list[str] = []
-
-    def watch(self, supervisor: str, on_lost: Any) -> None:
-        """Take note of nothing: no node is lost."""
-
-    def ask(self, op: str, seconds: float, descriptor: int | None = None, **arguments: Any) -> Any:
-        """Refuse calls, and answer the rest."""
-        del seconds, arguments
-        self.asked.append(op)
-        if descriptor is not None:
-            os.close(descriptor)
-        if op == "call":
-            raise ExecutorError("it is refused")
-        return b"ticket"
+@pytest.fixture
+def node() -> Iterator[Node]:
+    made = Node("process", "0123456789")
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def attempts(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Limits of the attempts to connect directly, of which none succeeds."""
-    found: list[float] = []
-
-    def connect(_address: Any, _ticket: bytes, seconds: float) -> socket.socket:
-        found.append(seconds)
-        raise TimeoutError("timed out")
-
-    monkeypatch.setattr(cluster_client, "connect_directly", connect)
-    return found
+def sandbox(node: Node, monkeypatch: pytest.MonkeyPatch) -> RemoteSandbox:
+    cluster = cluster_of(monkeypatch, [node])
+    reservation = Reservation("process", 4, 1.0, 0, 15.0)
+    return RemoteSandbox(cluster.start(reservation, OPTIONS, tenant="acme", timeout=SECONDS))
 
 
-def test_errors_name_sandbox_node_and_tenant():
-    sandbox = RemoteSandbox(Helper(), MADE, "acme", "auto", print)
+def test_errors_name_sandbox_node_and_tenant(sandbox: RemoteSandbox):
     with pytest.raises(ExecutorError) as caught:
-        sandbox.call("stats", {})
-    shown = "sandbox 5a4d on node 10.0.0.2 (01234567) of tenant acme: it is refused"
-    assert str(caught.value) == shown
+        sandbox.call("none")
+    shown = f"sandbox {sandbox.id} on node 127.0.0.1 (01234567) of tenant acme"
+    assert str(caught.value) == f"{shown}: the sandbox has no request 'none'"
 
 
-def test_auto_tries_direct_for_two_seconds_once_and_says_so(attempts: list[float]):
-    helper, lines = Helper(), list[str]()
-    for _ in range(2):  # the second knows that the first did not reach this supervisor
-        sandbox = RemoteSandbox(helper, MADE, "", "auto", lines.append)
-        sandbox.open_stream("stdin", timeout=30.0).close()
-    assert attempts == [2.0]
-    assert [op for op in helper.asked if op == "relay"] == ["relay", "relay"]
-    said = "transport ray, for direct does not work: "
-    assert [line.partition(said)[2] for line in lines] == [
-        "timed out",
-        "it did not reach this supervisor before",
-    ]
+def test_files_pass_and_their_errors_are_those_of_the_node(sandbox: RemoteSandbox):
+    Path(sandbox.info["folder"]).mkdir()
+    data = bytes(range(256)) * 10_000
+    sandbox.write_file("a/b", iter([data[:100], data[100:]]), len(data))
+    assert sandbox.read_file("a/b", len(data)) == data
+    assert [one.path for one in sandbox.list_files(".")] == ["a/b"]
+    with pytest.raises(ExecutorError, match=r"of tenant acme: it has more than 10 bytes"):
+        sandbox.read_file("a/b", 10)
+    with pytest.raises(ExecutorError, match=r"of tenant acme: 5 bytes are missing from its"):
+        sandbox.write_file("c", iter([b"short"]), 10)
+    with pytest.raises(ExecutorError, match=r"of tenant acme: No such file"):
+        sandbox.read_file("c", 10)
 
 
-def test_direct_does_not_fall_back(attempts: list[float]):
-    sandbox = RemoteSandbox(Helper(), MADE, "", "direct", print)
-    with pytest.raises(ExecutorError, match=r"at \('10.0.0.2', 4000\): timed out; open that port"):
-        sandbox.open_stream("stdin", timeout=30.0)
-    assert attempts == [30.0]
+def test_removed_sandbox_is_gone_on_its_node(sandbox: RemoteSandbox, node: Node):
+    sandbox.end()
+    sandbox.end()
+    assert node.counts()["in_use"] == 0
+    with pytest.raises(SandboxDiedError, match="there is no sandbox") as caught:
+        sandbox.stats()
+    assert caught.value.cause == "removed"
 
 
-def test_no_connection_without_tls_where_ray_has_it(attempts: list[float]):
-    sandbox = RemoteSandbox(Helper(), {**MADE, "tls": True}, "", "direct", print)
-    with pytest.raises(ExecutorError, match="RAY_USE_TLS is not the same here and on the node"):
-        sandbox.open_stream("stdin")
-    assert attempts == []
+def test_request_that_hangs_ends_when_the_node_is_lost(
+    sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch
+):
+    begun = threading.Event()
+
+    def hang(_connection: socket.socket, **_arguments: Any) -> None:
+        begun.set()
+        threading.Event().wait(SECONDS)
+
+    monkeypatch.setattr(node, "do_call", hang)
+    placement = sandbox._started.placement
+    loser = threading.Thread(target=lambda: begun.wait(SECONDS) and placement.lose("silence"))
+    loser.start()
+    with pytest.raises(SandboxDiedError, match=r"of tenant acme: silence$") as caught:
+        sandbox.stats()
+    loser.join()
+    assert caught.value.cause == "node"
+    with pytest.raises(SandboxDiedError, match="silence"):
+        sandbox.open_remote_stream(SECONDS)
+
+
+def test_node_that_is_not_reached_and_not_lost_is_said(
+    sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cluster_client, "_LOST_SECONDS", 0.01)
+    node.close()
+    with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:
+        sandbox.stats()
+    assert not isinstance(caught.value, SandboxDiedError)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from smolagents_fork.ray_cluster.links.thread_priority import use_normal_priority
+from smolagents_fork.ray_cluster.node_link import use_normal_priority
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads: Linux only")
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from unittest.mock import MagicMock
-
-import doubled_helper
-import pytest
+import doubled_placer
 
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.ray_cluster.links.failure_data import failure_of
-from smolagents_fork.ray_cluster.node import node_supervisor
-from smolagents_fork.ray_cluster.node.node_supervisor import refusal, versions
+from smolagents_fork.ray_cluster.node_supervisor import refusal, versions
+from smolagents_fork.ray_cluster.plain_data import failure_of
 
 
 def test_same_versions_are_accepted():
@@ -26,12 +22,9 @@ def test_both_versions_are_named():
     )
 
 
-def test_supervisor_refuses_a_driver_of_another_version(monkeypatch: pytest.MonkeyPatch):
+def test_supervisor_refuses_a_driver_of_another_version():
     asked = {**versions(), "smolagents": "1.25.0+fork.9"}
-    monkeypatch.setattr(doubled_helper, "versions", lambda: asked)
-    # No sandbox is started.
-    monkeypatch.setattr(node_supervisor, "kind_of", lambda _kind: MagicMock())
-    node = doubled_helper.Node("process")
+    node = doubled_placer.Node("process", asked=asked)
     try:
         status, data = node.describe()
     finally:

@@ -32,7 +32,6 @@ __all__ = [
 
 #: Only detects hangs.
 PATIENCE_SECONDS = 240.0
-Transport = Literal["auto", "direct", "ray"]
 
 
 def waited(condition: Callable[[], bool], seconds: float) -> bool:
@@ -80,36 +79,30 @@ class BenchCluster:
         sandbox: Literal["docker", "process"],
         lease: float,
         slots: int,
-        transport: Transport = "auto",
     ) -> RayEngine:
         """The engine; it reserves little, for idle supervisors keep what they have for a minute."""
         return RayEngine(
             self.cluster.address,
             sandbox=sandbox,
-            transport=transport,
             slots_per_node=slots,
             lease_seconds=lease,
             cpus_per_slot=0.02,
             memory_per_slot="4m",
         )
 
-    def process(
-        self, lease: float, slots: int = 8, transport: Transport = "auto"
-    ) -> ProcessExecutor:
+    def process(self, lease: float, slots: int = 8) -> ProcessExecutor:
         """A process sandbox on the cluster."""
         return ProcessExecutor(
             ["time"],
-            engine=self.engine("process", lease, slots, transport),
+            engine=self.engine("process", lease, slots),
             startup_timeout_seconds=PATIENCE_SECONDS,
             timeout_seconds=2 * PATIENCE_SECONDS,
         )
 
-    def container(
-        self, lease: float, slots: int = 8, transport: Transport = "auto"
-    ) -> DockerExecutor:
+    def container(self, lease: float, slots: int = 8) -> DockerExecutor:
         """A container on the cluster."""
         return DockerExecutor(
-            engine=self.engine("docker", lease, slots, transport),
+            engine=self.engine("docker", lease, slots),
             startup_timeout_seconds=PATIENCE_SECONDS,
             timeout_seconds=2 * PATIENCE_SECONDS,
         )

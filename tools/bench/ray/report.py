@@ -56,10 +56,8 @@ def _start(figures: Figures) -> list[Row]:
 
 def _calls(figures: Figures) -> list[Row]:
     return [
-        Row(f"{figures['kind']}: {what}, {transport}", figures[transport][key], "s",
-            figures["local"][key])
+        Row(f"{figures['kind']}: {what}", figures["ray"][key], "s", figures["local"][key])
         for key, what in (("call", "call of 1+1"), ("tool", "call of a tool"))
-        for transport in ("direct", "ray")
     ]  # fmt: skip
 
 
@@ -158,10 +156,8 @@ PARTS: Mapping[str, Part] = {
     "calls": Part(
         _calls,
         {
-            "docker: call of 1+1, direct": Goal(1.3),
-            "docker: call of 1+1, ray": Goal(3.0),
-            "docker: call of a tool, direct": Goal(1.5),
-            "docker: call of a tool, ray": Goal(6.0),
+            "docker: call of 1+1": Goal(1.3),
+            "docker: call of a tool": Goal(1.5),
         },
     ),
     "processes": Part(

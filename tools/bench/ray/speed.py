@@ -36,25 +36,21 @@ def start(bench: BenchCluster, count: int) -> dict[str, Any]:
         made[0].cleanup()
         return seconds
 
-    # Both sides have made what is made once: fork server, helper process, supervisor.
+    # Both sides have made what is made once: fork server, placer process, supervisor.
     with ProcessExecutor(["time"]), bench.process(lease):
         return alternated({"local": lambda: started(True), "ray": lambda: started(False)}, count)
 
 
 def calls(bench: BenchCluster, count: int) -> dict[str, Any]:
-    """Seconds of a call and of a tool call in a container, on each side.
+    """Seconds of a call and of a tool call in a container, on both sides.
 
     Args:
         bench: the cluster.
         count: of calls.
     """
     lease = bench.new_lease()
-    with (
-        DockerExecutor() as local,
-        bench.container(lease, transport="direct") as direct,
-        bench.container(lease, transport="ray") as ray,
-    ):
-        sides: dict[str, OpenExecutor] = {"local": local, "direct": direct, "ray": ray}
+    with DockerExecutor() as local, bench.container(lease) as ray:
+        sides: dict[str, OpenExecutor] = {"local": local, "ray": ray}
         for one in sides.values():
             one.send_tools({"same": lambda value: value})
             one("same(1)")

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...errors import (
-    EngineUnavailableError,
-    ExecutorError,
-    ExecutorStartError,
-    ForkError,
-    ProtocolError,
-)
-from ...sandboxes.cluster_owner import ClusterOwner
-from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.lifetime import reaper
-from ...sandboxes.provisioner import ImageSpec
-from ..links.container_data import (
-    as_data,
-    container_options_of,
-    image_spec_of,
-    sandbox_spec_of,
-    send_head,
-)
-from ..links.stream_copy import copy_both_ways
-from ..links.thread_priority import use_normal_priority
-from .node_sandboxes import NodeSandbox
-from .watchdog import Watchdog
+from ..errors import EngineUnavailableError, ExecutorError, ExecutorStartError
+from ..process.watchdog import Watchdog
+from ..sandboxes.cluster_owner import ClusterOwner
+from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.docker.container import DockerSandbox
+from ..sandboxes.docker.docker_provisioner import DockerProvisioner
+from ..sandboxes.docker.lifetime import reaper
+from ..sandboxes.provisioner import ImageSpec, SandboxSpec
+from ..sandboxes.stream_copy import copy_both_ways
+from .node_link import Stream, use_normal_priority
+from .node_supervisor import NodeSandbox
+from .plain_data import from_data
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
-_PIECE = 1 << 18
 _REMOVE_SECONDS = 20.0
 # Time in which an engine that was dead when a supervisor ended may come back, in seconds.
 _REAP_SECONDS = 60.0
 _REAP = "smolagents_fork.sandboxes.docker.lifetime.reaper:reap_supervisor"
-_FILE_SECONDS = 600.0
+#: Methods of a container that the host may call.
+_REQUESTS = (
+    "engine_responds", "list_files", "make_folder", "read_file", "stats", "status", "write_file",
+)  # fmt: skip
 
 
 class DockerKind:
@@ -71,7 +61,7 @@ class DockerKind:
 
         Raises:
             EngineUnavailableError: this node has no Docker.
-            ForkError: says what failed; the helper process names this node.
+            ForkError: says what failed; the host names this node.
         """
         del sandbox
         provisioner = self._provisioner(options["container"])
@@ -84,7 +74,8 @@ class DockerKind:
             )
         if options["spec"] is None:
             return PreparedImage(image, digest)
-        started = provisioner.start(sandbox_spec_of({**options["spec"], "image": image}))
+        spec = from_data(SandboxSpec, {**options["spec"], "image": image})
+        started = provisioner.start(spec)
         return ContainerOnNode(started, digest)
 
     def _provisioner(self, container: Any) -> DockerProvisioner:
@@ -93,7 +84,7 @@ class DockerKind:
             if key not in self._provisioners:
                 try:
                     self._provisioners[key] = DockerProvisioner(
-                        container_options_of(container), owner=self._owner
+                        from_data(ContainerOptions, container), owner=self._owner
                     )
                 except EngineUnavailableError as error:
                     raise error.reworded(
@@ -112,7 +103,7 @@ class DockerKind:
         # A build takes minutes; it keeps neither other images nor the end waiting.
         with lock:
             if rebuild or key not in self._images:
-                spec: ImageSpec = image_spec_of(image)
+                spec = from_data(ImageSpec, image)
                 name = provisioner.prepare_image(spec, report=_unread, rebuild=rebuild)
                 self._images[key] = (name, provisioner.image_digest(name))
             return self._images[key]
@@ -139,18 +130,16 @@ class PreparedImage:
         digest: by which this node's engine knows it.
     """
 
+    #: An image has none.
+    requests: Mapping[str, Callable[..., Any]] = {}
+
     def __init__(self, image: str, digest: str) -> None:
         self.info: dict[str, Any] = {"image": image, "digest": digest}
 
-    def serve(self, stream: socket.socket, purpose: str) -> None:
-        """Close the stream: there is nothing to open."""
-        del purpose
-        stream.close()
-
-    def call(self, method: str, arguments: dict[str, Any]) -> Any:
-        """Refuse every request."""
-        del arguments
-        raise ExecutorError(f"an image has no request {method!r}")
+    def open_stream(self, timeout: float) -> Stream:
+        """Refuse: there is nothing to open."""
+        del timeout
+        raise ExecutorError(f"image {self.info['image']!r} has no stream")
 
     def close(self) -> None:
         """Keep the image."""
@@ -166,6 +155,7 @@ class ContainerOnNode:
 
     def __init__(self, sandbox: DockerSandbox, digest: str) -> None:
         self._sandbox = sandbox
+        self.requests = {name: getattr(sandbox, name) for name in _REQUESTS}
         self.info: dict[str, Any] = {
             "container": sandbox.id,
             "image": sandbox.spec.image,
@@ -173,70 +163,20 @@ class ContainerOnNode:
             "token": sandbox.gateway_token,
         }
 
-    def serve(self, stream: socket.socket, purpose: str) -> None:
-        """Serve the gateway's stream, or the content of a file; see ``container_data``."""
-        try:
-            request = json.loads(purpose)
-            action = request.pop("action")
-            if action == "gateway":
-                self._serve_gateway(stream, **request)
-            elif action == "read":
-                data = self._sandbox.read_file(**request)
-                send_head(stream, {"size": len(data)}, None)
-                stream.sendall(data)
-            elif action == "write":
-                self._sandbox.write_file(
-                    request["path"], _pieces(stream, request["size"]), request["size"]
-                )
-                send_head(stream, {}, None)
-            else:
-                raise ExecutorError(f"a container has no stream {action!r}")
-        except ForkError as error:
-            _send_error(stream, error)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            _send_error(stream, ExecutorError(f"{type(error).__name__}: {error}"))
-
-    def _serve_gateway(self, stream: socket.socket, timeout: float) -> None:
+    def open_stream(self, timeout: float) -> Stream:
+        """Open a stream to the gateway; the answer is its token."""
         inside = self._sandbox.open_stream(timeout=timeout)
-        try:
-            send_head(stream, {"token": self._sandbox.gateway_token}, None)
-            use_normal_priority()
-            copy_both_ways(stream, inside)
-        finally:
-            inside.close()
 
-    def call(self, method: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a request and return plain data."""
-        if method == "status":
-            return as_data(self._sandbox.status())
-        if method == "stats":
-            return as_data(self._sandbox.stats())
-        if method == "list_files":
-            return as_data(self._sandbox.list_files(str(arguments["path"])))
-        if method == "make_folder":
-            return self._sandbox.make_folder(str(arguments["path"]))
-        if method == "responds":
-            return self._sandbox.engine_responds()
-        raise ExecutorError(f"a container has no request {method!r}")
+        def serve(stream: socket.socket) -> None:
+            use_normal_priority()
+            try:
+                copy_both_ways(stream, inside)
+            finally:
+                inside.close()
+
+        return Stream(self._sandbox.gateway_token, serve)
 
     def close(self) -> None:
         """Remove the container, and wait for that."""
         self._sandbox.remove()
         self._sandbox.wait_until_removed(_REMOVE_SECONDS)
-
-
-def _send_error(stream: socket.socket, error: ForkError) -> None:
-    with contextlib.suppress(OSError):
-        send_head(stream, {}, error)
-
-
-def _pieces(stream: socket.socket, size: int) -> Iterator[bytes]:
-    """Yield the ``size`` bytes that the host sends."""
-    left = size
-    stream.settimeout(_FILE_SECONDS)
-    while left > 0:
-        piece = stream.recv(min(left, _PIECE))
-        if not piece:
-            raise ProtocolError(f"{left} of the file's {size} bytes did not come")
-        left -= len(piece)
-        yield piece

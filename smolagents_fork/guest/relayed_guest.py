@@ -1,0 +1,154 @@
+"""Host side of a guest on another machine, whose frames a relay passes on."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import Any, Protocol
+
+from ..codec import decode
+from ..deadline import Deadline
+from ..errors import DecodeError, ProtocolError, SandboxDiedError
+from ..forks import forget, keep_open
+from .frame_stream import FrameStream
+from .frames import Frame, Kind, of_relay
+from .guest_process import StreamedGuest, remaining_text
+
+__all__ = ["RelayedGuest", "RelayedSandbox"]
+
+
+class RelayedSandbox(Protocol):
+    """Sandbox of a guest on another machine; ``str()`` names it for messages."""
+
+    @property
+    def lost(self) -> str:
+        """Reason for which its machine was given up; empty while it was not."""
+
+    def why_lost(self) -> str:
+        """Return :attr:`lost`, which may come a moment after the end of a stream."""
+
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run of code; never waits or raises."""
+
+
+class RelayedGuest(StreamedGuest):
+    """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
+
+    Args:
+        sandbox: that it runs in.
+        pid: its process number there; not trusted.
+        stream: to its relay; closed with this object.
+        kinds: frames that are accepted from it.
+    """
+
+    def __init__(
+        self, sandbox: RelayedSandbox, pid: Any, stream: socket.socket, kinds: dict[Kind, int]
+    ) -> None:
+        if type(pid) is not int:
+            stream.close()
+            raise ProtocolError(f"{sandbox}: a child has a process number")
+        self.pid = pid
+        self._sandbox = sandbox
+        self._connection = stream
+        super().__init__(FrameStream(stream, {**kinds, **of_relay()}))
+        self._closed = False
+        self._killed = False
+        self._death: SandboxDiedError | None = None
+        keep_open((stream,))
+
+    def turn(self, seconds: float) -> Frame | None:
+        """Send what the relay reads, and return a frame that is complete."""
+        try:
+            frame = self._stream.turn(seconds)
+        except OSError as error:
+            raise self.death() from error
+        if frame is not None and frame.kind is Kind.ENDED:
+            raise self._ended(frame.body)
+        return frame
+
+    def _ended(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
+        try:
+            found = decode(bytes(body), path="frame")
+        except DecodeError as error:
+            raise ProtocolError(f"a frame of a relay that cannot be read: {error}") from error
+        if type(found) is not list or [type(one) for one in found] != [str, str]:
+            raise ProtocolError(f"{self._sandbox}: an ENDED frame has a cause and a message")
+        cause, message = found
+        text = f"{self._sandbox}: {message}"
+        if cause == "protocol":
+            self._death = SandboxDiedError(text, cause="connection")
+            return ProtocolError(text)
+        self._death = SandboxDiedError(text, cause=cause)
+        return self._death
+
+    @property
+    def ended(self) -> bool:
+        """True if the child is known to have ended."""
+        if self._death is None and not self._closed:
+            # An idle child sends nothing; what is there is its end, or late output before it.
+            try:
+                data = self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return bool(self._sandbox.lost)
+            except OSError:
+                data = b""
+            if not data:
+                return True
+            if data[0] == Kind.ENDED and not self._stream.partial:
+                end = Deadline(1.0)
+                with contextlib.suppress(SandboxDiedError, ProtocolError):
+                    while not end.expired():
+                        self.turn(end.at_most(1.0))
+        return self._death is not None or self._closed
+
+    def death(self) -> SandboxDiedError:
+        """Return the error that describes the end; a child still running is killed."""
+        if self._death is None and not self._closed:
+            # Its relay says why, unless its node is lost.
+            end = Deadline(2.0)
+            with contextlib.suppress(OSError, ProtocolError):
+                while self._death is None and not end.expired():
+                    frame = self._stream.turn(end.at_most(0.1))
+                    if frame is not None and frame.kind is Kind.ENDED:
+                        self._ended(frame.body)
+        if self._death is None:
+            reason = "" if self._killed else self._sandbox.why_lost()
+            if not reason:
+                reason = f"the connection to its process {self.pid} has ended"
+            # Without a last word of the relay, nobody knows how far the code has run.
+            cause = "connection" if self._killed else "node"
+            self._death = SandboxDiedError(f"{self._sandbox}: {reason}", cause=cause)
+            self.kill()
+        return self._death
+
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run; see :meth:`RelayedSandbox.record_call`."""
+        self._sandbox.record_call(seconds)
+
+    def remaining_text(self) -> str:
+        """Return all remaining text of a child that has ended, or is about to end."""
+        return remaining_text(self, self._decoder, 1.0)
+
+    def interrupt(self, run: int) -> None:
+        """Stop the program of ``run``; from any thread."""
+        self._post(Kind.INTERRUPT, run)
+
+    def kill(self) -> None:
+        """Kill the child; from any thread."""
+        self._killed = True
+        self._post(Kind.KILL, 0)
+
+    def _post(self, kind: Kind, run: int) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.post(kind, run)
+
+    def close(self) -> None:
+        """Kill the child and release all resources. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.kill()
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+        forget((self._connection,))

@@ -1,1 +1,0 @@
-"""The helper process, which alone calls Ray."""

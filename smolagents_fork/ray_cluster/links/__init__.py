@@ -1,1 +1,0 @@
-"""Streams and frames between host, helper process and nodes."""

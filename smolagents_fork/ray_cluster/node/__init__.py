@@ -1,1 +1,0 @@
-"""The supervisor of a node and its sandboxes."""

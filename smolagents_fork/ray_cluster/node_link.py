@@ -1,0 +1,395 @@
+"""Requests between processes: a key, one request a connection, its answer, the bytes of a stream.
+
+The placer asks supervisors so, and the host both of them.
+
+Requests and answers are frames: a length, then one value of the codec. Both ends refuse a frame
+over the limit before they read it, and decode without pickle. With ``RAY_USE_TLS=1`` both sides
+prove themselves with Ray's certificates first; without, Ray itself runs without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import socket
+import ssl
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..codec import decode, encode
+from ..deadline import Deadline
+from ..errors import (
+    ConfigurationError,
+    DecodeError,
+    ExecutorStartError,
+    ForkError,
+    ProtocolError,
+)
+from ..sandboxes.stream_copy import copy_both_ways
+from .plain_data import SupervisorPlace, failure_data, failure_of
+
+__all__ = [
+    "KEY_BYTES",
+    "FrameSocket",
+    "RequestServer",
+    "Stream",
+    "answer_of",
+    "ask",
+    "connect",
+    "tls_context",
+    "use_normal_priority",
+    "uses_tls",
+]
+
+#: Length of a supervisor's key.
+KEY_BYTES = 32
+_MOST_BYTES = 16 << 20
+_LENGTH = struct.Struct("!I")
+# Time to connect, and for all that comes before an answer, in seconds.
+_CONNECT_SECONDS = _HANDSHAKE_SECONDS = 10.0
+_MOST_HANDSHAKES = 64
+# Bytes of one read or write. For more, malloc maps memory anew at each message.
+_PIECE = 1 << 16
+
+
+class FrameSocket:
+    """Frames over a socket. One thread may send while another receives.
+
+    Args:
+        connection: a blocking socket; :meth:`receive` reads no byte behind a frame.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._read = bytearray()
+
+    def send(self, value: dict[str, Any]) -> None:
+        """Send a value.
+
+        Raises:
+            OSError: the other end has closed the connection.
+            ForkError: the value cannot be encoded; nothing was sent.
+        """
+        body = encode(value, max_bytes=_MOST_BYTES)
+        self._socket.sendall(_LENGTH.pack(len(body)) + body)
+
+    def receive(self, seconds: float | None = None) -> dict[str, Any] | None:
+        """Return the next value; ``None`` when the other end has closed the connection.
+
+        Args:
+            seconds: to wait at most; ``None``: for ever.
+
+        Raises:
+            TimeoutError: it did not come in time; what has come is kept for the next time.
+            OSError: the connection was lost.
+            ProtocolError: not a frame of the other end.
+        """
+        deadline = Deadline(seconds)
+        if not self._fill(_LENGTH.size, deadline):
+            return None
+        (length,) = _LENGTH.unpack_from(self._read)
+        if length > _MOST_BYTES:
+            raise ProtocolError(f"a frame of {length} bytes, over {_MOST_BYTES}")
+        if not self._fill(_LENGTH.size + length, deadline):
+            return None
+        body, self._read = bytes(self._read[_LENGTH.size :]), bytearray()
+        try:
+            value = decode(body, path="frame", max_bytes=_MOST_BYTES)
+        except DecodeError as error:
+            raise ProtocolError(f"a frame that cannot be read: {error}") from error
+        if type(value) is not dict:
+            raise ProtocolError(f"a frame with {type(value).__name__}")
+        return value
+
+    def _fill(self, size: int, deadline: Deadline) -> bool:
+        while len(self._read) < size:
+            left = deadline.remaining()
+            self._socket.settimeout(None if left is None else max(0.001, left))
+            data = self._socket.recv(min(size - len(self._read), _PIECE))
+            if not data:
+                return False
+            self._read += data
+        return True
+
+    def close(self) -> None:
+        """Close the connection, also for a thread that waits in it. Idempotent."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+
+# -- the end that asks --
+
+
+def connect(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -> socket.socket:
+    """Send a request and return the connection.
+
+    Args:
+        place: of the supervisor.
+        seconds: to wait at most; ten are enough for a node that is there.
+        op: name of the request.
+        **arguments: plain data.
+
+    Raises:
+        OSError: the supervisor cannot be reached; says where.
+    """
+    seconds = min(seconds, _CONNECT_SECONDS)
+    deadline = Deadline(seconds)
+    try:
+        connection = socket.create_connection((place.address, place.port), timeout=seconds)
+        try:
+            connection.settimeout(max(0.01, deadline.at_most(seconds)))
+            _keep_alive(connection)
+            if place.tls:
+                connection = tls_context(ssl.Purpose.SERVER_AUTH).wrap_socket(connection)
+            connection.sendall(place.key)
+            connection = _plain(connection)
+            FrameSocket(connection).send({"op": op, "arguments": arguments})
+        except BaseException:
+            connection.close()
+            raise
+    except OSError as error:
+        raise type(error)(
+            f"no connection to the supervisor at {place.address}:{place.port}: {error}; nodes need "
+            "to be reached at any port that their system gives"
+        ) from error
+    connection.settimeout(None)
+    return connection
+
+
+def answer_of(connection: socket.socket, seconds: float) -> Any:
+    """Return the value of the answer that comes next.
+
+    Args:
+        connection: from :func:`connect`.
+        seconds: to wait at most.
+
+    Raises:
+        ForkError: what the supervisor raised, or an answer that is none.
+        OSError: the connection was lost, or no answer came in time.
+    """
+    try:
+        found = FrameSocket(connection).receive(seconds)
+    except TimeoutError as error:
+        raise TimeoutError(f"no answer within {seconds:.1f} s") from error
+    if found is None:
+        raise ConnectionError("the supervisor ended the connection")
+    connection.settimeout(None)
+    if "error" in found:
+        raise failure_of(found["error"])
+    return found.get("ok")
+
+
+def ask(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -> Any:
+    """Carry out a request on a connection of its own and return its value.
+
+    Args:
+        place: of the supervisor.
+        seconds: to wait at most.
+        op: name of the request.
+        **arguments: plain data.
+
+    Raises:
+        ForkError: what the supervisor raised.
+        OSError: the supervisor cannot be reached, or no answer came in time.
+    """
+    with connect(place, seconds, op, **arguments) as connection:
+        return answer_of(connection, seconds)
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    """Send messages at once, and keep what is idle known to firewalls.
+
+    There is no ``TCP_USER_TIMEOUT``: with it Linux ends a connection whose reader pauses, as an
+    application at a breakpoint does. That a peer is lost, the heartbeats of the lease notice.
+    """
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6)):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+# -- the end that answers --
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Answer that the bytes of a stream follow.
+
+    Attributes:
+        head: the answer.
+        serve: serves the stream until it ends, in a thread of its own; called once.
+    """
+
+    head: Any
+    serve: Callable[[socket.socket], None]
+
+
+class RequestServer:
+    """Answers each request by its method: ``do_start`` for ``start``, with the connection first."""
+
+    def listen(self, server: socket.socket, key: bytes, *, tls: bool) -> None:
+        """Serve connections, each in a thread of its own, until the socket is shut down.
+
+        Args:
+            server: a listening socket.
+            key: that those who connect show.
+            tls: whether both sides prove themselves with Ray's certificates.
+        """
+        context = tls_context(ssl.Purpose.CLIENT_AUTH) if tls else None
+        # Strangers who connect and say nothing take none of the others' places for long.
+        handshakes = threading.BoundedSemaphore(_MOST_HANDSHAKES)
+
+        def begin(connection: socket.socket) -> None:
+            try:
+                connection, request = _accepted(connection, key, context)
+            except (OSError, ProtocolError):
+                connection.close()
+                return
+            finally:
+                handshakes.release()
+            with connection:
+                self._serve(connection, request)
+
+        def accept() -> None:
+            with server, contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    if not handshakes.acquire(timeout=_HANDSHAKE_SECONDS):
+                        connection.close()
+                        continue
+                    threading.Thread(target=begin, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, name="smolagents-fork-accept", daemon=True).start()
+
+    def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        rest = None
+        try:
+            work: Callable[..., Any] = getattr(self, f"do_{request['op']}")
+            value = work(connection, **request["arguments"])
+            if isinstance(value, Stream):
+                value, rest = value.head, value.serve
+            answer = {"ok": value}
+        except ForkError as error:
+            answer = {"error": failure_data(error)}
+        except Exception as error:
+            failure = ExecutorStartError(f"{type(error).__name__}: {error}")
+            answer = {"error": failure_data(failure)}
+        frames = FrameSocket(connection)
+        with contextlib.suppress(OSError):
+            try:
+                frames.send(answer)
+            except ForkError as error:
+                # Nothing of it was sent: it is encoded first.
+                frames.send({"error": failure_data(error)})
+        if rest is not None:  # also for a peer that is gone: it releases what was opened
+            with contextlib.suppress(OSError):
+                rest(connection)
+
+
+def _accepted(
+    connection: socket.socket, key: bytes, context: ssl.SSLContext | None
+) -> tuple[socket.socket, dict[str, Any]]:
+    """Return the connection and its request once it has shown the key.
+
+    Raises:
+        OSError: another key, or nothing in time.
+        ProtocolError: not a request.
+    """
+    deadline, shown = Deadline(_HANDSHAKE_SECONDS), b""
+    connection.settimeout(_HANDSHAKE_SECONDS)
+    _keep_alive(connection)
+    if context is not None:
+        connection = context.wrap_socket(connection, server_side=True)
+    while len(shown) < KEY_BYTES:
+        connection.settimeout(max(0.01, deadline.at_most(_HANDSHAKE_SECONDS)))
+        data = connection.recv(KEY_BYTES - len(shown))
+        if not data or deadline.expired():
+            raise OSError("the connection ended before its key")
+        shown += data
+    if not hmac.compare_digest(shown, key):
+        connection.close()
+        raise OSError("another key")
+    connection = _plain(connection)
+    request = FrameSocket(connection).receive(_HANDSHAKE_SECONDS)
+    if request is None:
+        connection.close()
+        raise OSError("the connection ended before its request")
+    connection.settimeout(None)
+    return connection, request
+
+
+# -- TLS --
+
+
+def uses_tls() -> bool:
+    """Return whether Ray uses TLS in this process."""
+    return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
+
+
+def tls_context(purpose: ssl.Purpose) -> ssl.SSLContext:
+    """Return a context with Ray's certificates, which every node and driver has.
+
+    Args:
+        purpose: of the connection.
+
+    Raises:
+        ConfigurationError: a file is not named, or cannot be read.
+    """
+    names = ("RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY")
+    paths = [os.environ.get(name, "") for name in names]
+    try:
+        context = ssl.create_default_context(purpose, cafile=paths[0])
+        context.load_cert_chain(paths[1], paths[2])
+    except (OSError, ssl.SSLError) as error:
+        given = ", ".join(f"{name}={path!r}" for name, path in zip(names, paths, strict=True))
+        raise ConfigurationError(
+            f"RAY_USE_TLS=1 with {given}: {error}; name the cluster's files, or unset RAY_USE_TLS "
+            "if the cluster has no TLS"
+        ) from error
+    # Ray's certificates name no host; its own connections check the authority alone.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _plain(connection: socket.socket) -> socket.socket:
+    """Return a plain socket for a connection; that of TLS is copied in a thread of its own."""
+    if not isinstance(connection, ssl.SSLSocket):
+        return connection
+    ours, theirs = socket.socketpair()
+    threading.Thread(
+        target=_copy, args=(connection, theirs), name="smolagents-fork-tls", daemon=True
+    ).start()
+    return ours
+
+
+def _copy(secured: ssl.SSLSocket, inside: socket.socket) -> None:
+    """Copy until one end closes; one thread for both directions, for TLS allows no two at once."""
+    use_normal_priority()
+    with secured, inside:
+        copy_both_ways(secured, inside)
+
+
+def use_normal_priority() -> None:
+    """Give the calling thread the priority of the node's other processes.
+
+    Ray starts its workers with a niceness of 15 (``RAY_worker_niceness``), for they compute. A
+    thread that passes messages on would wait for every computing process of the node.
+
+    Linux alone has priorities of threads (setpriority(2)), and allows a higher one to root and
+    within ``RLIMIT_NICE``. Elsewhere the thread keeps what it has. What it starts later inherits
+    its priority, so sandboxes are started before.
+    """
+    if sys.platform != "linux":
+        return
+    thread = threading.get_native_id()
+    with contextlib.suppress(OSError):
+        if os.getpriority(os.PRIO_PROCESS, thread) > 0:
+            os.setpriority(os.PRIO_PROCESS, thread, 0)

@@ -1,0 +1,142 @@
+"""Process sandboxes on a node: a folder, and a confined child for each stream."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..distributions.import_names import import_names, missing_packages
+from ..errors import ConfigurationError, ForkError, SandboxDiedError
+from ..folders.removal import discard_tree, remove_tree
+from ..folders.user_folder import temporary_folder
+from ..folders.work_folder import WorkFolder
+from ..guest.frames import from_guest
+from ..process.child import Child
+from ..process.child_figures import child_figures
+from ..process.child_relay import ChildRelay
+from ..process.confinement_report import Bounds
+from ..process.sandbox_paths import Layout, layout_for
+from ..process.spawn import spawn, stop_fork_servers
+from ..process.watchdog import Watchdog
+from ..results import ExecutorStats
+from ..sandboxes.cluster_owner import ClusterOwner
+from .node_link import Stream, use_normal_priority
+
+__all__ = ["ProcessKind", "ProcessSandbox"]
+
+_REMOVE = "smolagents_fork.folders.removal:remove_tree"
+_REMOVE_SECONDS = 30.0
+
+
+class ProcessKind:
+    """Starts process sandboxes.
+
+    Args:
+        owner: the supervisor.
+    """
+
+    def __init__(self, owner: ClusterOwner) -> None:
+        del owner
+        self._folder = temporary_folder("ray-")
+        try:
+            self._watchdog = Watchdog(_REMOVE, self._folder, _REMOVE_SECONDS)
+        except OSError:
+            os.rmdir(self._folder)
+            raise
+
+    def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
+        """Make the folder of a sandbox; each of its streams gets a child."""
+        imports = list(options["imports"])
+        if message := missing_packages(imports):
+            raise ConfigurationError(f"on this node: {message} Every node needs the same packages.")
+        layout = layout_for(
+            import_names(imports), options["readable"], network=options["bounds"]["network"]
+        )
+        folder = os.path.join(self._folder, sandbox)
+        os.mkdir(folder, 0o700)
+        bounds = Bounds(folder=folder, **options["bounds"])
+        return ProcessSandbox(layout, bounds, options["max_value_bytes"])
+
+    def close(self) -> None:
+        """End the fork servers and remove the folder."""
+        stop_fork_servers()
+        remove_tree(self._folder)
+        self._watchdog.close(clean=not os.path.lexists(self._folder))
+
+
+class ProcessSandbox:
+    """A folder, and at most one child at a time.
+
+    Args:
+        layout: where a child finds modules.
+        bounds: limits of a child.
+        max_value_bytes: largest encoded value in either direction.
+    """
+
+    def __init__(self, layout: Layout, bounds: Bounds, max_value_bytes: int) -> None:
+        self._layout = layout
+        self._bounds = bounds
+        self._kinds = from_guest(max_value_bytes, max_value_bytes)
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._closed = False
+        files = WorkFolder(bounds.work_folder)
+        self.requests: dict[str, Callable[..., Any]] = {
+            "list_files": files.list_files,
+            "make_folder": files.make_folder,
+            "read_file": files.read_file,
+            "stats": self._stats,
+            "write_file": files.write_file,
+        }
+        self.info = {"folder": bounds.work_folder}
+
+    def open_stream(self, timeout: float) -> Stream:
+        """Fork a child, whose frames are relayed until it, or the stream, ends.
+
+        Args:
+            timeout: the child's own limit is a fork server's.
+
+        Raises:
+            SandboxDiedError: it did not start.
+        """
+        del timeout
+        try:
+            child = spawn(self._layout, self._bounds, self._kinds)
+        except ForkError as error:
+            raise SandboxDiedError(f"the child did not start: {error}") from error
+        with self._lock:
+            older, self._child = self._child, child
+            closed = self._closed
+        if older is not None:
+            older.kill()
+
+        def serve(stream: socket.socket) -> None:
+            try:
+                if not closed:
+                    # Not before the child, which computes and keeps the low priority.
+                    use_normal_priority()
+                    ChildRelay(child, stream).run()
+            finally:
+                with self._lock:
+                    if self._child is child:
+                        self._child = None
+                child.close()
+
+        return Stream(child.pid, serve)
+
+    def _stats(self) -> ExecutorStats:
+        with self._lock:
+            pid = None if self._child is None else self._child.pid
+        return child_figures(pid, self._bounds.memory_bytes)
+
+    def close(self) -> None:
+        """Kill the child and remove the folder."""
+        with self._lock:
+            self._closed = True
+            child = self._child
+        if child is not None:
+            child.kill()
+        discard_tree(self._bounds.folder)

@@ -1,0 +1,317 @@
+"""Everything that the placer asks of Ray, each with a limit, and Ray's errors as the fork's."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import platform
+import re
+import socket
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError
+from ray.util.metrics import Histogram
+
+from .._version import fork_revision, upstream_version
+from ..deadline import within
+from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, SandboxDiedError
+from .head_check import CLIENT_SCHEME, host_and_port, refused_token
+from .node_supervisor import SupervisorActor, versions
+from .plain_data import Reservation, SupervisorPlace, as_data, failure_of, from_data
+
+__all__ = [
+    "CreatingSupervisor",
+    "Figures",
+    "alive_nodes",
+    "answers",
+    "check_fits",
+    "connect_to_ray",
+    "fitting_nodes",
+    "shown_capacity",
+]
+
+_NAMESPACE = "smolagents_fork"
+_GIB = 1 << 30
+# Limits of an answer of the head to the first question, in seconds: of Ray, and of everything.
+_ASKED_SECONDS, _ANSWER_SECONDS = 18.0, 20.0
+# Limits of the question which nodes there are, in seconds. The capacity in a message comes after a
+# limit of the host's has passed, within the time that the host grants beyond it.
+_NODES_SECONDS = 20.0
+_SHOWN_SECONDS = 3.0
+_POLL_SECONDS = 1.0
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
+
+
+# -- the connection --
+
+
+def connect_to_ray(address: str) -> str:
+    """Connect this process to a cluster, and return an address of its head.
+
+    Args:
+        address: as ``ray.init`` takes it.
+
+    Raises:
+        EngineUnavailableError: Ray is of another version, or did not connect.
+    """
+    arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}
+    try:
+        if not address.startswith(CLIENT_SCHEME):
+            arguments |= {"log_to_driver": False, "configure_logging": False}
+            late = EngineUnavailableError(
+                f"the head of the Ray cluster at {address} accepts connections and did not answer "
+                f"within {_ANSWER_SECONDS:.0f} s"
+            )
+            if own := within(_ANSWER_SECONDS, lambda: _own_address(address), late):
+                arguments["_node_ip_address"] = own
+        context: Any = ray.init(**arguments)
+        _end_error_listener()
+    except EngineUnavailableError:
+        raise
+    except Exception as error:
+        if refused := refused_token(address, str(error)):
+            raise refused from error
+        text = " ".join(str(error).split())[:600]
+        raise EngineUnavailableError(
+            f"Ray did not connect to {address}: {type(error).__name__}: {text}; here are Ray "
+            f"{ray.__version__}, Python {platform.python_version()} and smolagents "
+            f"{upstream_version}+fork.{fork_revision}"
+        ) from error
+    with contextlib.suppress(Exception):
+        return str(context.address_info.get("gcs_address") or address)
+    return address
+
+
+def _end_error_listener() -> None:
+    """Have Ray's thread that prints the cluster's errors end at the next one, or with the head.
+
+    Nobody reads the output of this process. Once the head is lost, that thread asks for errors
+    without a pause, and takes half a core or more until Ray ends the process a minute later (Ray
+    2.60, ``listen_error_messages``).
+    """
+    worker: Any = importlib.import_module("ray._private.worker").global_worker
+    stopped: threading.Event | None = getattr(worker, "threads_stopped", None)
+    if stopped is not None:
+        stopped.set()
+
+
+def _own_address(address: str) -> str:
+    """Return the address by which nodes reach this machine, if it is one of the nodes.
+
+    Empty if it is not, or if the question failed: Ray's own connection asks again and says more.
+
+    Ray looks for processes of a head on this machine, and may take the head's address for its own;
+    nodes then call back the wrong machine.
+
+    Raises:
+        Exception: Ray's own, about the token.
+    """
+    target = host_and_port(address)
+    if target is None:
+        return ""
+    family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            # Sends nothing: the system only chooses a route.
+            probe.connect(target)
+            own = str(probe.getsockname()[0])
+        # The client of Ray's own command line.
+        client: Any = importlib.import_module("ray._raylet").GcsClient
+        infos = client(address=address).get_all_node_info(timeout=_ASKED_SECONDS).values()
+    except Exception as error:
+        if refused_token(address, str(error)):
+            raise
+        return ""
+    alive = [info.node_manager_address for info in infos if info.state == 0]
+    return own if own in alive else ""
+
+
+# -- nodes --
+
+
+def alive_nodes(seconds: float = _NODES_SECONDS) -> dict[str, Mapping[str, Any]] | None:
+    """Return the nodes that Ray believes alive, by id, as Ray describes them.
+
+    Args:
+        seconds: to wait at most; then ``None``, for Ray gives this call no limit.
+    """
+    late = EngineUnavailableError(f"the head did not name its nodes within {seconds:.0f} s")
+    try:
+        found = within(seconds, ray.nodes, late)
+    except Exception:
+        return None
+    return {node["NodeID"]: node for node in found if node["Alive"]}
+
+
+def answers(node: Mapping[str, Any]) -> bool:
+    """Return whether a node can be reached from here; takes a second at most.
+
+    Args:
+        node: from :func:`alive_nodes`.
+    """
+    address = str(node["NodeManagerAddress"]), int(node["NodeManagerPort"])
+    try:
+        socket.create_connection(address, _POLL_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def fitting_nodes(reservation: Reservation) -> list[str]:
+    """Return the ids of the nodes that can have a reservation once they are free.
+
+    Raises:
+        EngineUnavailableError: the head does not answer.
+    """
+    nodes = alive_nodes()
+    if nodes is None:
+        raise EngineUnavailableError(
+            f"the head did not say within {_NODES_SECONDS:.0f} s which nodes the cluster has"
+        )
+    return sorted(name for name, node in nodes.items() if _fits(node["Resources"], reservation))
+
+
+def check_fits(reservation: Reservation) -> None:
+    """Refuse a reservation that no node can ever have.
+
+    Raises:
+        ExecutorStartError: names the largest node and what was asked for.
+    """
+    nodes = [node["Resources"] for node in (alive_nodes() or {}).values()]
+    if not nodes or any(_fits(node, reservation) for node in nodes):
+        return  # an autoscaler may have none yet; a head that does not answer refuses nothing
+    largest = max(nodes, key=lambda node: (node.get("CPU", 0.0), node.get("memory", 0.0)))
+    raise ExecutorStartError(
+        f"largest node has {largest.get('CPU', 0.0):g} CPUs and "
+        f"{largest.get('memory', 0.0) / _GIB:.1f} GiB, asked for {reservation}: lower "
+        "slots_per_node=, cpus_per_slot= or memory_per_slot= of the engine"
+    )
+
+
+def _fits(node: Mapping[str, float], reservation: Reservation) -> bool:
+    return (
+        node.get("CPU", 0.0) >= reservation.whole_cpus
+        and node.get("memory", 0.0) >= reservation.whole_memory
+    )
+
+
+def shown_capacity() -> str:
+    """Return the nodes of the cluster for a message."""
+    late = f"the head did not say within {_SHOWN_SECONDS:.0f} s what the cluster has"
+    nodes = alive_nodes(_SHOWN_SECONDS)
+    if nodes is None:
+        return late
+    available: Any = ray.available_resources
+    try:
+        free = within(_SHOWN_SECONDS, available, EngineUnavailableError(late))
+    except Exception:
+        return late
+    cpus = sum(node["Resources"].get("CPU", 0.0) for node in nodes.values())
+    memory = sum(node["Resources"].get("memory", 0.0) for node in nodes.values())
+    return (
+        f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs and {memory / _GIB:.1f} GiB, of which "
+        f"{free.get('CPU', 0.0):g} CPUs and {free.get('memory', 0.0) / _GIB:.1f} GiB are free"
+    )
+
+
+# -- supervisors --
+
+
+class CreatingSupervisor:
+    """A supervisor that Ray has been asked for.
+
+    Args:
+        reservation: of the supervisor.
+        cluster: name of the cluster.
+        avoided: ids of nodes that do not get it.
+    """
+
+    def __init__(self, reservation: Reservation, cluster: str, avoided: Collection[str]) -> None:
+        options: dict[str, Any] = {"num_cpus": reservation.whole_cpus, "max_restarts": 0}
+        if reservation.whole_memory:
+            options["memory"] = reservation.whole_memory
+        if reservation.node:
+            options["label_selector"] = {"ray.io/node-id": reservation.node}
+        elif avoided:
+            options["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"}
+        decorate: Any = ray.remote
+        actor_class = decorate(SupervisorActor).options(scheduling_strategy="SPREAD", **options)
+        self._actor = actor_class.remote(as_data(reservation), versions(), cluster)
+        self._described = self._actor.describe.remote()
+
+    def place(self) -> SupervisorPlace | None:
+        """Wait a second; return its place, ``None`` while it has none.
+
+        Raises:
+            SandboxDiedError: its node was lost.
+            ForkError: it has refused, or did not start.
+        """
+        done, _ = ray.wait([self._described], timeout=_POLL_SECONDS)
+        if not done:
+            return None
+        try:
+            answer = ray.get(done[0], timeout=_POLL_SECONDS)
+        except RayError as error:
+            text = f"{type(error).__name__}: {_shown(error)}"
+            if isinstance(error, RayActorError) and "creation task" not in text:
+                # A node that is lost is worth another try; an error of the supervisor is not.
+                raise SandboxDiedError(text, cause="node") from error
+            raise ExecutorStartError(f"the supervisor did not start: {text}") from error
+        if type(answer) is not tuple or len(answer) != 2:
+            raise ProtocolError("a supervisor answers with its place or an error")
+        if answer[0] != "ok":
+            raise failure_of(answer[1])
+        return from_data(SupervisorPlace, answer[1])
+
+    def kill(self) -> None:
+        """End its process; no error if it has ended or cannot be reached."""
+        with contextlib.suppress(Exception):
+            ray.kill(self._actor)
+
+
+def _shown(error: BaseException) -> str:
+    """Return the first line of Ray's message, and the error at its end if there is one.
+
+    The others are about Ray's own classes and logs.
+    """
+    text = _COLOUR.sub("", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    cause = f" ({lines[-1][:400]})" if len(lines) > 1 and _ERROR.match(lines[-1]) else ""
+    return lines[0][:400] + cause
+
+
+class Figures:
+    """Histograms ``smolagents_fork_<name>_seconds``, with node, kind and tenant as tags.
+
+    Args:
+        *names: such as ``start``.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._histograms = {
+            name: Histogram(
+                f"smolagents_fork_{name}_seconds",
+                description=f"Time of a {name} of a sandbox, in seconds.",
+                boundaries=_BOUNDARIES,
+                tag_keys=("node", "kind", "tenant"),
+            )
+            for name in names
+        }
+
+    def record(self, times: Iterable[tuple[str, float, str, str, str]]) -> None:
+        """Record times.
+
+        Args:
+            times: name, seconds, node, kind and tenant of each; empty for none.
+        """
+        for name, seconds, node, kind, tenant in times:
+            if name in self._histograms:
+                tags = {"node": node, "kind": kind, "tenant": tenant}
+                self._histograms[name].observe(seconds, tags)

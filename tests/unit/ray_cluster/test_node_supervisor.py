@@ -1,0 +1,175 @@
+"""Supervisor of a node: slots, streams, removals in any order, the lease."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from background import eventually
+from doubled_placer import Node
+
+from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxDiedError
+from smolagents_fork.ray_cluster import node_supervisor
+from smolagents_fork.ray_cluster.node_link import FrameSocket, Stream, answer_of, ask, connect
+
+SECONDS = 60.0
+
+
+class EchoSandbox:
+    def __init__(self) -> None:
+        self.info = {"kind": "echo"}
+        self.requests: dict[str, Callable[..., Any]] = {
+            "read_file": lambda path, _most: path.encode(),
+            "write_file": lambda _path, pieces, _size: self.written.extend(pieces),
+            "stats": lambda: None,
+        }
+        self.closed = threading.Event()
+        self.written: list[bytes] = []
+        self.streams: list[socket.socket] = []
+
+    def open_stream(self, timeout: float) -> Stream:
+        return Stream("opened", self._echo)
+
+    def _echo(self, stream: socket.socket) -> None:
+        self.streams.append(stream)
+        while data := stream.recv(1 << 16):
+            stream.sendall(data)
+
+    def close(self) -> None:
+        for stream in self.streams:
+            stream.shutdown(socket.SHUT_RDWR)
+        self.closed.set()
+
+
+class EchoKind:
+    made: list[EchoSandbox]
+    before: Callable[[str], None] | None = None
+
+    def __init__(self, _owner: Any) -> None:
+        self.made = []
+
+    def start(self, sandbox: str, options: dict[str, Any]) -> EchoSandbox:
+        if options.get("fail"):
+            raise ExecutorStartError("no")
+        if self.before is not None:
+            self.before(sandbox)
+        self.made.append(EchoSandbox())
+        return self.made[-1]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
+    monkeypatch.setattr(node_supervisor, "KINDS", {"echo": f"{__name__}:EchoKind"})
+    made = Node("echo")
+    yield made
+    made.close()
+
+
+def made_by(node: Node) -> list[EchoSandbox]:
+    kind: Any = node._kind
+    found: list[EchoSandbox] = kind.made
+    return found
+
+
+def test_slots_are_limited_and_given_back(node: Node):
+    with pytest.raises(ExecutorStartError, match="no"):
+        node.start("failed", {"fail": True}, "")
+    names = ["first", "second", "third", "fourth"]
+    for name in names:
+        assert ask(node.place, SECONDS, "start", sandbox=name, options={}, tenant="") == {
+            "kind": "echo"
+        }
+    with pytest.raises(ExecutorStartError, match="all 4 slots of the supervisor are in use"):
+        node.start("fifth", {}, "")
+    for _ in range(2):
+        ask(node.place, SECONDS, "remove", sandbox=names[0])
+    assert made_by(node)[0].closed.is_set()
+    assert node.counts() == {"in_use": 3, "starting": 0}
+    node.start("sixth", {}, "")
+
+
+def test_stream_ends_with_its_sandbox(node: Node):
+    node.start("one", {}, "")
+    with connect(node.place, SECONDS, "stream", sandbox="one", timeout=SECONDS) as stream:
+        assert answer_of(stream, SECONDS) == "opened"
+        stream.settimeout(SECONDS)
+        stream.sendall(b"hello")
+        assert stream.recv(100) == b"hello"
+        node.remove("one")
+        assert stream.recv(1) == b""
+    with pytest.raises(SandboxDiedError, match="there is no sandbox one any more"):
+        ask(node.place, SECONDS, "stream", sandbox="one", timeout=SECONDS)
+
+
+def test_files_and_requests(node: Node):
+    node.start("one", {}, "")
+    with connect(node.place, SECONDS, "read", sandbox="one", path="a/b", max_bytes=9) as stream:
+        assert answer_of(stream, SECONDS) == 3
+        assert stream.recv(100) == b"a/b"
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
+        stream.sendall(b"data")
+        assert answer_of(stream, SECONDS) is None
+    assert b"".join(made_by(node)[0].written) == b"data"
+    assert ask(node.place, SECONDS, "call", sandbox="one", method="stats", arguments={}) is None
+    with pytest.raises(ExecutorError, match="the sandbox has no request 'close'"):
+        ask(node.place, SECONDS, "call", sandbox="one", method="close", arguments={})
+
+
+def test_file_that_does_not_come_is_an_error(node: Node):
+    node.start("one", {}, "")
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
+        stream.sendall(b"da")
+        stream.shutdown(socket.SHUT_WR)
+        with pytest.raises(Exception, match="2 of the file's 4 bytes did not come"):
+            answer_of(stream, SECONDS)
+
+
+def test_start_after_its_removal_is_refused(node: Node):
+    node.remove("late")
+    with pytest.raises(ExecutorStartError, match="sandbox late was removed before it started"):
+        node.start("late", {}, "")
+    assert not made_by(node)
+
+
+def test_removal_during_a_start_ends_what_was_started(node: Node):
+    kind: Any = node._kind
+    kind.before = node.remove
+    with pytest.raises(ExecutorStartError, match="sandbox slow was removed while it started"):
+        node.start("slow", {}, "")
+    assert made_by(node)[0].closed.is_set()
+    assert node.counts()["in_use"] == 0
+
+
+def test_log_names_sandbox_node_and_tenant(node: Node, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, logger="smolagents_fork.ray_cluster"):
+        node.start("5a4d", {}, "acme")
+        node.remove("5a4d")
+    shown = "sandbox 5a4d on node 127.0.0.1 (node1) of tenant acme"
+    assert caplog.messages == [f"{shown} started", f"{shown} removed"]
+
+
+def test_heartbeats_renew_the_lease_and_the_end_is_told(node: Node):
+    node.start("one", {}, "")
+    node._heard = 0.0
+    connection = connect(node.place, SECONDS, "lease")
+    answer_of(connection, SECONDS)
+    lease = FrameSocket(connection)
+    lease.send({"end": False})
+    assert lease.receive(SECONDS) == {"ok": {"in_use": 1, "starting": 0}}
+    assert node._heard > 0.0
+    lease.close()  # a connection that ends may have been cut
+    assert not made_by(node)[0].closed.is_set()
+    with connect(node.place, SECONDS, "lease") as connection:
+        answer_of(connection, SECONDS)
+        lease = FrameSocket(connection)
+        lease.send({"end": True})
+        assert lease.receive(SECONDS) == {"ok": {"in_use": 0, "starting": 0}}
+    assert made_by(node)[0].closed.is_set()
+    assert eventually(lambda: node.exits == 1, SECONDS)
