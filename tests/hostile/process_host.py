@@ -199,6 +199,12 @@ class ProcessHost:
         if self.executor.pid is not None:
             self.watch.children.add(self.executor.pid)
 
+    def _limit(self, seconds: float) -> None:
+        """Let later calls run for ``seconds``."""
+        executor = self.executor
+        options = dataclasses.replace(executor.options, timeout_seconds=seconds)
+        executor.options = executor._guest_options = executor._session.options = options
+
     def _fault(self, program: Program) -> str:
         """Run one program in a new child; return its fault, or the empty string."""
         faults = []
@@ -206,7 +212,7 @@ class ProcessHost:
         self.executor(PRELUDE)
         code = program.code.replace(SHARED_NAME, f"/tmp/{self.watch.marker}")
         self.recorder.begin()
-        self.executor.options.timeout_seconds = timeout_of(program)
+        self._limit(timeout_of(program))
         started = time.monotonic()
         shown = ""
         try:
@@ -219,7 +225,7 @@ class ProcessHost:
             faults.append(f"raised {type(error).__name__}, which is not an error of the executor")
         finally:
             self.recorder.phase = "idle"
-            self.executor.options.timeout_seconds = HANGS_SECONDS
+            self._limit(HANGS_SECONDS)
         if (seconds := time.monotonic() - started) > HANGS_SECONDS:
             faults.append(f"took {seconds:.1f} s")
         printed = "".join(self.recorder.printed)
