@@ -13,7 +13,7 @@ __all__ = [
     "ImageEntry",
     "Inventory",
     "LogInventory",
-    "Owner",
+    "OwnerProcess",
     "Removal",
     "SandboxEntry",
     "size_text",
@@ -24,7 +24,7 @@ RUNNING, GONE, ELSEWHERE = "running", "gone", "elsewhere"
 
 
 @dataclass(frozen=True)
-class Owner:
+class OwnerProcess:
     """The process that started a sandbox.
 
     Attributes:
@@ -60,7 +60,7 @@ class SandboxEntry:
 
     id: str
     executor: str
-    owner: Owner
+    owner: OwnerProcess
     started_at: float
     state: str
     memory_bytes: int | None = None

@@ -9,13 +9,13 @@ import signal
 from collections.abc import Callable, Mapping
 
 from .errors import ExecutorError
-from .inventory import GONE, RUNNING, Owner, SandboxEntry
+from .inventory import GONE, RUNNING, OwnerProcess, SandboxEntry
 from .proc_table import ProcessEntry, process_exists, process_table
 
 __all__ = ["kill_process", "owner_in"]
 
 
-def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> Owner:
+def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> OwnerProcess:
     """Return the owner with this process id.
 
     Args:
@@ -24,11 +24,11 @@ def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> Owner:
     """
     host = table.get(pid)
     if host is not None:
-        return Owner(platform.node(), pid, RUNNING, " ".join(host.argv))
+        return OwnerProcess(platform.node(), pid, RUNNING, " ".join(host.argv))
     # The table may lack processes of other users.
     if pid > 0 and process_exists(pid):
-        return Owner(platform.node(), pid, RUNNING)
-    return Owner(platform.node(), None, GONE)
+        return OwnerProcess(platform.node(), pid, RUNNING)
+    return OwnerProcess(platform.node(), None, GONE)
 
 
 def kill_process(

@@ -38,8 +38,8 @@ _STYLES = {OK: "green", WARNING: "yellow", FAILED: "red", SKIPPED: "dim"}
 
 
 @dataclass(frozen=True)
-class Report:
-    """Report about one executor.
+class ExecutorReport:
+    """ExecutorReport about one executor.
 
     Attributes:
         executor: its name.
@@ -67,7 +67,9 @@ def doctor(arguments: argparse.Namespace) -> Outcome:
                 TerminalConsole(stderr=True).status(f"checking {', '.join(names)} ...")
             )
         pool = stack.enter_context(ThreadPoolExecutor(len(names)))
-        reports = list(pool.map(lambda name: Report(name, run_checks(_checks(name))), names))
+        reports = list(
+            pool.map(lambda name: ExecutorReport(name, run_checks(_checks(name))), names)
+        )
     others = [name for name in known if name not in names]
 
     def show(console: Console) -> None:
@@ -114,7 +116,7 @@ def _plug_in(name: str) -> Finding:
     return ok(f"{getattr(factory, '__module__', '')}.{getattr(factory, '__qualname__', factory)}")
 
 
-def _show(console: Console, report: Report) -> None:
+def _show(console: Console, report: ExecutorReport) -> None:
     verdict = "runs" if report.runs else "does not run"
     console.print(
         Text.assemble((report.executor, "bold"), ": ", (verdict, "green" if report.runs else "red"))

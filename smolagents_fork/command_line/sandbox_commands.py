@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import ExecutorError, ForkError
-from ..inventory import ELSEWHERE, GONE, LogInventory, Owner, SandboxEntry, size_text
+from ..inventory import ELSEWHERE, GONE, LogInventory, OwnerProcess, SandboxEntry, size_text
 from ..proc_table import has_proc
 from .inventories import Where, all_sandboxes, sandbox_named
 from .outcome import DONE, NOT_DONE, Outcome, age_text, as_data
@@ -60,7 +60,7 @@ def _table(entries: list[SandboxEntry]) -> Table:
     return table
 
 
-def _owner(owner: Owner) -> Text:
+def _owner(owner: OwnerProcess) -> Text:
     pid = "unknown" if owner.pid is None else str(owner.pid)
     if owner.state == GONE:
         return Text(f"{pid} (gone)", style="red")

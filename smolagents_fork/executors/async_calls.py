@@ -19,23 +19,25 @@ from typing import Any, Protocol, TypeVar
 from ..bridge.thread import CallThread
 from .call_lock import CallLock
 
-__all__ = ["AsyncCalls", "created", "in_thread"]
+__all__ = ["AsyncCalls", "Closeable", "created", "in_thread"]
 
 # Interval of interrupts of a call whose task was cancelled, until it ends.
 _INTERRUPT_AGAIN_SECONDS = 0.5
 _Result = TypeVar("_Result")
 
 
-class _Executor(Protocol):
+class _Cleanable(Protocol):
     def cleanup(self) -> None: ...
 
 
-class _Closeable(Protocol):
+class Closeable(Protocol):
+    """A sandbox that can be closed."""
+
     def close(self) -> None: ...
 
 
-_Made = TypeVar("_Made", bound=_Executor)
-_Taken = TypeVar("_Taken", bound=_Closeable)
+_Made = TypeVar("_Made", bound=_Cleanable)
+_Taken = TypeVar("_Taken", bound=Closeable)
 
 
 class _Pool(Protocol[_Taken]):

@@ -36,7 +36,7 @@ _NOT_THERE = (FileNotFoundError, PermissionError, NotADirectoryError)
 _Identity: TypeAlias = "tuple[int, int] | None"
 
 
-class _Ruleset(ctypes.Structure):
+class _RulesetAttributes(ctypes.Structure):
     _fields_ = (
         ("handled_access_fs", ctypes.c_uint64),
         ("handled_access_net", ctypes.c_uint64),
@@ -87,7 +87,7 @@ class Ruleset:
         if not self.version:
             raise OSError("the kernel has no Landlock")
         self._handled = (1 << _FS_BITS[min(self.version, 5)]) - 1
-        ruleset = _Ruleset(
+        ruleset = _RulesetAttributes(
             self._handled,
             3 if self.version >= 4 and not network else 0,
             3 if self.version >= 6 else 0,

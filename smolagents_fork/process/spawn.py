@@ -50,7 +50,7 @@ BOOTSTRAP = (
 )
 
 
-class _ForkServer:
+class _ServerProcess:
     """Host side of a running fork server.
 
     Args:
@@ -161,11 +161,13 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MPLBACKEND": "module://smolagents_fork.interpreter.plain.figure_backend",
 }
-_fork_servers: dict[tuple[Any, ...], _ForkServer] = {}
+_fork_servers: dict[tuple[Any, ...], _ServerProcess] = {}
 _fork_servers_lock = ForkSafeLock()
 
 
-def _fork_server(layout: Layout, bounds: Bounds, renew: _ForkServer | None = None) -> _ForkServer:
+def _fork_server(
+    layout: Layout, bounds: Bounds, renew: _ServerProcess | None = None
+) -> _ServerProcess:
     shared = Shared(layout.readable, layout.listable, bounds.network, bounds.kernel)
     key = (layout.path, layout.preload, shared)
     with _fork_servers_lock:
@@ -175,7 +177,7 @@ def _fork_server(layout: Layout, bounds: Bounds, renew: _ForkServer | None = Non
                 del _fork_servers[other]
                 fork_server.close()
         if key not in _fork_servers:
-            _fork_servers[key] = _ForkServer(layout, shared)
+            _fork_servers[key] = _ServerProcess(layout, shared)
         return _fork_servers[key]
 
 
@@ -221,7 +223,7 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(fork_server: _ForkServer, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
+def _forked(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
         data, their_data = socket.socketpair()

@@ -20,7 +20,7 @@ import sys
 import uuid
 
 from ..forks import reset_in_child
-from ..inventory import ELSEWHERE, GONE, RUNNING, Owner
+from ..inventory import ELSEWHERE, GONE, RUNNING, OwnerProcess
 from ..proc_table import command_of, process_exists, start_ticks
 
 __all__ = ["check_owner", "named_owner", "owner_text", "process_is_gone", "this_machine"]
@@ -54,7 +54,7 @@ def check_owner(owner: object) -> str:
     return owner
 
 
-def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
+def named_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
     """Return the process that the text names.
 
     Args:
@@ -66,15 +66,15 @@ def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
         ValueError: the text does not name an owner.
     """
     if not owner:
-        return Owner(host, None, ELSEWHERE, cluster=cluster)
+        return OwnerProcess(host, None, ELSEWHERE, cluster=cluster)
     machine, pid, _ = check_owner(owner).split(":")
     number = int(pid)
     if machine != this_machine():
-        return Owner(host, number, ELSEWHERE, cluster=cluster)
+        return OwnerProcess(host, number, ELSEWHERE, cluster=cluster)
     host = host or platform.node()
     if process_is_gone(owner):
-        return Owner(host, number, GONE, cluster=cluster)
-    return Owner(host, number, RUNNING, command_of(number), cluster)
+        return OwnerProcess(host, number, GONE, cluster=cluster)
+    return OwnerProcess(host, number, RUNNING, command_of(number), cluster)
 
 
 def process_is_gone(owner: str) -> bool:

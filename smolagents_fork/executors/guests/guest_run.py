@@ -19,7 +19,7 @@ from .conversation import EARLY, LATE, SLICE, converse
 from .guest_answers import failure, program_error
 from .guest_options import GuestOptions
 
-__all__ = ["LOST", "GuestRun", "Outcome"]
+__all__ = ["LOST", "GuestRun", "RunOutcome"]
 
 # Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER = 0.1
@@ -31,8 +31,8 @@ LOST = "; its state is lost, the next call starts in a new process"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Outcome of a run, and its time without that of tools."""
+class RunOutcome:
+    """RunOutcome of a run, and its time without that of tools."""
 
     output: Any
     is_final_answer: bool
@@ -86,7 +86,7 @@ class GuestRun:
         #: Whether the child was killed because it did not stop.
         self.killed = False
 
-    def watched(self, code: str, sink: Callable[[str], None]) -> Outcome:
+    def watched(self, code: str, sink: Callable[[str], None]) -> RunOutcome:
         """Run ``code`` until it ends or the deadline passes.
 
         Args:
@@ -125,7 +125,7 @@ class GuestRun:
             return True
         return frame.run == self._number and (self._stop is None or frame.kind is not Kind.CALL)
 
-    def take(self, frame: Frame | None) -> Outcome | None:
+    def take(self, frame: Frame | None) -> RunOutcome | None:
         """Use a frame; return the outcome when the run has ended."""
         self._was_read = self._was_read or not self._child.unsent
         if frame is None:
@@ -196,17 +196,17 @@ class GuestRun:
             f"killed{LOST}"
         )
 
-    def _outcome(self, frame: Frame) -> Outcome:
+    def _outcome(self, frame: Frame) -> RunOutcome:
         stop, seconds = self._stop, self._deadline.elapsed()
         if self._dispatcher.has_final_answer:
             # The final answer counts, whatever the program did afterwards.
-            return Outcome(self._dispatcher.final_answer, True, seconds)
+            return RunOutcome(self._dispatcher.final_answer, True, seconds)
         if self._dispatcher.limit is not None:
             raise self._dispatcher.limit
         if frame.kind is Kind.DONE:
             value = decode(frame.body, path="output", max_bytes=self._options.max_value_bytes)
             BODIES.give(frame.body)
-            return Outcome(value, False, seconds)
+            return RunOutcome(value, False, seconds)
         if frame.kind is not Kind.FAILED:
             raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
         kind, message = failure(frame.body)
@@ -228,7 +228,9 @@ class GuestRun:
         """Interrupt the program without using its result; return whether it ended in time."""
         self._dispatcher.end_run("end")
         self._child.interrupt(self._number)
-        end = _End(self._child, self._number, Deadline(self._options.interrupt_grace_seconds))
+        end = _AbandonedRun(
+            self._child, self._number, Deadline(self._options.interrupt_grace_seconds)
+        )
         try:
             return converse(self._child, end, _drop)
         except ExecutorError:
@@ -239,7 +241,7 @@ def _drop(_text: str) -> None:
     """Take output that nobody reads."""
 
 
-class _End:
+class _AbandonedRun:
     """The end of a run whose result nobody uses; a :class:`.conversation.Question`."""
 
     def __init__(self, child: GuestProcess, number: int, deadline: Deadline) -> None:

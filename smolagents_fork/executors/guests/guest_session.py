@@ -28,7 +28,7 @@ from ..call_times import recorded
 from .conversation import Answer, converse
 from .guest_answers import copied
 from .guest_options import GuestOptions
-from .guest_run import LOST, GuestRun, Outcome
+from .guest_run import LOST, GuestRun, RunOutcome
 
 __all__ = ["GuestSession", "Launcher"]
 
@@ -374,7 +374,7 @@ class GuestSession:
 
     # -- runs --
 
-    def run(self, code: str) -> Outcome:
+    def run(self, code: str) -> RunOutcome:
         """Run ``code``.
 
         Raises:
@@ -390,7 +390,7 @@ class GuestSession:
             finally:
                 self._dispatcher.end_run("end")
 
-    def _watched(self, child: GuestProcess, code: str) -> Outcome:
+    def _watched(self, child: GuestProcess, code: str) -> RunOutcome:
         if self._interrupted.is_set():
             raise ProgramInterruptedError("the code was interrupted by interrupt() before it began")
         self._run += 1
@@ -414,7 +414,7 @@ class GuestSession:
             self._sink(child.remaining_text())
             self._drop()
             if self._dispatcher.has_final_answer:
-                return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
+                return RunOutcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from None
             unknown = isinstance(error, SandboxDiedError) and error.cause in _UNKNOWN_CAUSES

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ... import telemetry
 from ...deadline import Deadline
@@ -31,7 +31,7 @@ from ...errors import (
 from ...forks import Owner
 from ...options.option import Check
 from ...representation import represent
-from ..async_calls import in_thread
+from ..async_calls import Closeable, in_thread
 from .demand import Demand
 from .pool_options import PoolOptions
 from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of
@@ -50,11 +50,7 @@ _COLLECT_SECONDS = 1.0
 _Self = TypeVar("_Self", bound="SandboxPool[Any]")
 
 
-class _Closeable(Protocol):
-    def close(self) -> None: ...
-
-
-_Sandbox = TypeVar("_Sandbox", bound=_Closeable)
+_Sandbox = TypeVar("_Sandbox", bound=Closeable)
 
 
 class SandboxPool(ABC, Generic[_Sandbox]):

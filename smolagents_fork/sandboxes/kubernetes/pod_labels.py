@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import _version
-from ...inventory import Owner
+from ...inventory import OwnerProcess
 from .. import process_owner
 
 __all__ = [
@@ -98,7 +98,7 @@ def owner_is_gone(pod: Mapping[str, Any]) -> bool:
     return process_owner.process_is_gone(_annotation(pod, _OWNER))
 
 
-def owner_of(pod: Mapping[str, Any]) -> Owner:
+def owner_of(pod: Mapping[str, Any]) -> OwnerProcess:
     """Return the process that a pod's annotations name.
 
     Args:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....errors import ConfigurationError
-from ....inventory import Owner
+from ....inventory import OwnerProcess
 from ... import process_owner
 from ...cluster_owner import ClusterOwner
 from ..list_fields import container_names, entry_id, labels_of
@@ -116,7 +116,7 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
     return process_owner.process_is_gone(container_labels.get(LABEL, ""))
 
 
-def owner_of(container_labels: Mapping[str, str]) -> Owner:
+def owner_of(container_labels: Mapping[str, str]) -> OwnerProcess:
     """Return the process that the labels name.
 
     Args:
