@@ -163,16 +163,19 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
-        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
-            connection.settimeout(_FILE_SECONDS)
-            sent = 0
-            with contextlib.suppress(ConnectionError):  # the node has an error to tell
-                for piece in pieces:
-                    sent += len(piece)
-                    connection.sendall(piece)
-            if sent < size:
-                raise ExecutorError(f"{size - sent} bytes are missing from its content")
-            answer_of(connection, _FILE_SECONDS)
+        try:
+            with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
+                connection.settimeout(_FILE_SECONDS)
+                sent = 0
+                with contextlib.suppress(ConnectionError):  # the node has an error to tell
+                    for piece in _read(pieces):
+                        sent += len(piece)
+                        connection.sendall(piece)
+                if sent < size:
+                    raise ExecutorError(f"{size - sent} bytes are missing from its content")
+                answer_of(connection, _FILE_SECONDS)
+        except _SourceError as error:
+            raise error.error from None
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`Sandbox`."""
@@ -222,6 +225,25 @@ class RemoteSandbox:
         if not placement.ending and not self._owner.inherited:
             placement.ending = True
             self._started.placer.post("remove", sandbox=self.id)
+
+
+class _SourceError(Exception):
+    """Error of what a file is written from, which says nothing about the sandbox.
+
+    Attributes:
+        error: the error.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _read(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        yield from pieces
+    except OSError as error:
+        raise _SourceError(error) from error
 
 
 class Cluster:

@@ -10,6 +10,7 @@ prove themselves with Ray's certificates first; without, Ray itself runs without
 from __future__ import annotations
 
 import contextlib
+import errno
 import hmac
 import os
 import socket
@@ -17,6 +18,7 @@ import ssl
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +55,8 @@ _LENGTH = struct.Struct("!I")
 # Time to connect, and for all that comes before an answer, in seconds.
 _CONNECT_SECONDS = _HANDSHAKE_SECONDS = 10.0
 _MOST_HANDSHAKES = 64
+# Pause after a connection that could not be accepted, in seconds.
+_AGAIN_SECONDS = 0.1
 # Bytes of one read or write. For more, malloc maps memory anew at each message.
 _PIECE = 1 << 16
 
@@ -250,7 +254,6 @@ class RequestServer:
             try:
                 connection, request = _accepted(connection, key, context)
             except (OSError, ProtocolError):
-                connection.close()
                 return
             finally:
                 handshakes.release()
@@ -258,9 +261,15 @@ class RequestServer:
                 self._serve(connection, request)
 
         def accept() -> None:
-            with server, contextlib.suppress(OSError):
+            with server:
                 while True:
-                    connection, _ = server.accept()
+                    try:
+                        connection, _ = server.accept()
+                    except OSError as error:
+                        if error.errno in (errno.EINVAL, errno.EBADF):  # it was shut down
+                            return
+                        time.sleep(_AGAIN_SECONDS)  # a peer that has gone, or too many open files
+                        continue
                     if not handshakes.acquire(timeout=_HANDSHAKE_SECONDS):
                         connection.close()
                         continue
@@ -303,25 +312,27 @@ def _accepted(
         ProtocolError: not a request.
     """
     deadline, shown = Deadline(_HANDSHAKE_SECONDS), b""
-    connection.settimeout(_HANDSHAKE_SECONDS)
-    _keep_alive(connection)
-    if context is not None:
-        connection = context.wrap_socket(connection, server_side=True)
-    while len(shown) < KEY_BYTES:
-        connection.settimeout(max(0.01, deadline.at_most(_HANDSHAKE_SECONDS)))
-        data = connection.recv(KEY_BYTES - len(shown))
-        if not data or deadline.expired():
-            raise OSError("the connection ended before its key")
-        shown += data
-    if not hmac.compare_digest(shown, key):
+    try:
+        connection.settimeout(_HANDSHAKE_SECONDS)
+        _keep_alive(connection)
+        if context is not None:
+            connection = context.wrap_socket(connection, server_side=True)
+        while len(shown) < KEY_BYTES:
+            connection.settimeout(max(0.01, deadline.at_most(_HANDSHAKE_SECONDS)))
+            data = connection.recv(KEY_BYTES - len(shown))
+            if not data or deadline.expired():
+                raise OSError("the connection ended before its key")
+            shown += data
+        if not hmac.compare_digest(shown, key):
+            raise OSError("another key")
+        connection = _plain(connection)
+        request = FrameSocket(connection).receive(_HANDSHAKE_SECONDS)
+        if request is None:
+            raise OSError("the connection ended before its request")
+        connection.settimeout(None)
+    except BaseException:
         connection.close()
-        raise OSError("another key")
-    connection = _plain(connection)
-    request = FrameSocket(connection).receive(_HANDSHAKE_SECONDS)
-    if request is None:
-        connection.close()
-        raise OSError("the connection ended before its request")
-    connection.settimeout(None)
+        raise
     return connection, request
 
 

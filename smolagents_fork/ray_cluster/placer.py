@@ -29,7 +29,16 @@ from ..errors import (
 )
 from . import ray_calls
 from .head_check import probe_head
-from .node_link import FrameSocket, RequestServer, Stream, answer_of, ask, connect, uses_tls
+from .node_link import (
+    KEY_BYTES,
+    FrameSocket,
+    RequestServer,
+    Stream,
+    answer_of,
+    ask,
+    connect,
+    uses_tls,
+)
 from .plain_data import (
     NodeStats,
     Reservation,
@@ -72,7 +81,9 @@ def main(number: int, address: str) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
         placer = Placer()
-        placer.listen(socket.socket(fileno=number), sys.stdin.buffer.read(), tls=False)
+        # As long as the key, not up to the end: a fork of the host may have the other end open.
+        key = sys.stdin.buffer.read(KEY_BYTES)
+        placer.listen(socket.socket(fileno=number), key, tls=False)
         # In the main thread: Ray sets handlers of signals.
         placer.connect(address)
         placer.wait()

@@ -235,8 +235,9 @@ class PlacerProcess:
             self.post("record", times=times)
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):
-            while (posted := self._posted.get()) is not None:
+        while (posted := self._posted.get()) is not None:
+            # The receiver notices the end; a value that cannot be sent concerns nobody else.
+            with contextlib.suppress(OSError, ForkError):
                 self._events.send(posted)
 
     def _receive(self) -> None:

@@ -131,7 +131,8 @@ time.sleep({seconds})
 """
 
 
-def test_driver_killed(breakable: RayCluster) -> None:
+@pytest.mark.parametrize("placer", [False, True], ids=["alone", "with its placer"])
+def test_driver_killed(breakable: RayCluster, placer: bool) -> None:
     program = DRIVER.format(address=breakable.address, lease=next(leases), seconds=SECONDS)
     before = supervisors(breakable).keys()
     driver = subprocess.Popen(
@@ -143,7 +144,10 @@ def test_driver_killed(breakable: RayCluster) -> None:
         found = supervisors(breakable).keys() - before
         processes = set(found) | {child for pid in found for child in descendants(pid)}
         assert len(processes) > len(found)
+        others = descendants(driver.pid) if placer else ()
         driver.kill()
+        for pid in others:  # which otherwise tells the supervisors
+            os.kill(pid, signal.SIGKILL)
     assert eventually(lambda: not any(map(alive, processes)), SECONDS)
     # Nor does one that was being made.
     assert eventually(lambda: not supervisors(breakable).keys() - before, SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import random
 import socket
 import threading
@@ -239,3 +240,17 @@ def test_errors_become_those_of_the_fork_alone(data: list[str], name: str):
     assert (type(error).__name__, str(error)) == (name, "x")
     if name == data[0]:
         assert failure_data(error) == data
+
+
+def test_connection_that_cannot_be_accepted_ends_nothing(monkeypatch: pytest.MonkeyPatch):
+    accepted = socket.socket.accept
+    failures = iter([OSError(errno.EMFILE, "Too many open files")])
+
+    def accept(server: socket.socket) -> Any:
+        if error := next(failures, None):
+            raise error
+        return accepted(server)
+
+    monkeypatch.setattr(socket.socket, "accept", accept)
+    assert ask(serving(tls=False), SECONDS, "value", value=1) == 1
+    assert next(failures, None) is None
