@@ -17,7 +17,6 @@ ALLOWED: dict[str, str] = {
     "executors/agents/saving.py": "the fork's own agents",
     "executors/agents/selection.py": "the fork's own agents",
     "executors/local.py": "the fork's own executor",
-    "interpreter/guarded/guards/attributes.py": "typing has no public name for the class",
     "interpreter/guarded/modules/event_loops.py": "asyncio has no public name for the running loop",
     "interpreter/last_value.py": "ast has no other list of a node's positions",
     "jupyter/kernel/agent.py": "to do: ipykernel's and IPython's",

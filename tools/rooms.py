@@ -26,7 +26,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
 )
 #: DESIGN asks for 4,000; what is there may not grow until it is.
-MOST_LINES = 4709
+MOST_LINES = 4179
 MOST_OVERRIDES = 40
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal: an enum's member for each handler
+import ast
 import contextlib
+import inspect
 import pydoc
 import signal
+import textwrap
 import threading
 import types
 import weakref
@@ -21,7 +24,7 @@ from ..imports import DEFAULT_IMPORTS
 from ..program_text import Program
 from ..stops import FinalAnswer, ProgramStop
 from .compiling.ast_builders import place_of
-from .compiling.program import ProgramOptions, bind, compile_program
+from .compiling.program import bind, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins, program_guards
 from .guards.program_classes import ProgramClasses
@@ -92,7 +95,7 @@ class Interpreter:
         authorized = {*default_imports, *additional_authorized_imports}
         self.modules = ModuleViews(authorized, self._overrides)
         self._attributes = AttributeGuard(
-            self._classes, self._sizes, weakref.proxy(self.modules), self._extra_dunders
+            self._classes, weakref.proxy(self.modules), self._extra_dunders
         )
         self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
@@ -103,10 +106,9 @@ class Interpreter:
         self._parts = Parts(
             self._sizes,
             self._attributes,
-            self._classes,
             self._places,
             self._displays,
-            {**waiting, **self._loops.members()},
+            {**waiting, "run": self._loops.run},
             self.modules,
         )
         self._caller = ToolCaller(
@@ -120,8 +122,8 @@ class Interpreter:
         self._given_builtins: dict[str, Any] = {}
         #: The guards of this interpreter's programs, by the constants that stand for them.
         self._guards: dict[Any, Any] = {}
-        #: The latest program with its code.
-        self._bound: tuple[Program, types.CodeType] | None = None
+        #: The latest program and its code, by what they were made from.
+        self._bound: tuple[object, Program, types.CodeType] | None = None
         self._protected: frozenset[str] = frozenset()
 
     # -- what programs find --
@@ -183,16 +185,14 @@ class Interpreter:
                 **handed,
             },
         )
-        guards = program_guards(
-            self._attributes, self._classes, self._sizes, self.meter, self._builtins
-        )
+        guards = program_guards(self._attributes, self._classes, self._sizes, self.meter)
         imports = (self.modules.import_module, self.modules.import_from, self._import_all)
         names = ("import", "import_from", "import_all")
         guards |= dict(zip(names, map(_weak, imports), strict=True))
         self._guards = {place_of(name): value for name, value in guards.items()}
         self._bound = None
         # For states that do not say.
-        self._builtins |= {"__name__": "__main__", "__doc__": None}
+        self._builtins |= {"__name__": self._classes.module, "__doc__": None}
         return self._builtins
 
     def _import_all(self, module: str) -> None:
@@ -308,16 +308,23 @@ class Interpreter:
                 threads.end()
                 self._loops.close()
                 meter.ready_for_callbacks()
-                self._classes.forget_unfinished()
                 self._keep_own_state()
         self.output.value = logs = self.output.text()
         if isinstance(end, FinalAnswer):
-            return Result(answer, logs, True)
+            return Result(self._with_source(answer), logs, True)
         if end is not None:
             raise messages.stopped(end, program, waited=threads.waited and not was_over)
         if failure is not None:
             raise failure
-        return Result(value, logs, False)
+        return Result(self._with_source(value), logs, False)
+
+    def _with_source(self, value: Any) -> Any:
+        """Note the source of a function that leaves the program where upstream keeps it."""
+        if type(value) is types.FunctionType and self._classes.owns(value):
+            with contextlib.suppress(OSError, SyntaxError):  # a lambda's line is not a program
+                text = textwrap.dedent(inspect.getsource(value))
+                value.__source__ = ast.unparse(ast.parse(text))  # type: ignore[attr-defined]
+        return value
 
     def _keep_own_state(self) -> None:
         """Write what is the interpreter's own into the state, whatever the program bound."""
@@ -329,14 +336,15 @@ class Interpreter:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
         self.state["__builtins__"] = self._namespace()
-        options = ProgramOptions(
-            self._protected, self._extra_dunders, self.limits.max_while_iterations
-        )
-        program = compile_program(code, options)
-        if self._bound is None or self._bound[0] is not program:
-            bound = bind(program, self._guards, self._classes.register_code)
-            self._bound = program, bound
-        return program, types.FunctionType(self._bound[1], self.state, "<module>")
+        if self.state.get("__name__") == self._classes.module:
+            self.state["__name__"] = self._classes.module  # the object, not the text
+        key = (code, self._protected, self.limits.max_while_iterations)
+        if self._bound is None or self._bound[0] != key:
+            most = self.limits.max_while_iterations
+            program = compile_program(code, self._protected, self._extra_dunders, most)
+            self._bound = key, program, bind(program, self._guards, self._classes.register_code)
+        _key, program, bound = self._bound
+        return program, types.FunctionType(bound, self.state, "<module>")
 
 
 def _weak(method: Any) -> Callable[..., Any]:

@@ -1,9 +1,10 @@
 """Counts what a run uses and ends it at its limits.
 
-Every block of compiled code takes a *tick* before it runs: the next item of an iterator of C. Ticks
-are handed out in portions, which are booked in advance. When one is used up, :class:`_Portions`
-asks for a look at the clock and the limits, and hands out another. A run that is over has no ticks
-left, so that every later one, in a handler, a ``finally`` or a ``__del__``, ends here again.
+Every block of compiled code takes a *tick* before it runs: it asks the next item of an iterator of
+C whether it is true. Ticks are handed out in portions, which are booked in advance. Behind each is
+a :class:`_Look`: asked, it looks at the clock and the limits, and hands out another portion. A run
+that is over has no ticks left, so that every later one, in a handler, a ``finally`` or a
+``__del__``, ends here again.
 
 No signal and no other thread is involved: upstream runs agents in any thread.
 """
@@ -12,10 +13,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, cycle
 from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, NoReturn
@@ -33,7 +33,9 @@ __all__ = [
 ]
 
 #: Ticks of the first portion of a run, and of the largest.
-_FIRST_TICKS, _MOST_TICKS = 4, 256
+_FIRST_TICKS, _MOST_TICKS = 4, 512
+#: Looks behind a portion: threads may come to one before the first of them hands out the next.
+_LOOKS = 1024
 #: Operations that guards charge between two looks at the clock.
 _CHARGES = 600
 #: A portion that took less than the first, in seconds, doubles the next one; one that took longer
@@ -130,9 +132,11 @@ class Meter:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._portions = _Portions(bool, ())
-        #: What compiled code takes its ticks from: ``True`` without end, for all runs.
-        self.ticks = self._portions.prepare(self)
+        #: What compiled code takes its ticks from, for all runs. It never comes to its end: each
+        #: portion sets it back.
+        self.ticks: Any = iter([True] * _MOST_TICKS + [_Look(self)] * _LOOKS)
+        self._portion = _FIRST_TICKS
+        self._portion_since = 0.0
         #: What has ended the run: a limit, an interruption, or the final answer.
         self.end: ProgramStop | FinalAnswer | LimitExceededError | None = None
         #: The final answer; programs may get at the exception, and not at this.
@@ -151,8 +155,6 @@ class Meter:
         self._charged = 0
         #: When the run ends, by the monotonic clock; in the past once the host has interrupted it.
         self.deadline = math.inf
-        self._last_look = 0.0
-        self._afterwards = 0.0
         #: Over the deadline and what decides about it: interrupt() comes from another thread.
         self._lock = Lock()
         self._interrupted = False
@@ -167,7 +169,8 @@ class Meter:
         self.limits = limits
         self.end = self.answer = None
         self.count = {"counter": 0}
-        self._portions.restart()
+        self.empty()
+        self._portion, self._portion_since = _FIRST_TICKS, monotonic()
         self.used = self._charged = 0
         timeout = limits.timeout_seconds
         with self._lock:
@@ -189,7 +192,6 @@ class Meter:
         """Allow the host to call what the program left behind, within the limits of one run."""
         self.empty()
         self.end = self.answer = None  # they lead to what the program made
-        self._last_look, self._afterwards = monotonic(), 0.0
         self.used = 0
 
     def interrupt(self) -> bool:
@@ -234,37 +236,40 @@ class Meter:
         now = monotonic()
         self.count["counter"] = self.used
         if not self.running:
-            self._look_afterwards(now)
+            self._look_afterwards()
         elif self.used >= self.limits.max_operations:
             self._halt(ProgramStop(self._too_many()))
         elif now > self.deadline:
             self.out_of_time()
         return now
 
-    def grant(self, ticks: int) -> int:
-        """Book as many as ``ticks`` of what the limit leaves; give how many."""
-        granted = max(1, min(ticks, self.limits.max_operations - self.used))
+    def hand_out_ticks(self) -> None:
+        """Look at the limits, and book another portion of ticks."""
+        self.empty()  # first, for other threads that come to a look
+        now = self.look()
+        seconds, self._portion_since = now - self._portion_since, now
+        if seconds < _QUICK_PORTION:
+            self._portion = min(2 * self._portion, _MOST_TICKS)
+        elif seconds > _SLOW_PORTION:
+            self._portion = max(1, self._portion >> 2)
+        granted = max(1, min(self._portion, self.limits.max_operations - self.used))
         self.used += granted
-        return granted
+        self.ticks.__setstate__(_MOST_TICKS - granted)
+        if self.running and (self.end is not None or self.deadline < now):
+            self.empty()  # ended meanwhile, from another thread
 
     def empty(self) -> None:
         """Let the next tick come to a look at the limits, without a lock, from any thread."""
-        self._portions.portion.clear()
+        self.ticks.__setstate__(_MOST_TICKS)
 
-    def _look_afterwards(self, now: float) -> None:
-        """Allow code of the program that the host calls between runs the limits of one run.
+    def _look_afterwards(self) -> None:
+        """Allow code of the program that the host calls between runs the operations of one run.
 
         Its error is an ordinary one, because it ends in the host's code.
         """
-        self._afterwards += min(now - self._last_look, 0.5)
-        self._last_look = now
-        timeout = self.limits.timeout_seconds
         if self.used >= self.limits.max_operations:
             self.used = 0
             raise LimitExceededError(self._too_many())
-        if timeout is not None and self._afterwards > timeout:
-            self._afterwards = 0.0
-            raise TimeLimitExceededError(self._too_long())
 
     def charge(self, operations: int) -> None:
         """Charge work that a guard lets one C call do."""
@@ -394,53 +399,20 @@ class Meter:
         self.empty()
         raise self.end
 
-    def __reduce__(self) -> Any:
-        # In a copy of a function that has left the process nothing of this run goes on.
-        return Meter, (self.limits,)
 
+class _Look:
+    """A tick that looks at the limits.
 
-class _Ticks(chain):  # type: ignore[type-arg]
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        # What leaves the process with a function's code counts nothing there.
-        return iter, (object, None)
-
-
-class _Portions(map):  # type: ignore[type-arg]
-    """An iterator without items that hands out the next portion of ticks when it is asked.
-
-    An iterator that has raised has ended, generators and a chain's source too. What a chain goes
-    over may raise, and it goes on there: a limit ends a run, and not the next one. A ``map`` for
-    its ``__iter__``, which is C code: nothing but :meth:`__next__` can be interrupted.
+    Args:
+        meter: hands out the next ticks.
     """
 
-    _meter: Meter
-    #: One item a tick. An iterator of C goes over it, and ends when it is cleared.
-    portion: list[bool]
-    _size: int
-    _since: float
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
 
-    def prepare(self, meter: Meter) -> Iterator[bool]:
-        """Begin without ticks, and return what gives them; a constructor is the iterator's own."""
-        self._meter, self.portion = meter, []
-        self.restart()
-        return _Ticks.from_iterable(cycle((self.portion, self)))
+    def __bool__(self) -> bool:
+        self._meter.hand_out_ticks()
+        return True
 
-    def restart(self) -> None:
-        """Begin again with a small portion."""
-        self.portion.clear()
-        self._size, self._since = _FIRST_TICKS, monotonic()
-
-    def __next__(self) -> NoReturn:
-        meter = self._meter
-        now = meter.look()
-        seconds, self._since = now - self._since, now
-        if seconds < _QUICK_PORTION:
-            self._size = min(2 * self._size, _MOST_TICKS)
-        elif seconds > _SLOW_PORTION:
-            self._size = max(1, self._size >> 2)
-        granted = meter.grant(self._size)
-        if len(self.portion) != granted:
-            self.portion[:] = [True] * granted
-        if meter.running and (meter.end is not None or meter.deadline < now):
-            self.portion.clear()  # ended meanwhile, from another thread
-        raise StopIteration
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a function of a program cannot leave the process that counts its calls")

@@ -16,12 +16,12 @@ __all__ = [
     "ALLOWED_UNDERSCORE",
     "BY_NAME_DUNDERS",
     "CALLED_ONLY",
+    "FORMATS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
     "NODES",
-    "OF_THE_SCOPE",
-    "OWN_DUNDERS",
+    "ONE_DIGIT",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
     "WRITABLE_DUNDERS",
@@ -153,20 +153,16 @@ NODES = known_nodes(vars(ast))
 
 _OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
 
-#: Dunders that describe a class's family or an object's namespace: handed out for what the program
-#: made only.
-OWN_DUNDERS = frozenset("__base__ __bases__ __dict__ __mro__ __subclasses__".split())
+#: Dunders that read or write by the name that they are given.
+BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __setattr__".split())
 
-#: Dunders that read, write or make by what they are given.
-BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __setattr__".split())
-
-#: Dunders whose answer depends on the object: the attribute guard decides.
-GUARDED_DUNDERS = (
-    OWN_DUNDERS
-    | BY_NAME_DUNDERS
-    | frozenset(
-        "__class__ __defaults__ __func__ __getstate__ __kwdefaults__ __self__ __wrapped__".split()
-    )
+#: Dunders that are handed out for what the program made only: they describe a class's family, an
+#: object's namespace, or lead to what a wrapper or a method is made of.
+GUARDED_DUNDERS = BY_NAME_DUNDERS | frozenset(
+    """
+    __base__ __bases__ __class__ __defaults__ __dict__ __func__ __getstate__ __kwdefaults__ __mro__
+    __self__ __subclasses__ __wrapped__
+    """.split()
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
@@ -184,7 +180,7 @@ ALLOWED_DUNDERS = (
         __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__ __invert__
         __isabstractmethod__ __itemsize__ __iter__ __le__ __len__ __length_hint__ __lt__
         __match_args__ __members__ __metadata__ __missing__ __module__ __mro_entries__ __name__
-        __ne__ __neg__ __next__ __no_type_check__ __notes__ __objclass__ __optional_keys__
+        __ne__ __neg__ __new__ __next__ __no_type_check__ __notes__ __objclass__ __optional_keys__
         __orig_bases__ __orig_class__ __origin__ __parameters__ __pos__ __post_init__ __prepare__
         __qualname__ __replace__ __repr__ __required_keys__ __reversed__ __round__ __self_class__
         __set__ __set_name__ __setitem__ __setstate__ __sizeof__ __slots__ __static_attributes__
@@ -216,13 +212,13 @@ ALLOWED_DUNDER_NAMES = frozenset(
 )
 
 #: Public names that lead out of ordinary objects: frames, tracebacks, code and namespaces of
-#: functions; the object of an AttributeError; and ``str.format``, which reads by name.
+#: functions.
 GUARDED_ATTRIBUTES = frozenset(
     """
     gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code ag_await
     tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals f_locals
     f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code func_closure
-    format format_map get_coro get_stack obj
+    get_coro get_stack
     """.split()
 )
 
@@ -232,6 +228,12 @@ CALLED_ONLY = frozenset({"popen", "system"})
 
 #: Methods whose result can be far larger than what they are given; see guards/sizes.py.
 SIZED_METHODS = frozenset("center expandtabs join ljust replace rjust to_bytes zfill".split())
+
+#: Methods that read attributes by name; see guards/text_format.py.
+FORMATS = frozenset({"format", "format_map"})
+
+#: Integer factors below this, in amount, add little; CPython compares one of one digit in one step.
+ONE_DIGIT = (1 << 30) - 1
 
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(
@@ -253,9 +255,6 @@ HARMLESS_BUILTINS = tuple(
     """.split()
 )
 
-#: Builtins that, called without an argument, give the names of the scope around.
-OF_THE_SCOPE = frozenset({"dir", "locals", "vars"})
-
 #: Builtins that are refused, with what to do instead.
 REFUSED_BUILTINS = {
     "open": "files are out of reach here; take the data as a variable or through a tool",
@@ -271,8 +270,6 @@ REFUSED_BUILTINS = {
     "quit": "let the program end, or call final_answer()",
 }
 
-_LOOKED_AT = GUARDED_ATTRIBUTES | SIZED_METHODS
-
 
 def is_dunder(name: str) -> bool:
     """Tell whether a name is one of Python's own."""
@@ -281,4 +278,4 @@ def is_dunder(name: str) -> bool:
 
 def is_plain(name: str) -> bool:
     """Tell whether an attribute of this name, a plain ``str``, is read as CPython reads it."""
-    return name not in _LOOKED_AT and name[:1] != "_" and name.isascii()
+    return name not in GUARDED_ATTRIBUTES and name[:1] != "_" and name.isascii()

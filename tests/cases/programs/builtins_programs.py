@@ -197,12 +197,6 @@ from itertools import product
 product([1], repeat="a")
 # case: bases-no-tuple
 type("T", [], {})
-# case: getattr-of-one-argument
-getattr(5)
-# case: setattr-of-two-arguments
-setattr(5, "x")
-# case: hasattr-of-one-argument
-hasattr(5)
 # case: print-of-what-cannot-be-spread
 print(*5)
 # case: print-of-no-mapping

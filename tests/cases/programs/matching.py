@@ -274,25 +274,23 @@ f()()
 class Mode:
     format = "text"
     core = 2
-    _hidden = 3
 def kind(x):
     match x:
         case Mode.format: return "format"
         case Mode.core: return "core"
-        case Mode._hidden: return "hidden"
         case _: return "other"
-[kind("text"), kind(2), kind(3), kind(4)]
-# case: private-class-as-class-pattern
+[kind("text"), kind(2), kind(4)]
+# case: inner-class-as-class-pattern
 class Shape:
-    class __Square:
+    class Square:
         __match_args__ = ("side",)
         def __init__(self, side): self.side = side
     def area(self, x):
         match x:
-            case Shape.__Square(side=3): return "three"
-            case Shape.__Square(s): return s * s
+            case Shape.Square(side=3): return "three"
+            case Shape.Square(s): return s * s
             case int(): return 2
-    def make(self, side): return self.__Square(side)
+    def make(self, side): return self.Square(side)
 s = Shape()
 [s.area(s.make(3)), s.area(s.make(4)), s.area(1)]
 # case: match-class-match-args-errors

@@ -274,39 +274,3 @@ return 1
 # case: unclosed-bracket
 x = (1 + 2
 y = 3
-# case: names-of-the-scope
-def f(a, *rest, b=2, **more):
-    for n in range(3):
-        try:
-            x = n
-        finally:
-            y = x
-    def inner():
-        return a
-    with_walrus = [w := 5]
-    shown = locals()
-    shown["a"] = "changed"
-    return a, sorted(shown), sorted(vars()), dir(), inner()
-class C:
-    one = 1
-    vars()["two"] = 2
-    locals().update(three=3)
-    here = dir()
-    def m(self):
-        return sorted(locals()), (lambda q: locals())(4), sorted(k for k in vars())
-print(f(1, 2, z=3), C.two, C.three, C.here, C().m()[1])
-def g():
-    total = 0
-    while total < 3:
-        total += 1
-        match total:
-            case int(n): pass
-    return locals()
-print(g())
-# case: names-of-the-scope-under-other-meanings
-def f(vars, dir=lambda: "mine"):
-    return vars(), dir()
-def g():
-    locals = lambda: 5
-    return locals()
-f(list), g()

@@ -112,6 +112,7 @@ leak(operator.attrgetter("grow.__func__.__globals__")(thing))
 from operator import attrgetter
 print(attrgetter("_key")(lookup))
 # hostile: methodcaller
+# local: no operator calls the name that the program gives it
 import operator
 leak(operator.methodcaller("__getattribute__", "__globals__")(search))
 # hostile: attrgetter-as-sort-key

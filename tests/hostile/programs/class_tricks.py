@@ -52,7 +52,7 @@ class M(type):
 class C(metaclass=M): pass
 leak(out[0][-1].__subclasses__())
 # hostile: metaclass-new-namespace
-# ends: quietly: a copy of the program's own class's namespace
+# local: no the namespace of the program's own class, as in Python
 class M(type):
     def __new__(m, n, b, ns):
         leak(type.__new__(m, n, b, ns).__dict__)

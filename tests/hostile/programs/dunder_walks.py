@@ -48,7 +48,7 @@ leak(type(math.__spec__))
 # hostile: dunder-import-name
 __import__("hostile_canary").trip()
 # hostile: dunder-dict-of-class
-# ends: quietly: a copy of the program's own class's namespace
+# local: no the namespace of the program's own class, as in Python
 class C: pass
 leak(C.__dict__)
 # hostile: dunder-dict-of-host-class

@@ -202,6 +202,7 @@ leak(f.__code__)
 # ends: quietly: the builtin is a stand-in that refuses
 leak(breakpoint)
 # hostile: frame-through-augmented-assignment
+# local: no an augmented assignment to a frame means harm
 class E:
     def __radd__(self, other): leak(other)
 def gen(): yield 1

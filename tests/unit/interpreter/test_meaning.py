@@ -9,7 +9,6 @@ from background import at_once
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError
 from smolagents_fork.interpreter.guarded import Interpreter, Limits
-from smolagents_fork.interpreter.guarded.compiling.program import ProgramOptions, compile_program
 
 
 def run(code: str, **variables: Any) -> Any:
@@ -95,9 +94,12 @@ def test_what_only_looks_numeric_is_guarded(code: str) -> None:
         Interpreter(["string"], limits=SMALL).run(code)
 
 
-def test_compiled_programs_are_kept() -> None:
-    options = ProgramOptions(frozenset(), frozenset(), 10)
-    assert compile_program("1 + 41", options) is compile_program("1 + 41", options)
+def test_the_latest_program_is_kept_compiled() -> None:
+    interpreter = Interpreter()
+    interpreter.run("1 + 41")
+    kept = interpreter._bound
+    interpreter.run("1 + 41")
+    assert interpreter._bound is kept
 
 
 def test_a_run_inside_a_run_is_refused() -> None:

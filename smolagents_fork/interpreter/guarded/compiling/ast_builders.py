@@ -7,7 +7,7 @@ nor a library that looks at names, closures or globals of a function finds one.
 from __future__ import annotations
 
 import ast
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ....errors import ProgramRefusedError
 from .. import policy
@@ -70,14 +70,9 @@ def function_definition(
     name: str, body: list[ast.stmt], *, is_async: bool = False
 ) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """Build a function without parameters."""
-    kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
-    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    made = kind(
-        name=name, args=arguments, body=body, decorator_list=[], returns=None, type_comment=None
-    )
-    if "type_params" in ast.FunctionDef._fields:
-        made.type_params = []  # type: ignore[union-attr]
-    return made
+    made: Any = ast.parse(f"{'async ' * is_async}def f(): pass").body[0]
+    made.name, made.body = name, body
+    return made  # type: ignore[no-any-return]
 
 
 def _below(node: ast.AST) -> list[ast.AST]:

@@ -1,77 +1,48 @@
-"""Source text to a code object: parse, check, rewrite, compile, bind; and the cache of that."""
+"""Source text to a code object: parse, check, rewrite, compile, bind."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import warnings
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 from ....errors import InterpreterError, ProgramRefusedError
-from ....forks import ForkSafeLock
 from ...last_value import keep_last_value
 from ...program_text import Program, compiler_errors, new_filename, register_program
 from ..meter import recursion_room
-from .ast_builders import assign, call, check_nodes, const, function_definition, load, place
+from .ast_builders import assign, check_nodes, const, function_definition, load, place
 from .rewriter import Rewriter
 
-__all__ = ["ProgramOptions", "bind", "compile_program"]
+__all__ = ["bind", "compile_program"]
 
 _RESULT = "@result"
 _FUNCTION = "@program"
-#: Programs kept compiled, over all interpreters of the process: code objects have no state.
-_KEEP = 256
 #: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
 _DEEPEST = 6000
 #: ``finally`` blocks that may be nested in each other: as many bits has what becomes of the inner.
 _MOST_FINALLY = 10
-_cache: OrderedDict[Any, Program] = OrderedDict()
-_lock = ForkSafeLock()
 _COROUTINE = 0x80  # CO_COROUTINE
+_ANNOTATIONS = __future__.annotations.compiler_flag
 
 
-@dataclass(frozen=True)
-class ProgramOptions:
-    """Facts about the interpreter that a program is compiled for.
+def compile_program(
+    source: str, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
+) -> Program:
+    """Compile a program. Its code runs once it is bound.
 
     Args:
+        source: its text.
         protected: names that the top level may not bind.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
-    """
-
-    protected: frozenset[str]
-    extra_dunders: frozenset[str]
-    max_while: int
-
-
-def compile_program(source: str, options: ProgramOptions) -> Program:
-    """Compile ``source``, or take it from the cache. Its code runs once it is bound.
 
     Raises:
         InterpreterError: it is not Python, or too deeply nested.
         ProgramRefusedError: it has a syntax node without a rule.
     """
-    key = (source, options)
-    with _lock:
-        program = _cache.get(key)
-        if program is not None:
-            _cache.move_to_end(key)
-            return program
-    program = _compile(source, options)
-    with _lock:
-        _cache[key] = program
-        register_program(program)
-        while len(_cache) > _KEEP:
-            _cache.popitem(last=False)
-    return program
-
-
-def _compile(source: str, options: ProgramOptions) -> Program:
     filename = new_filename()
     with warnings.catch_warnings(), compiler_errors(source):
         # A program's "is" with a literal is not a concern of the host's warning filters, and the
@@ -86,10 +57,18 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
             )
+            rewriter = Rewriter(
+                protected,
+                extra_dunders,
+                max_while,
+                keeps_annotations=bool(plain.co_flags & _ANNOTATIONS),
+            )
             with recursion_room(_DEEPEST):
-                return _rewritten(source, tree, filename, plain, options)
+                program = _rewritten(source, tree, filename, plain, rewriter)
         except ProgramRefusedError as error:
             raise ProgramRefusedError(f"Code execution failed: {error}") from None
+    register_program(program)
+    return program
 
 
 def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
@@ -117,23 +96,13 @@ def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
 
 
 def _rewritten(
-    source: str, tree: ast.Module, filename: str, plain: CodeType, options: ProgramOptions
+    source: str, tree: ast.Module, filename: str, plain: CodeType, rewriter: Rewriter
 ) -> Program:
     is_async = bool(plain.co_flags & _COROUTINE)
-    future = plain.co_flags & __future__.annotations.compiler_flag
     names = set(_global_names(plain))
     _keep_documentation(tree, names)
     tree.body = [s for s in tree.body if getattr(s, "module", None) != "__future__"]
-    _note_sources(tree.body, source.splitlines())
     keep_last_value(tree.body, _RESULT)
-    rewriter = Rewriter(
-        options.protected,
-        options.extra_dunders,
-        options.max_while,
-        # Python 3.14 evaluates annotations only when somebody asks.
-        evaluates_annotations=not future and not hasattr(ast, "TemplateStr"),
-        keeps_annotations=bool(future),
-    )
     body = rewriter.statements(tree.body)
     like = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
     start: list[ast.stmt] = [ast.Global(names=sorted(names))] if names else []
@@ -144,7 +113,7 @@ def _rewritten(
     )
     place(function, like)
     module = ast.Module(body=[function], type_ignores=[])
-    code = compile(module, filename, "exec", future, dont_inherit=True)
+    code = compile(module, filename, "exec", plain.co_flags & _ANNOTATIONS, dont_inherit=True)
     program = next(c for c in code.co_consts if isinstance(c, CodeType))
     return Program(source, program, filename, is_async)
 
@@ -157,15 +126,6 @@ def _global_names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _global_names(constant)
-
-
-def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
-    """Keep the source of top-level functions and classes, where upstream keeps it."""
-    for statement in body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
-            # The innermost decorator: it sees the function itself.
-            statement.decorator_list.append(place(call("source", const(text)), statement))
 
 
 def _keep_documentation(tree: ast.Module, names: set[str]) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from .. import policy
-from .ast_builders import assign, call, const, guard, load, place, walk
+from .ast_builders import assign, call, const, guard, load, place, store, walk
 from .scopes import Scope, all_arguments, binds, mangled, normal
 
 __all__ = ["Rewriter"]
@@ -29,6 +29,7 @@ _CALLING = (
 )
 #: Operators whose result can be far larger than their operands, with their guards.
 _SIZED_OPERATORS = {ast.Mult: "multiply", ast.Pow: "power", ast.LShift: "shift"}
+_CHECKED_METHODS = policy.SIZED_METHODS | policy.FORMATS
 #: Literal factors and shifts up to this add little at a time.
 _SMALL = 100
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
@@ -81,7 +82,6 @@ class Rewriter:
         protected: names of tools, which may not be bound at the top level.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
-        evaluates_annotations: whether annotations of variables are evaluated.
         keeps_annotations: whether annotations become text, in the program's own words.
     """
 
@@ -91,16 +91,18 @@ class Rewriter:
         extra_dunders: frozenset[str],
         max_while: int,
         *,
-        evaluates_annotations: bool = True,
         keeps_annotations: bool = False,
     ) -> None:
         self._protected = protected
         self._allowed_dunders = policy.ALLOWED_DUNDERS | extra_dunders
         self._max_while = max_while
-        self._evaluates_annotations = evaluates_annotations
+        # Python 3.14 evaluates annotations only when somebody asks.
+        self._evaluates_annotations = not (keeps_annotations or hasattr(ast, "TemplateStr"))
         self._keeps_annotations = keeps_annotations
         self._scopes: list[Scope] = [Scope("module")]
         self._numbers = itertools.count()
+        #: How many products the present expression is a right operand of.
+        self._products = 0
         #: Names bound in the present statement that may not be; each a message.
         self._refused_bindings: list[str] = []
         #: Attributes whose value itself is kept: ``b = a.__class__``.
@@ -180,7 +182,7 @@ class Rewriter:
 
     def tick(self, like: ast.AST) -> ast.stmt:
         """Build a statement that counts a block, and ends here what has ended the run."""
-        return place(ast.Expr(value=self._ticking()), like)
+        return place(ast.If(test=self._ticking(), body=[ast.Pass()], orelse=[]), like)
 
     @staticmethod
     def _metered(items: ast.expr) -> ast.expr:
@@ -248,7 +250,7 @@ class Rewriter:
             return self._private(node, mangled(name, self._scope.class_name))
         if called and name in policy.CALLED_ONLY:
             return place(call("called", node.value, const(name)), node)
-        if name in policy.GUARDED_ATTRIBUTES or (name in policy.SIZED_METHODS and not called):
+        if name in policy.GUARDED_ATTRIBUTES:
             return place(call("read", node.value, const(name)), node)
         return node
 
@@ -281,28 +283,16 @@ class Rewriter:
     def _visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func
         if isinstance(function, ast.Attribute):
-            if function.attr in policy.SIZED_METHODS and not self._is_small_call(node):
+            if function.attr in _CHECKED_METHODS and not self._is_small_call(node):
                 name = place(const(function.attr), function)
                 return self._guarded_call("sized_call", node, self._visit(function.value), name)
             node.func = self._visit_Attribute(function, called=True)
         elif isinstance(function, ast.Name):
-            if function.id == "type" and self._makes_class(node):
-                # A parameter may bear the name, so that what it stands for goes along.
-                return self._guarded_call("make_class", node, function)
-            if function.id in policy.OF_THE_SCOPE and not node.args and not node.keywords:
-                return self._of_scope(node)
             node.func = self._visit_Name(function)
         else:
             node.func = self._visit(function)
         self._arguments_of(node)
         return node
-
-    def _of_scope(self, node: ast.Call) -> ast.expr:
-        """Rewrite ``locals()`` and its like: a function's hidden names are not shown."""
-        kind = next(s.kind for s in reversed(self._scopes) if s.kind != "comprehension")
-        if kind == "module":
-            return node
-        return place(call("of_scope", node.func, call("locals"), const(kind == "class")), node)
 
     def _arguments_of(self, node: ast.Call) -> None:
         node.args = self._visit_all(node.args)
@@ -314,11 +304,6 @@ class Rewriter:
         node.func = place(guard(name), node.func)
         node.args = [*first, *node.args]
         return node
-
-    @staticmethod
-    def _makes_class(node: ast.Call) -> bool:
-        """Tell ``type(name, bases, namespace)`` from ``type(x)``, which only reads."""
-        return len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or bool(node.keywords)
 
     @staticmethod
     def _is_small_call(node: ast.Call) -> bool:
@@ -348,9 +333,47 @@ class Rewriter:
             if guarded is None or _stays_small(one.op, one.left, one.right):
                 one.left, one.right = left, self._visit(one.right)
                 left = one
+                continue
+            self._products += 1
+            right = self._visit(one.right)
+            self._products -= 1
+            if guarded == "multiply" and self._scope.loops and self._scope.kind != "class":
+                left = self._product(one, left, right)
             else:
-                left = place(call(guarded, left, self._visit(one.right)), one)
+                left = place(call(guarded, left, right), one)
         return left
+
+    def _product(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> ast.expr:
+        """Build a product in a loop, with a call of the guard for what is not a small number only.
+
+        A call costs as much as the rest of a short round. Both operands have variables of their
+        own for that time: each is evaluated once.
+        """
+        x, y = f"@left{self._products}", "@right"
+
+        def is_a(kind: str, value: ast.expr) -> ast.expr:
+            return ast.Compare(call("type", value), [ast.Is()], [guard(kind)])
+
+        numbers = (
+            [
+                is_a("int", ast.NamedExpr(store(y), right)),
+                is_a("int", load(x)),
+                ast.Compare(load(x), [ast.Lt()], [const(policy.ONE_DIGIT)]),
+                ast.Compare(load(x), [ast.Gt()], [const(-policy.ONE_DIGIT)]),
+            ],
+            [is_a("float", load(y)), is_a("float", load(x))],
+            [is_a("float", load(y)), is_a("int", load(x))],
+            [is_a("int", load(y)), is_a("float", load(x))],
+        )
+        # Emptied with the call: a variable keeps what the program may let go of.
+        emptied = [ast.NamedExpr(store(name), const(None)) for name in (x, y)]
+        node.left = ast.NamedExpr(store(x), left)
+        node.right = ast.IfExp(
+            ast.BoolOp(ast.Or(), [ast.BoolOp(ast.And(), each) for each in numbers]),
+            load(y),
+            call("factor", load(x), load(y), *emptied),
+        )
+        return place(node, node)
 
     def _visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = self._visit(node.value)
@@ -395,9 +418,6 @@ class Rewriter:
     def _visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         guarded = _SIZED_OPERATORS.get(type(node.op))
         target = node.target
-        if isinstance(target, ast.Attribute) and normal(target.attr) in policy.GUARDED_ATTRIBUTES:
-            # The value's own method would get the old one.
-            return self._augmented_part(node, guarded or type(node.op).__name__)
         if guarded is None or _stays_small(node.op, None, node.value):
             node.value = self._visit(node.value)
             node.target = self._visit(target)
@@ -454,7 +474,9 @@ class Rewriter:
     def _annotation(self, annotation: ast.expr | None) -> ast.expr | None:
         if annotation is None or self._keeps_annotations:
             return annotation
-        result: ast.expr = self._visit(annotation)
+        # Where annotations are evaluated late, they have no variables of the function's.
+        with self._inside("comprehension"):
+            result: ast.expr = self._visit(annotation)
         return result
 
     def _function(self, node: _Function) -> _Function:
@@ -493,21 +515,8 @@ class Rewriter:
         for keyword in node.keywords:
             keyword.value = self._visit(keyword.value)
         self._visit_all(getattr(node, "type_params", []))
-        has_docstring = ast.get_docstring(node, clean=False) is not None
         with self._inside("class", class_name=node.name, numbers=itertools.count()):
             node.body = self.statements(node.body)
-        mark = place(ast.Expr(value=call("mark_namespace", call("locals"))), node)
-        # First, where no name is bound: on Python 3.12 locals() drops one that a comprehension has,
-        # too. Last, where the body itself says which module it is of.
-        binds_module = any(
-            isinstance(one, ast.Name) and one.id == "__module__" and isinstance(one.ctx, ast.Store)
-            for statement in node.body
-            for one in ast.walk(statement)
-        )
-        node.body.insert(len(node.body) if binds_module else int(has_docstring), mark)
-        if node.decorator_list:
-            node.decorator_list.append(place(guard("note_class"), node))
-        node.decorator_list.insert(0, place(guard("finish_class"), node))
         return node
 
     def _visit_Global(self, node: ast.Global) -> ast.stmt:
@@ -524,9 +533,16 @@ class Rewriter:
     def _visit_For(self, node: ast.For) -> ast.stmt:
         node.iter = self._metered(self._visit(node.iter))
         node.target = self._visit(node.target)
-        node.body = self.statements(node.body)
+        with self._in_loop():
+            node.body = self.statements(node.body)
         node.orelse = self.statements(node.orelse)
         return node
+
+    @contextmanager
+    def _in_loop(self) -> Iterator[None]:
+        self._scope.loops += 1
+        yield
+        self._scope.loops -= 1
 
     def _visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:
         first = node.body[0]
@@ -537,8 +553,9 @@ class Rewriter:
     def _visit_While(self, node: ast.While) -> list[ast.stmt]:
         """Make a ``for`` loop over as many ticks as rounds are allowed; it ends at the limit."""
         first = node.body[0]
-        test = self._visit(node.test)
-        body = self.statements(node.body)
+        with self._in_loop():
+            test = self._visit(node.test)
+            body = self.statements(node.body)
         orelse = self.statements(node.orelse)
         # Where "else" may run in the loop it needs no name.
         kept = any(isinstance(n, (ast.Break, ast.Continue)) for n in walk(*orelse))
@@ -547,10 +564,10 @@ class Rewriter:
         stop = ast.If(
             test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*leave, ast.Break()], orelse=[]
         )
-        rounds = call("islice", guard("ticks"), const(self._max_while + 1))
+        rounds = call("repeat", const(None), const(self._max_while + 1))
         loop = ast.For(
             target=self._temporary()(ast.Store()),
-            iter=rounds,
+            iter=call("compress", rounds, guard("ticks")),
             body=[place(stop, node.test), *body],
             orelse=[place(ast.Expr(value=call("while_exceeded")), first)],
         )
@@ -610,59 +627,28 @@ class Rewriter:
 
     _visit_AsyncWith = _visit_With
 
-    def _visit_Match(self, node: ast.Match) -> Any:
+    def _visit_Match(self, node: ast.Match) -> ast.stmt:
         node.subject = self._visit(node.subject)
-        looks: list[ast.stmt] = []
         for case in node.cases:
-            case.pattern = self._pattern(case.pattern, looks)
+            self._check_pattern(case.pattern)
             if case.guard is not None:
                 case.guard = self._visit(case.guard)
         for case in node.cases:
             case.body = self.statements(case.body)
-        return [*looks, node]
-
-    def _pattern(self, node: Any, looks: list[ast.stmt]) -> Any:
-        if isinstance(node, ast.MatchClass):
-            return self._class_pattern(node, looks)
-        if isinstance(node, ast.MatchValue):
-            value = self._visit(node.value)
-            if isinstance(value, (ast.Call, ast.IfExp)):
-                # What a guard gives, in the form a pattern may have.
-                value = place(
-                    ast.Attribute(value=call("keep", value), attr="value", ctx=ast.Load()), node
-                )
-            node.value = value
-            return node
-        if isinstance(node, (ast.MatchAs, ast.MatchStar)):
-            self._bind(node.name)
-        elif isinstance(node, ast.MatchMapping):
-            self._bind(node.rest)
-            node.keys = self._visit_all(node.keys)
-        for field in ("pattern", "patterns"):
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                setattr(node, field, [self._pattern(one, looks) for one in value])
-            elif value is not None:
-                setattr(node, field, self._pattern(value, looks))
         return node
 
-    def _class_pattern(self, node: ast.MatchClass, looks: list[ast.stmt]) -> ast.pattern:
-        """Rewrite a class pattern, which reads the attributes that it names."""
-        for name in node.kwd_attrs:
-            attribute = normal(name)
-            if attribute[:1] == "_" or attribute in policy.GUARDED_ATTRIBUTES:
-                self._refused_bindings.append(
-                    f"Forbidden access to attribute in a class pattern: {name}"
-                )
-        node.patterns = [self._pattern(one, looks) for one in node.patterns]
-        node.kwd_patterns = [self._pattern(one, looks) for one in node.kwd_patterns]
-        node.cls = self._visit(node.cls)
-        if not isinstance(node.cls, (ast.Name, ast.Attribute)):
-            # What a guard gives, in the form a pattern may have.
-            hidden = f"@{next(self._scope.numbers)}"
-            looks.append(place(assign(hidden, node.cls), node.cls))
-            node.cls = place(load(hidden), node)
-        return node
+    def _check_pattern(self, pattern: ast.pattern) -> None:
+        """Note what a pattern binds and reads. It stays as it is: no guard may be in one."""
+        for part in walk(pattern):
+            self._bind(getattr(part, "name", None) or getattr(part, "rest", None))
+            names = [*getattr(part, "kwd_attrs", ()), getattr(part, "attr", "")]
+            for name in map(normal, names):
+                if name[:1] == "_" or name in policy.GUARDED_ATTRIBUTES:
+                    self._refused_bindings.append(
+                        f"Forbidden access to attribute in a pattern: {name}; compare it in an 'if'"
+                    )
+            if isinstance(part, ast.Name) and policy.is_dunder(part.id):
+                self._refused_bindings.append(f"Forbidden access to name: {part.id}")
 
     # -- imports --
 

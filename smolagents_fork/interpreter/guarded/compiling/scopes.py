@@ -19,6 +19,7 @@ class Scope:
         class_name: the innermost class around, for private names.
         receiver: the name of a method's first argument, which the method never binds anew.
         receiver_uses: how many accesses ask whether the receiver is of a class of the program.
+        loops: how many loops of this scope are around.
         numbers: where the next hidden variable comes from; shared by scopes of one function.
     """
 
@@ -26,6 +27,7 @@ class Scope:
     class_name: str | None = None
     receiver: str | None = None
     receiver_uses: int = 0
+    loops: int = 0
     numbers: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 
 

@@ -10,16 +10,12 @@ from __future__ import annotations
 import operator
 import sys
 import types
-import typing
-import unicodedata
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
-from .program_classes import ProgramClasses, real_mro, real_namespace
-from .sizes import Sizes
-from .text_format import guarded_format
+from .program_classes import ProgramClasses, real_namespace
 
 __all__ = ["AttributeGuard", "ModuleViews", "exact_name"]
 
@@ -28,9 +24,12 @@ _MISSING: Any = object()
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 #: The object, or class, that a ``super()`` reads from.
 _OF_SUPER = super.__dict__["__self__"].__get__
-_SAID_TO_BE_MISSING = policy.GUARDED_DUNDERS - policy.OWN_DUNDERS | {"__dict__"}
-#: Types that pass a write on to the class they stand for.
-_FORWARDING = (types.GenericAlias, getattr(typing, "_BaseGenericAlias", types.GenericAlias))
+_WHAT = {"__subclasses__": "call to dunder function"}
+_NOT_BY_GETATTR = ". Forbidden function evaluation: 'getattr' may not reach it either"
+#: What to do instead of reading a name.
+_ADVICE = {"__dict__": "; use vars(x), or dir(x)"} | dict.fromkeys(
+    ("__mro__", "__bases__", "__base__", "__subclasses__"), ", but of classes of your own"
+)
 #: Types of which nothing needs a second look when an attribute is one.
 _ORDINARY = frozenset(
     {
@@ -65,16 +64,14 @@ def is_a(value: Any, kinds: Any) -> bool:
 
 
 def exact_name(name: Any) -> str:
-    """Give the name of an attribute as the parser would read it.
+    """Give the name of an attribute as C code reads it.
 
     Raises:
         TypeError: it is not a string.
     """
-    if type(name) is not str:
-        if not isinstance(name, str):
-            raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
-        name = str.__str__(name)
-    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+    if not isinstance(name, str):
+        raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
+    return str.__str__(name)
 
 
 class AttributeGuard:
@@ -82,7 +79,6 @@ class AttributeGuard:
 
     Args:
         classes: the registry of the program's classes.
-        sizes: checks estimates of sized methods.
         views: what a program may see of modules.
         extra_dunders: dunder attributes allowed on top of policy.
     """
@@ -90,14 +86,12 @@ class AttributeGuard:
     def __init__(
         self,
         classes: ProgramClasses,
-        sizes: Sizes,
         views: ModuleViews,
         extra_dunders: frozenset[str],
     ) -> None:
         self._classes = classes
-        self._sizes = sizes
         self._views = views
-        self._allowed = policy.ALLOWED_DUNDERS | extra_dunders
+        self._allowed = policy.ALLOWED_DUNDERS | policy.ALLOWED_UNDERSCORE | extra_dunders
 
     # -- whose --
 
@@ -119,135 +113,64 @@ class AttributeGuard:
 
     # -- reading --
 
-    def read(self, value: Any, name: Any, default: Any = _MISSING, *_: Any) -> Any:
+    def read(self, value: Any, name: Any, default: Any = _MISSING, /) -> Any:
         """Read the attribute ``name`` of ``value`` as a program may see it."""
         name = exact_name(name)
-        if policy.is_plain(name):
-            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
-            return found if type(found) in _ORDINARY else self.vet(found)
-        if name[:1] == "_":
-            if policy.is_dunder(name):
-                return self._read_dunder(value, name, default)
-            return self._read_private(value, name, default)
-        if name in policy.SIZED_METHODS:
-            found = self._sizes.method(value, name) if default is _MISSING else None
-            return found if found is not None else self._default(value, name, default)
-        if name in policy.GUARDED_ATTRIBUTES:
-            return self._read_guarded(value, name, default)
-        return self.vet(self._default(value, name, default))
+        if is_a(value, types.ModuleType) and not policy.is_dunder(name):
+            # A view says what is refused and why.
+            return self.vet(self._default(self.vet(value), name, default))
+        try:
+            found = getattr(value, name)
+        except AttributeError:
+            if default is not _MISSING:
+                return default
+            if policy.is_plain(name) or self._is_open(value, name):
+                raise
+            found = None  # refused whether it is there or not
+        return self._judge(value, name, found)
 
     @staticmethod
     def _default(value: Any, name: str, default: Any) -> Any:
         return getattr(value, name) if default is _MISSING else getattr(value, name, default)
 
-    def _read_private(self, value: Any, name: str, default: Any) -> Any:
-        """Read an attribute that begins with an underscore: of what the program made."""
-        if self.owns(value) or name in policy.ALLOWED_UNDERSCORE:
-            return self.vet(self._default(value, name, default))
-        if is_a(value, types.ModuleType):
-            # A view says what is refused and why.
-            return self._default(self.vet(value), name, default)
-        found = getattr(value, name, _MISSING)
-        if found is _MISSING:
-            return self._default(value, name, default)  # says so in CPython's words
-        raise AttributeRefusedError(
-            f"Forbidden access to attribute: {name} of {type(value).__name__!r} object: names that "
-            "begin with an underscore are private to the object's own library"
-        )
-
-    def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
-        try:
-            found = self._default(value, name, default)
-        except AttributeError:
-            if name in self._allowed or name in _SAID_TO_BE_MISSING:
-                raise
-            found = None  # refused whether it is there or not
-        return found if found is default else self._judged(value, name, found)
-
-    def _judged(self, value: Any, name: str, found: Any) -> Any:
-        """Give what was found under a dunder name as a program may have it, or refuse it."""
+    def _is_open(self, value: Any, name: str) -> bool:
+        """Tell whether a name that is not plain may be read of ``value``."""
         if name in self._allowed:
+            return True
+        guarded = not policy.is_dunder(name) or name in policy.GUARDED_DUNDERS
+        function = value.__func__ if is_a(value, types.MethodType) else value
+        return guarded and self.owns(function)
+
+    def _judge(self, value: Any, name: str, found: Any) -> Any:
+        """Give what was found under a name as a program may have it, or refuse it."""
+        if policy.is_plain(name) or self._is_open(value, name):
             return self.vet(found)
-        if name in policy.OWN_DUNDERS:
-            return self._own(value, name, found)
         if name in policy.BY_NAME_DUNDERS:
-            return self._by_name(found, name)
-        if name in ("__self__", "__func__"):
-            if is_a(value, types.MethodType) and not self.owns(value.__func__):
-                # What a host's method is bound to leads to the host's parts.
-                raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name}")
-            return self.vet(found)
-        if name in policy.GUARDED_DUNDERS and (self.owns(value) or self.owns(found)):
+            return self._by_name(name, found)
+        if name in policy.GUARDED_DUNDERS and self.owns(found):
             return found
-        raise AttributeRefusedError(
-            f"Forbidden access to dunder attribute: {name}. "
-            "Forbidden function evaluation: 'getattr' may not reach it either"
-        )
+        if not policy.is_dunder(name):
+            raise AttributeRefusedError(
+                f"Forbidden access to attribute: {name} of {type(value).__name__!r} object: it is "
+                "private to the object's own library, or leads to a frame"
+            )
+        what = _WHAT.get(name, "access to dunder attribute")
+        raise AttributeRefusedError(f"Forbidden {what}: {name}{_ADVICE.get(name, _NOT_BY_GETATTR)}")
 
-    def _own(self, value: Any, name: str, found: Any) -> Any:
-        """Give the namespace of an object, or the family of a class: the program's only."""
-        if name == "__dict__":
-            if not self.owns(value):
-                raise AttributeRefusedError(
-                    "Forbidden access to dunder attribute: __dict__; use vars(x), or dir(x)"
-                )
-            if is_a(value, type):
-                return dict(self.vars_(value))
-            return self.vars_(value) if type(value) is types.FunctionType else found
-        if is_a(value, type) and self.owns(value):
-            return found
-        what = (
-            "call to dunder function" if name == "__subclasses__" else "access to dunder attribute"
-        )
-        raise AttributeRefusedError(f"Forbidden {what}: {name}, but of classes of your own")
-
-    def _by_name(self, found: Any, name: str) -> Any:
+    def _by_name(self, name: str, found: Any) -> Any:
         """Guard ``object.__setattr__``, ``super().__getattribute__`` and their like."""
-        if name == "__new__":
-            return self._classes.maker(found) if found is type.__new__ else found
-        function = found.__func__ if is_a(found, types.MethodType) else found
-        if self._classes.owns(function):
-            return found
-        bound = getattr(found, "__self__", None)
-        static = bound is None
+        bound = [found.__self__] if hasattr(found, "__self__") else []
 
         def call(*arguments: Any) -> Any:
-            operands = arguments if static else (bound, *arguments)
+            operands = (*bound, *arguments)
             if len(operands) < 2:
                 return found(*arguments)  # says what is missing
-            target, given = operands[0], exact_name(operands[1])
             if name in ("__setattr__", "__delattr__"):
-                target = self.writable(target, given)
-                rest = (given, *operands[2:])
-                return found(target, *rest) if static else found(*rest)
-            if not policy.is_plain(given) and not self.owns(target):
-                return self.read(target, given)
-            got = found(target, given) if static else found(given)
-            return self._judged(target, given, got) if policy.is_dunder(given) else self.vet(got)
+                self.writable(operands[0], exact_name(operands[1]))
+                return found(*arguments)
+            return self._judge(operands[0], exact_name(operands[1]), found(*arguments))
 
         return call
-
-    def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
-        if name in ("format", "format_map"):
-            text = is_a(value, str) or (is_a(value, type) and issubclass(value, str))
-            if text and self._is_of_str(value, name):
-                return guarded_format(value, name, self.read)
-            return self.vet(self._default(value, name, default))
-        if name == "obj" or self.owns(value) or is_a(value, types.ModuleType):
-            return self.vet(self._default(value, name, default))
-        if getattr(value, name, _MISSING) is _MISSING:
-            return self._default(value, name, default)
-        raise AttributeRefusedError(
-            f"Forbidden access to attribute: {name} of {type(value).__name__!r} object"
-        )
-
-    @staticmethod
-    def _is_of_str(value: Any, name: str) -> bool:
-        """Tell whether a method is that of ``str`` and not of a class of the program's."""
-        for base in real_mro(value if is_a(value, type) else type(value)):
-            if name in real_namespace(base):
-                return base is str
-        return False
 
     def called(self, value: Any, name: str) -> Any:
         """Read one of policy.CALLED_ONLY, about to be called."""
@@ -269,14 +192,11 @@ class AttributeGuard:
             target = value.__func__ if is_a(value, types.MethodType) else value
             if is_a(value, types.MethodType) or self.owns(target):
                 return value  # a method refuses by itself, in CPython's words
-            is_class = is_a(value, type)
-            kind, plural = ("class", "classes") if is_class else ("function", "functions")
+            kind = "class" if is_a(value, type) else "function"
             raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of {kind} {value.__name__!r}: only {plural} that the "
-                "program itself defines may be changed"
+                f"Cannot assign to {name!r} of {kind} {value.__name__!r}: only what the program "
+                "itself defines may be changed"
             )
-        if is_a(value, _FORWARDING):
-            raise AttributeRefusedError(f"Cannot assign to {name!r} of the type {value!r}")
         if name[:1] == "_" and name not in policy.ALLOWED_UNDERSCORE:
             if name in ("__cause__", "__context__", "__suppress_context__", "__notes__"):
                 return value  # of an exception; checked by Python
@@ -294,39 +214,23 @@ class AttributeGuard:
 
     # -- builtins --
 
-    def getattr_(self, *arguments: Any) -> Any:
-        """Stand for ``getattr``."""
-        if not 2 <= len(arguments) <= 3:
-            bound = "least 2" if len(arguments) < 2 else "most 3"
-            raise TypeError(f"getattr expected at {bound} arguments, got {len(arguments)}")
-        return self.read(*arguments)
-
-    @staticmethod
-    def _take(function: str, count: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        if len(arguments) != count:
-            raise TypeError(f"{function} expected {count} arguments, got {len(arguments)}")
-        return arguments
-
-    def hasattr_(self, *arguments: Any) -> bool:
+    def hasattr_(self, obj: Any, name: str, /) -> bool:
         """Stand for ``hasattr``."""
-        value, name = self._take("hasattr", 2, arguments)
         try:
-            self.read(value, name)
+            self.read(obj, name)
         except (AttributeError, ProgramRefusedError):
             return False
         return True
 
-    def setattr_(self, *arguments: Any) -> None:
+    def setattr_(self, obj: Any, name: str, value: Any, /) -> None:
         """Stand for ``setattr``."""
-        value, name, new = self._take("setattr", 3, arguments)
         name = self._written_name(name)
-        setattr(self.writable(value, name), name, new)
+        setattr(self.writable(obj, name), name, value)
 
-    def delattr_(self, *arguments: Any) -> None:
+    def delattr_(self, obj: Any, name: str, /) -> None:
         """Stand for ``delattr``."""
-        value, name = self._take("delattr", 2, arguments)
         name = self._written_name(name)
-        delattr(self.writable(value, name), name)
+        delattr(self.writable(obj, name), name)
 
     def vars_(self, *arguments: Any) -> Any:
         """Stand for ``vars``: the real namespace of own objects, a view of others'."""
@@ -340,22 +244,20 @@ class AttributeGuard:
         if is_a(value, type):
             if value not in self._classes:
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
-            shown = {k: v for k, v in real_namespace(value).items() if k != "__source__"}
-        elif self.owns(value):
-            if type(value) is types.FunctionType:
-                vars(value).pop("__source__", None)  # the program may write into it from now on
+            return real_namespace(value)
+        if self.owns(value):
             return vars(value)
-        else:
-            shown = {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
-        # Of a copy: Python hands the dict behind a view to what the view is compared with.
+        shown = {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
         return types.MappingProxyType(shown)
 
     def dir_(self, *arguments: Any) -> list[str]:
         """Stand for ``dir``."""
-        if not arguments:
-            names = sys._getframe(1).f_globals
-            return sorted(name for name in names if not name.startswith(("_", "@")))
-        return dir(*arguments)
+        if arguments:
+            return dir(*arguments)
+        frame = sys._getframe(1)
+        if frame.f_code.co_name != "<module>":
+            raise ProgramRefusedError("Forbidden call to dir() without an argument in a function")
+        return sorted(name for name in frame.f_globals if not name.startswith("_"))
 
     # -- parts of augmented assignments --
 

@@ -5,11 +5,8 @@ Decides nothing: binds each name to what decides.
 
 from __future__ import annotations
 
-import ast
 import builtins
-import functools
 import itertools
-import operator
 import threading
 import types
 from collections.abc import Callable, Mapping
@@ -23,21 +20,6 @@ from .program_classes import ProgramClasses
 from .sizes import Sizes
 
 __all__ = ["program_builtins", "program_guards"]
-
-
-#: Class of an operator's node -> what an augmented assignment does with it.
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.iadd,
-    "Sub": operator.isub,
-    "MatMult": operator.imatmul,
-    "Div": operator.itruediv,
-    "FloorDiv": operator.ifloordiv,
-    "Mod": operator.imod,
-    "RShift": operator.irshift,
-    "BitAnd": operator.iand,
-    "BitOr": operator.ior,
-    "BitXor": operator.ixor,
-}
 
 
 def _refused(name: str) -> Callable[..., Any]:
@@ -62,39 +44,6 @@ def _refuse_attribute(message: str) -> Any:
     raise AttributeRefusedError(message)
 
 
-@functools.lru_cache(512)
-def _in_standard_form(text: str) -> str:
-    return ast.unparse(ast.parse(text))
-
-
-def _source(text: str) -> Callable[[Any], Any]:
-    """Make the innermost decorator that keeps a function's source where upstream keeps it."""
-    text = _in_standard_form(text)
-
-    def mark(function: Any) -> Any:
-        if isinstance(function, types.FunctionType):
-            function.__source__ = text  # type: ignore[attr-defined]
-        elif type(function) is type:
-            type.__setattr__(function, "__source__", text)
-        return function  # a metaclass may have made anything at all
-
-    return mark
-
-
-def _of_scope(namespace: Mapping[str, Any]) -> Callable[[Any, Any, bool], Any]:
-    """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
-    meant = {id(namespace[name]): name for name in policy.OF_THE_SCOPE}
-
-    def of_scope(function: Any, names: Any, in_class: bool) -> Any:
-        name = meant.get(id(function))
-        if name is None:
-            return function()  # the name means something else
-        shown = names if in_class else {k: v for k, v in names.items() if k[:1] != "@"}
-        return sorted(shown) if name == "dir" else shown
-
-    return of_scope
-
-
 def program_builtins(
     attributes: AttributeGuard,
     sizes: Sizes,
@@ -114,13 +63,13 @@ def program_builtins(
         if isinstance(value, type) and issubclass(value, BaseException)
     }
     guarded: dict[str, Any] = {
-        "getattr": attributes.getattr_,
+        "getattr": attributes.read,
         "hasattr": attributes.hasattr_,
         "setattr": attributes.setattr_,
         "delattr": attributes.delattr_,
         "vars": attributes.vars_,
         "dir": attributes.dir_,
-        **sizes.builtins(),
+        "pow": sizes.pow_,
         "__build_class__": builtins.__build_class__,
         "__debug__": True,
     }
@@ -141,7 +90,6 @@ def program_guards(
     classes: ProgramClasses,
     sizes: Sizes,
     meter: Meter,
-    namespace: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Make the guards that rewritten code calls, by name.
 
@@ -150,31 +98,25 @@ def program_guards(
         classes: the registry of the program's classes.
         sizes: checks estimates.
         meter: counts.
-        namespace: the builtins of the program.
     """
     bound: dict[Any, str] = {
         meter: "ticks while_exceeded",
         attributes: "read writable called attribute_part item_part",
-        classes: "make_class mark_namespace note_class finish_class",
-        sizes: "multiply imultiply power ipower shift ishift",
+        sizes: "factor multiply imultiply power ipower shift ishift",
     }
     return {
         **{name: getattr(one, name) for one, names in bound.items() for name in names.split()},
-        **{f"i{node}": function for node, function in _IN_PLACE.items()},
         "compress": itertools.compress,
-        "islice": itertools.islice,
+        "repeat": itertools.repeat,
         "next": next,
         "type": type,
+        "int": int,
+        "float": float,
         "id": id,
-        "locals": locals,
         "own": classes.identities,
         "scratch": threading.local(),
         "sized_call": sizes.call,
-        "source": _source,
-        "of_scope": _of_scope(namespace),
         "refuse": _refuse,
         "refuse_attribute": _refuse_attribute,
         "__import__": _refused("__import__"),
-        # A value in the form that a value pattern may have.
-        "keep": lambda value: types.SimpleNamespace(value=value),
     }

@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from .. import policy
 from ..meter import Meter
+from .text_format import check_format
 
 __all__ = ["ESTIMATES", "Sizes"]
 
@@ -25,12 +27,6 @@ _SHORT = 4096
 _WORD, _FEW = 1 << 60, 64
 _TEXTS = (str, bytes, bytearray)
 _SEQUENCES = (*_TEXTS, list, tuple, deque, array)
-_BUILT_IN = (
-    types.BuiltinMethodType,
-    types.MethodDescriptorType,
-    types.MethodWrapperType,
-    types.WrapperDescriptorType,
-)
 
 
 class _Estimate(NamedTuple):
@@ -50,9 +46,11 @@ _ADVICE = {_BITS: "Use floats, modular arithmetic (pow with three arguments) or 
 _NOTHING = _Estimate(0, _ITEMS)
 
 _Operator = Callable[..., Any]
-_mul_in_place: _Operator = operator.imul
-_pow_in_place: _Operator = operator.ipow
-_lshift_in_place: _Operator = operator.ilshift
+_IN_PLACE: Mapping[str, _Operator] = {
+    "*": operator.imul,
+    "**": operator.ipow,
+    "<<": operator.ilshift,
+}
 
 
 def _length(value: Any) -> int:
@@ -137,6 +135,7 @@ class Sizes:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self.multiply, self.power, self.shift = self._operators()
+        self.imultiply, self.ipower, self.ishift = map(self.in_place, _IN_PLACE)
 
     def check(self, operation: str, *operands: Any, **keywords: Any) -> None:
         """Let an operation of :data:`ESTIMATES` make what it will, or end the run."""
@@ -158,20 +157,16 @@ class Sizes:
 
     def _operators(self) -> tuple[_Operator, ...]:
         """Make the guards of ``*``, ``**`` and ``<<``: what is surely small is seen first."""
-        check = self.check
+        check, factor = self.check, self.factor
 
         def multiply(left: Any, right: Any) -> Any:
             kind = type(left)
             if kind is int and type(right) is int:
-                # A factor of a word adds little; CPython compares one of one digit in one step.
-                if left < 1073741823 and left > -1073741823:
-                    return left * right
-                if -_WORD < right < _WORD:
+                if left < policy.ONE_DIGIT and left > -policy.ONE_DIGIT:
                     return left * right
             elif kind is float or type(right) is float:
-                return left * right  # a float repeats nothing, and makes no integer
-            check("*", left, right)
-            return left * right
+                return left * right
+            return left * factor(left, right)
 
         def power(base: Any, exponent: Any) -> Any:
             kind = type(base)
@@ -188,60 +183,48 @@ class Sizes:
 
         return multiply, power, shift
 
-    def imultiply(self, left: Any, right: Any) -> Any:
-        """Guard ``*=``."""
+    def factor(self, left: Any, right: Any, *_: Any) -> Any:
+        """Give the right operand of a product that may be made."""
+        if type(left) is int and type(right) is int:
+            if -_WORD < right < _WORD:
+                return right  # adds little
+        elif type(left) is float or type(right) is float:
+            return right  # a float repeats nothing, and makes no integer
         self.check("*", left, right)
-        return _mul_in_place(left, right)
+        return right
 
-    def ipower(self, base: Any, exponent: Any) -> Any:
-        """Guard ``**=``."""
-        self.check("**", base, exponent)
-        return _pow_in_place(base, exponent)
+    def in_place(self, operation: str) -> _Operator:
+        """Make the guard of an augmented assignment."""
+        apply = _IN_PLACE[operation]
 
-    def ishift(self, value: Any, count: Any) -> Any:
-        """Guard ``<<=``."""
-        self.check("<<", value, count)
-        return _lshift_in_place(value, count)
+        def checked(value: Any, operand: Any) -> Any:
+            self.check(operation, value, operand)
+            return apply(value, operand)
+
+        return checked
 
     # -- methods --
 
     def call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
-        """Call one of policy.SIZED_METHODS."""
+        """Call one of policy.SIZED_METHODS or policy.FORMATS."""
         if name == "join" and len(arguments) == 1 and not keywords:
             (items,) = arguments
             if type(items) is list and len(items) <= _FEW:
                 return receiver.join(items)  # as most are: few items of what there is
-        found = getattr(receiver, name)
-        if type(found) is types.BuiltinMethodType and found.__self__ is receiver:
-            self.check(name, receiver, *arguments, **keywords)
-            return found(*arguments, **keywords)
-        return self._bounded(found, name)(*arguments, **keywords)
-
-    def method(self, receiver: Any, name: str) -> Any:
-        """Give one of policy.SIZED_METHODS as a value: of an object, a class, or ``super()``."""
-        return self._bounded(getattr(receiver, name), name)
-
-    def _bounded(self, method: Any, name: str) -> Any:
-        """Wrap a built-in type's method; that of a program or a library stays as it is."""
-        if not isinstance(method, _BUILT_IN):
-            return method
-        bound = getattr(method, "__self__", None)
-        first = () if bound is None or isinstance(bound, (type, types.ModuleType)) else (bound,)
-
-        def limited(*arguments: Any, **keywords: Any) -> Any:
-            self.check(name, *first, *arguments, **keywords)
+        method = getattr(receiver, name)
+        if type(method) is types.BuiltinMethodType:
+            operands = (method.__self__, *arguments)
+        elif type(method) is types.MethodDescriptorType:  # of a class: str.center(text, width)
+            operands = arguments
+        else:
             return method(*arguments, **keywords)
+        if name in policy.FORMATS:
+            if operands and isinstance(operands[0], str):
+                check_format(str.__str__(operands[0]))
+        else:
+            self.check(name, *operands, **keywords)
+        return method(*arguments, **keywords)
 
-        limited.__name__, limited.__qualname__ = name, getattr(method, "__qualname__", name)
-        return limited
-
-    # -- built-ins --
-
-    def builtins(self) -> dict[str, Callable[..., Any]]:
-        """Give the builtins that make much of small arguments."""
-
-        def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-            return self.power(base, exp) if mod is None else pow(base, exp, mod)
-
-        pow_.__name__ = pow_.__qualname__ = "pow"
-        return {"pow": pow_}
+    def pow_(self, base: Any, exp: Any, mod: Any = None) -> Any:
+        """Stand for ``pow``."""
+        return self.power(base, exp) if mod is None else pow(base, exp, mod)

@@ -1,68 +1,55 @@
-"""``str.format`` and ``string.Formatter`` with attributes read through the attribute guard."""
+"""Check of the attributes that ``str.format`` and ``string.Formatter`` read by name."""
 
 from __future__ import annotations
 
 import _string  # type: ignore[import-not-found]  # the parser of str.format itself
+import contextlib
 import string
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ....errors import AttributeRefusedError
 from .. import policy
 
-__all__ = ["formatter_class", "guarded_format"]
+__all__ = ["Formatter", "check_format"]
+
+_ALLOWED = policy.ALLOWED_DUNDERS | {"__class__"}
 
 
-def formatter_class(read: Callable[[Any, str], Any]) -> type[string.Formatter]:
-    """Make the formatter of programs.
+def check_format(template: str) -> None:
+    """Refuse a format that reads what leads to the host. A private name is text in it.
 
-    Args:
-        read: reads an attribute by name.
+    Raises:
+        AttributeRefusedError: a field names such an attribute.
     """
-
-    class Formatter(string.Formatter):
-        def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-            first, rest = _string.formatter_field_name_split(str.__str__(field_name))
-            found = self.get_value(first, args, kwargs)
-            for is_attribute, part in rest:
-                found = read(found, part) if is_attribute else found[part]
-            return found, first
-
-    Formatter.__module__, Formatter.__qualname__ = "string", "Formatter"
-    return Formatter
+    _check(_names(template))
 
 
-def guarded_format(value: Any, name: str, read: Callable[[Any, str], Any]) -> Callable[..., str]:
-    """Give the method ``format`` or ``format_map`` of a string, or of ``str`` itself.
-
-    Args:
-        value: the string or the class.
-        name: which of the two methods.
-        read: reads an attribute by name.
-    """
-
-    def format_(*arguments: Any, **keywords: Any) -> str:
-        given = arguments if isinstance(value, type) else (value, *arguments)
-        if not given or not isinstance(given[0], str) or _is_plain(str.__str__(given[0])):
-            return getattr(str, name)(*given, **keywords)  # type: ignore[no-any-return]
-        template, *rest = given
-        formatter = formatter_class(read)()
-        if name == "format_map":
-            return formatter.vformat(str.__str__(template), (), *rest, **keywords)
-        return formatter.vformat(str.__str__(template), rest, keywords)
-
-    return format_
-
-
-def _is_plain(template: str) -> bool:
-    """Tell whether a format reads no attribute but such as are read as CPython reads them."""
-    try:
+def _names(template: str) -> Iterator[str]:
+    with contextlib.suppress(ValueError):  # the method says what is wrong, in Python's words
         for _text, field, specification, _conversion in _string.formatter_parser(template):
-            _first, rest = _string.formatter_field_name_split(field or "")
-            for is_attribute, part in rest:
-                if is_attribute and not policy.is_plain(part):
-                    return False
-            if specification and not _is_plain(specification):
-                return False
-    except ValueError:
-        pass  # the method says what is wrong, in Python's words
-    return True
+            yield from _names_of_field(field or "")
+            yield from _names(specification or "")
+
+
+def _names_of_field(field: str) -> list[str]:
+    _first, rest = _string.formatter_field_name_split(field)
+    return [name for is_attribute, name in rest if is_attribute]
+
+
+def _check(names: Iterable[str]) -> None:
+    for name in names:
+        if (policy.is_dunder(name) and name not in _ALLOWED) or name in policy.GUARDED_ATTRIBUTES:
+            raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name} in a format")
+
+
+class Formatter(string.Formatter):
+    """The formatter of programs."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        """Read a field, unless it leads to the host."""
+        _check(_names_of_field(field_name))
+        return super().get_field(field_name, args, kwargs)
+
+
+Formatter.__module__ = "string"

@@ -1,9 +1,9 @@
 """Places of the process where libraries look by default, with values of their own for programs.
 
 While programs run, a thread of a program finds there what is its program's, and every other thread
-what was there before: the standard streams, ``sys.argv``, the module ``__main__`` and pyplot's open
-figures. So what a library prints for a program is the program's output, a parser of arguments reads
-those of the program, and what looks a class up in its module, such as :mod:`pickle`, finds it.
+what was there before: the standard streams, the module ``__main__`` and pyplot's open figures. So
+what a library prints for a program is the program's output, and what looks a class up in its
+module, such as :mod:`pickle`, finds it.
 Nothing here imports matplotlib.
 """
 
@@ -72,33 +72,15 @@ class OutputStream(io.TextIOBase):
         """Tell that this can be written to."""
         return True
 
-    def redirected(self, target: Any) -> Redirection:
+    @contextmanager
+    def redirected(self, target: Any) -> Iterator[Any]:
         """Stand for ``contextlib.redirect_stdout``, of the program's own output."""
-        return Redirection(self.targets, target)
-
-    def __repr__(self) -> str:
-        return f"<stream {self.name}>"
-
-
-class Redirection:
-    """A redirection of a program's output.
-
-    Args:
-        targets: of the stream.
-        target: takes the output in the block.
-    """
-
-    def __init__(self, targets: list[Any], target: Any) -> None:
-        self._targets = targets
-        self._target = target
-
-    def __enter__(self) -> Any:
-        self._targets.append(self._target)
-        return self._target
-
-    def __exit__(self, *_error: Any) -> None:
-        if self._targets:
-            self._targets.pop()
+        self.targets.append(target)
+        try:
+            yield target
+        finally:
+            if self.targets:
+                self.targets.pop()
 
 
 class ProgramPlaces:
@@ -121,7 +103,6 @@ class ProgramPlaces:
         self.variables = variables
         self._real = real
         self._give_display = give_display
-        self.argv = [""]
         self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         self.stdout = OutputStream("<stdout>", write)
         self.stderr = OutputStream("<stderr>", write)
@@ -219,34 +200,6 @@ class _RoutedStream:
         return getattr(self._target(), name)
 
 
-class _RoutedArguments(list[str]):
-    """``sys.argv`` while programs run; a program's thread reads its own. Writing is the host's.
-
-    Args:
-        original: the list that was there.
-    """
-
-    def __init__(self, original: list[str]) -> None:
-        super().__init__(original)
-        self.original = original
-
-    def _target(self) -> list[str]:
-        places = current_places()
-        return list(super().__iter__()) if places is None else places.argv
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._target()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._target())
-
-    def __len__(self) -> int:
-        return len(self._target())
-
-    def __reduce_ex__(self, _protocol: Any) -> Any:
-        return list, (list(self),)
-
-
 _PLAIN_MODULE = dict.fromkeys(("__doc__", "__loader__", "__package__", "__spec__"))
 
 
@@ -295,8 +248,6 @@ def _install() -> None:
     for name in _STREAMS:
         if type(stream := getattr(sys, name)) is not _RoutedStream:
             setattr(sys, name, _RoutedStream(name, stream))
-    if type(sys.argv) is not _RoutedArguments:
-        sys.argv = _RoutedArguments(sys.argv)
     main = sys.modules.get("__main__")
     if type(main) is types.ModuleType:
         main.__class__ = _RoutedMain
@@ -321,9 +272,6 @@ def _restore() -> None:
     for name in _STREAMS:
         if type(stream := getattr(sys, name)) is _RoutedStream:
             setattr(sys, name, stream.original)
-    if type(sys.argv) is _RoutedArguments:
-        sys.argv.original[:] = sys.argv
-        sys.argv = sys.argv.original
     main = sys.modules.get("__main__")
     if type(main) is _RoutedMain:
         main.__class__ = types.ModuleType  # type: ignore[assignment]  # as it was before

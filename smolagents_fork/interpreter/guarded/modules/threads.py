@@ -169,11 +169,7 @@ class ProgramThreads:
 def _thread_class(threads: ProgramThreads) -> type:
     class Thread(threading.Thread):
         def start(self) -> None:
-            try:
-                is_new = self.ident is None
-            except AssertionError:  # the constructor has not run
-                is_new = False
-            if is_new:
+            if self.ident is None:
                 threads.start(self, super().start)
             else:
                 super().start()  # says what is wrong

@@ -12,7 +12,6 @@ from case_harness import all_cases
 
 from smolagents_fork.errors import ProgramRefusedError
 from smolagents_fork.interpreter.guarded import Interpreter, policy
-from smolagents_fork.interpreter.guarded.compiling import program
 from smolagents_fork.interpreter.guarded.compiling.ast_builders import check_nodes
 
 #: Nodes that the parser makes of no program: other modes of parsing, and names of old Pythons.
@@ -81,10 +80,8 @@ def test_a_node_without_a_rule_is_refused_by_its_name(
 ) -> None:
     """As a later Python's node would be: nothing is let through for being unknown."""
     monkeypatch.delitem(policy.NODES, getattr(ast, name))
-    program._cache.clear()
     with pytest.raises(ProgramRefusedError, match=f"{name} is not supported"):
         Interpreter().run(f"{code}  # {name}")
-    program._cache.clear()
 
 
 def node_class(name: str, *fields: str) -> type[ast.AST]:

@@ -55,6 +55,7 @@ def small(op, a, b):
 """
 FORMS = {
     "names": "def act():\n    a, b = left, right\n    return a {op} b",
+    "a loop": "def act():\n    a, b = left, right\n    for _ in 'x':\n        return a {op} b",
     "in place": "def act():\n    a, b = left, right\n    a {op}= b\n    return a",
     "a constant on the left": "def act():\n    b = right\n    return {left} {op} b",
     "a constant on the right": "def act():\n    a = left\n    return a {op} {right}",
@@ -65,6 +66,14 @@ FORMS = {
 }
 SCOPES = {
     "function": "def f():\n    a, b = left, right\n    return a {op} b\nresult = f()",
+    "loop": "a, b = left, right\nfor _ in 'x': result = a {op} b",
+    "annotation in a loop": "a, b = left, right\nfor _ in 'x':\n    result: a {op} b = 3",
+    "class of a loop": (
+        "a, b = left, right\nfor _ in 'x':\n    class C: r = a {op} b\nresult = C.r"
+    ),
+    "loop of a class": (
+        "class C:\n    a, b = left, right\n    for _ in 'x': r = a {op} b\nresult = sorted(vars(C))"
+    ),
     "module": "a, b = left, right\nresult = a {op} b",
     "module in place": "a, b = left, right\na {op}= b\nresult = a",
     "class body": "class C:\n    a, b = left, right\n    r = a {op} b\nresult = C.r",
@@ -243,6 +252,8 @@ result = (seen, o._p, o.m, d, x)
         "    free = ~(c | d | e) & ((1 << n) - 1)\n    while free:\n        b = free & -free\n"
         "        free ^= b\n        t += f(n, c | b, (d | b) << 1, (e | b) >> 1, r + 1)\n"
         "    return t\nresult = f(6)",
+        "result = []\nfor a, b in [(2, 3), (2.5, 2), ('ab', 2), (1 << 40, 1 << 40)]:\n"
+        "    result += [b * (a * b), a * b * (b + 1), (lambda: b * (a * b))()]",
         "result = 1\nfor i in range(1, 40): result *= i",
         "result = 0.0\nfor i in range(40): result += i * 0.1",
         "result = '-'.join('%03d' % i for i in range(5)) + '%s %r' % ('a', 'b') + '%%' % ()",
@@ -272,18 +283,22 @@ gone = []
 class D:
     def __init__(self, n): self.n = n
     def __mul__(self, other): return self.n
+    def __rmul__(self, other): return self.n
     def __add__(self, other): return self.n
     def __lshift__(self, other): return self.n
     def __mod__(self, other): return self.n
     def __del__(self): gone.append(self.n)
 def f():
-    D(1) * D(2); gone.append('a')
-    D(3) + D(4); gone.append('b')
-    D(5) << D(6); gone.append('c')
-    D(7) % D(8); gone.append('d')
+    for _ in range(1):
+        D(1) * D(2); gone.append('a')
+        D(3) + D(4); gone.append('b')
+        D(5) << D(6); gone.append('c')
+        D(7) % D(8); gone.append('d')
+        2.5 * D(9); D(10) * 2; gone.append('e')
 f()
 # In which order the two go, Python's versions differ.
-result = [sorted(gone[:2]), sorted(gone[3:5]), sorted(gone[6:8]), sorted(gone[9:11]), gone[2::3]]
+result = [sorted(gone[:2]), sorted(gone[3:5]), sorted(gone[6:8]), sorted(gone[9:11]),
+          sorted(gone[12:14]), gone[2::3]]
 """
     compared(code)
 

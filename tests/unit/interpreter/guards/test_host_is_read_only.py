@@ -150,12 +150,12 @@ def test_the_programs_own_may_be_written(form: str) -> None:
         ("math.pi = 3", "Cannot assign to 'pi' of module 'math': modules are read-only"),
         (
             "HostClass.note = 2",
-            "Cannot assign to 'note' of class 'HostClass': only classes that the program itself "
+            "Cannot assign to 'note' of class 'HostClass': only what the program itself "
             "defines may be changed",
         ),
         (
             "host_function.note = 2",
-            "Cannot assign to 'note' of function 'host_function': only functions that the program "
+            "Cannot assign to 'note' of function 'host_function': only what the program "
             "itself defines may be changed",
         ),
         (

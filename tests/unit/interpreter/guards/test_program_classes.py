@@ -104,10 +104,7 @@ MADE = {
         "from dataclasses import dataclass\n@dataclass(slots=True)\nclass A:\n    n: int = 0\n"
         "    _x: int = 0\n    y: int = 0\na = A()\n"
     ),
-    "make_dataclass": "from dataclasses import make_dataclass\n"
-    "A = make_dataclass('A', [])\na = A()\n",
     "type()": "A = type('A', (), {})\na = A()\n",
-    "type.__new__": "A = type.__new__(type, 'A', (), {})\na = A()\n",
     "a metaclass": "class M(type): pass\nclass A(metaclass=M): pass\na = A()\n",
     "a metaclass, by call": "class M(type): pass\nA = M('A', (), {})\na = A()\n",
     "a metaclass of an ABC": (
@@ -209,7 +206,7 @@ def test_a_namespace_has_what_python_puts_there() -> None:
 def test_the_entry_of_a_class_goes_with_the_class() -> None:
     interpreter = Interpreter(MODULES)
     classes = interpreter._classes
-    interpreter.run("class Kept: pass")
+    interpreter.run("class Kept: pass\nKept._x = 1")
     gc.collect()
     before = set(classes.identities)
     interpreter.run(
@@ -218,6 +215,7 @@ def test_the_entry_of_a_class_goes_with_the_class() -> None:
         "    class B(metaclass=M): pass\n    C = type('C', (), {})\n"
         "    @dataclass(slots=True)\n    class D:\n        x: int\n"
         "    class E(Enum):\n        X = 1\n"
+        "    A._x = B._x = C._x = D._x = E._x = M._x = 1\n"
         "del A, B, C, D, E, M, i, dataclass, Enum"
     )
     gc.collect()
@@ -258,7 +256,7 @@ def test_function_is_the_programs_by_its_code_and_not_by_its_globals() -> None:
     interpreter = Interpreter()
     hosts = types.FunctionType((lambda: 0).__code__, interpreter.state, "hosts")
     interpreter.send_variables({"hosts": hosts})
-    with pytest.raises(ProgramRefusedError, match="only functions that the program itself"):
+    with pytest.raises(ProgramRefusedError, match="only what the program itself"):
         interpreter.run("hosts._mark = 1")
     mine = types.FunctionType(interpreter.run("def f(): pass\nf").output.__code__, {}, "mine")
     interpreter.send_variables({"mine": mine})

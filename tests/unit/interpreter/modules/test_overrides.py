@@ -18,11 +18,12 @@ ALL = sorted({module for module, _member in OVERRIDES})
 WORKS = {
     "operator.attrgetter": "class A:\n    b = 1\n    c = str\nresult = "
     "operator.attrgetter('b')(A), operator.attrgetter('b', 'c.__name__')(A)",
-    "operator.methodcaller": "result = operator.methodcaller('replace', 'a', 'b')('abc')",
     "string.Formatter": "result = string.Formatter().format('{0.real:>5}|{a[0]}', 3, a=[1])",
+    "dataclasses.dataclass": "@dataclasses.dataclass(order=True)\nclass A:\n"
+    "    x: int\n    y: int = 2\n"
+    "result = A(1), A(1) < A(2), dataclasses.asdict(A(1)), dataclasses.replace(A(1), x=5)",
     "importlib.import_module": "result = importlib.import_module('math').sqrt(4)",
     "sys.modules": "result = sys.modules['math'].pi, 'math' in sys.modules",
-    "sys.argv": "result = type(sys.argv), sys.argv[1:1], len(sys.argv) > 0",
     "sys.stdin": "result = hasattr(sys.stdin, 'readline')",
     "sys.stdout": "result = sys.stdout.write('x'), sys.stdout.writable()",
     "sys.stderr": "result = sys.stderr.write('xy'), sys.stderr.flush()",
@@ -38,21 +39,6 @@ WORKS = {
     "concurrent.futures.ThreadPoolExecutor": "with concurrent.futures.ThreadPoolExecutor(2) as p:\n"
     "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
     "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
-    "sys._getframe": "result = sys._getframe() is not None",
-    "asyncio.new_event_loop": "l = asyncio.new_event_loop()\n"
-    "result = l.run_until_complete(asyncio.sleep(0, 3)), l.is_running(), l.close(), l.is_closed()",
-    "asyncio.get_event_loop": "async def f(): return asyncio.get_event_loop().is_running()\n"
-    "result = asyncio.run(f())",
-    "asyncio.set_event_loop": "result = asyncio.set_event_loop(None)",
-    "collections.namedtuple": "P = collections.namedtuple('P', 'x y', defaults=[2])\n"
-    "result = P(1), P._fields, P.__module__, P(1)._replace(x=3)",
-    "dataclasses.dataclass": "@dataclasses.dataclass(order=True)\nclass A:\n"
-    "    x: int\n    y: int = 2\n"
-    "result = A(1), A(1) < A(2), dataclasses.asdict(A(1)), dataclasses.replace(A(1), x=5)",
-    "dataclasses.make_dataclass": "A = dataclasses.make_dataclass('A', [('x', int)])\n"
-    "result = A(1)",
-    "types.new_class": "A = types.new_class('A')\nA.x = 1\nresult = A().x, A.__name__, "
-    "types.new_class('B', (), {'metaclass': lambda *_: 5})",
     "operator.mul": "result = operator.mul(3, 'a')",
     "operator.pow": "result = operator.pow(3, 4)",
     "operator.lshift": "result = operator.lshift(3, 4)",
@@ -60,17 +46,16 @@ WORKS = {
 #: For each row: a program that the override refuses or ends, and the words.
 HELD = {
     "operator.attrgetter": ("operator.attrgetter('__globals__')(lambda: 0)", "Forbidden"),
-    "operator.methodcaller": ("operator.methodcaller('__reduce__')(1)", "Forbidden"),
     "string.Formatter": ("string.Formatter().format('{0.__base__}', int)", "Forbidden"),
+    "dataclasses.dataclass": (
+        "dataclasses.dataclass(fractions.Fraction)",
+        "Cannot assign to '__init__' of class 'Fraction'",
+    ),
     "importlib.import_module": ("importlib.import_module('os')", "Forbidden access to module: os"),
     "sys.modules": ("sys.modules['os']", "Forbidden access to module: os"),
     "operator.mul": ("operator.mul('a', 10**10)", "A multiplication would make"),
     "operator.pow": ("operator.pow(10, 10**10)", "A power would make"),
     "operator.lshift": ("operator.lshift(1, 10**10)", "A shift would make"),
-    "dataclasses.dataclass": (
-        "dataclasses.dataclass(fractions.Fraction)",
-        "Cannot assign to '__init__' of class 'Fraction'",
-    ),
 }
 #: For each row that waits: a wait without an end.
 WAITS = {
@@ -79,7 +64,6 @@ WAITS = {
     "concurrent.futures.ThreadPoolExecutor": "p = concurrent.futures.ThreadPoolExecutor(1)\n"
     "p.submit(time.sleep, 500).result()",
     "asyncio.run": "asyncio.run(asyncio.sleep(500))",
-    "asyncio.new_event_loop": "asyncio.new_event_loop().run_until_complete(asyncio.sleep(500))",
 }
 IMPORTS = "".join(f"import {module}\n" for module in [*ALL, "fractions"])
 

@@ -49,7 +49,9 @@ REFUSED = [
     ("match 1:\n    case tool: pass", "Cannot assign to name 'tool'"),
     ("match 1:\n    case [*tool]: pass", "Cannot assign to name 'tool'"),
     ("match 1:\n    case {**tool}: pass", "Cannot assign to name 'tool'"),
-    ("match 1:\n    case object(__class__=c): pass", "__class__"),
+    ("match 1:\n    case object(__class__=c): pass", "attribute in a pattern: __class__"),
+    ("class C: _A = 1\nmatch 1:\n    case C._A: pass", "attribute in a pattern: _A"),
+    ("match 1:\n    case __builtins__.eval: pass", "Forbidden access to name: __builtins__"),
 ]
 
 test_means_what_it_means_in_python = each_gives(GIVES)
