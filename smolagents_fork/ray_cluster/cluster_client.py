@@ -88,6 +88,7 @@ class RemoteSandbox:
 
     def why_lost(self) -> str:
         """Return :attr:`lost`, which comes a moment after the end of a stream."""
+        self._started.placer.post("suspect", sandbox=self.id)
         return self._started.placement.why_lost(_LOST_SECONDS)
 
     @contextlib.contextmanager

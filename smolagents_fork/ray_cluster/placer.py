@@ -54,7 +54,7 @@ __all__ = ["Placer", "Remote", "Supervisors", "main"]
 _HEAD_SECONDS = 3.0
 _BEAT_SECONDS = 1.0
 # Pause before a connection is opened again, or a supervisor is asked for again, in seconds.
-_AGAIN_SECONDS = 0.1
+_AGAIN_SECONDS = 0.02
 # Nodes whose engines may not answer, one after the other, in one start.
 _MOST_NODES = 4
 _CONNECT_SECONDS = 10.0
@@ -171,6 +171,10 @@ class Placer(RequestServer):
         finally:
             self._tell(removed=sandbox)
 
+    def do_suspect(self, _connection: Any, sandbox: str) -> None:
+        """Find out whether the supervisor of a sandbox is there."""
+        self._connected.suspect(sandbox)
+
     def do_nodes(self, _connection: Any, reservation: dict[str, Any]) -> list[str]:
         """Return the ids of the nodes that can have a reservation."""
         return ray_calls.fitting_nodes(from_data(Reservation, reservation))
@@ -222,15 +226,22 @@ class Remote:
         self.counts: dict[str, int] = {}
         #: Why it was given up; empty while it was not.
         self.lost = ""
-        #: Set when it has to end, because it has no sandbox or the host has none any more.
-        self.ending = threading.Event()
+        #: Whether it has to end, because it has no sandbox or the host has none any more.
+        self.ending = False
+        #: Set when the next heartbeat is due now.
+        self.wake = threading.Event()
         self.watcher: threading.Thread | None = None
 
     @property
     def free(self) -> int:
         """Slots that a sandbox may have."""
-        usable = not (self.lost or self.ending.is_set())
+        usable = not (self.lost or self.ending)
         return self.reservation.slots - len(self.sandboxes) if usable else 0
+
+    def end(self) -> None:
+        """Have its process end."""
+        self.ending = True
+        self.wake.set()
 
 
 class _EngineFailedError(Exception):
@@ -385,6 +396,13 @@ class Supervisors:
         if remote is not None:
             self._end(remote, sandbox, sandbox)
 
+    def suspect(self, sandbox: str) -> None:
+        """Find out at once whether the supervisor of a sandbox is there; its stream has ended."""
+        with self._changed:
+            for one in self._remotes:
+                if sandbox in one.sandboxes:
+                    one.wake.set()
+
     def _end(self, remote: Remote, sandbox: str, slot: str) -> None:
         # A supervisor that cannot be reached is lost, or about to be: its lease ends the sandbox.
         with contextlib.suppress(OSError, ForkError):
@@ -434,7 +452,7 @@ class Supervisors:
             self._closed = True
             remotes = list(self._remotes)
         for one in remotes:
-            one.ending.set()
+            one.end()
         for one in remotes:
             if one.watcher is not None:
                 one.watcher.join(deadline.at_most(_CLOSE_SECONDS))
@@ -555,7 +573,7 @@ class Supervisors:
         with self._changed:
             for one in self._remotes:
                 if one.reservation != wanted and not one.sandboxes:
-                    one.ending.set()
+                    one.end()
 
     def _watch(self, remote: Remote) -> None:
         try:
@@ -565,7 +583,7 @@ class Supervisors:
         ago = time.monotonic() - remote.heard
         with self._changed:
             self._remotes.remove(remote)
-            if reason and not remote.ending.is_set():
+            if reason and not remote.ending:
                 remote.lost = (
                     f"the supervisor of node {remote.place} was given up: {reason}; it was last "
                     f"heard of {ago:.1f} s ago"
@@ -593,7 +611,7 @@ class Supervisors:
                 if remote.lease is None:
                     remote.lease, asked = _open_lease(remote.place, 2 * _BEAT_SECONDS), False
                 if not asked:
-                    ends = remote.ending.is_set()
+                    ends = remote.ending
                     remote.lease.send({"end": ends})
                     asked = True
                 answer = remote.lease.receive(_BEAT_SECONDS)
@@ -603,7 +621,8 @@ class Supervisors:
                     if ends:
                         return ""
                     self._end_if_idle(remote)
-                    remote.ending.wait(_BEAT_SECONDS)
+                    remote.wake.wait(_BEAT_SECONDS)
+                    remote.wake.clear()
                     continue
                 self._drop_lease(remote)
             except ConnectionRefusedError:
@@ -631,7 +650,7 @@ class Supervisors:
         with self._changed:
             idle = time.monotonic() - remote.idle_since
             if not remote.sandboxes and idle > _IDLE_SECONDS:
-                remote.ending.set()
+                remote.end()
 
 
 def _open_lease(place: SupervisorPlace, seconds: float) -> FrameSocket:

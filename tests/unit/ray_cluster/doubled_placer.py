@@ -99,8 +99,8 @@ class DoubledPlacer:
         return {"place": as_data(node.place), "info": info}
 
     def post(self, op: str, sandbox: str) -> None:
-        found = self._sandboxes.pop(sandbox, None)
-        if op == "remove" and found is not None:
+        found = self._sandboxes.pop(sandbox, None) if op == "remove" else None
+        if found is not None:
             ask(found[0].place, _SECONDS, "remove", sandbox=sandbox)
             found[1].removed.set()
 

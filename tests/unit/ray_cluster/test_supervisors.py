@@ -127,6 +127,22 @@ def test_process_that_has_ended_is_given_up_at_once(supervisors: Any):
     assert stats.ready == 0
 
 
+def test_suspected_process_is_given_up_before_the_next_heartbeat(
+    supervisors: Any, monkeypatch: pytest.MonkeyPatch
+):
+    from smolagents_fork.ray_cluster import placer
+
+    monkeypatch.setattr(placer, "_BEAT_SECONDS", SECONDS)
+    answering = Answering()
+    remote = acquired(supervisors, answering)
+    assert eventually(lambda: remote.counts, SECONDS)
+    answering.end(port=True)
+    assert supervisors.told == []
+    supervisors.suspect("unknown")
+    supervisors.suspect("one")
+    assert "nothing listens on its port" in lost(supervisors)["reason"]
+
+
 def test_cut_connection_is_opened_again(supervisors: Any):
     answering = Answering()
     remote = acquired(supervisors, answering)
