@@ -110,30 +110,21 @@ release: $(VENV)/.dev ## every file of a release into dist/release, its commit a
 clean: ## remove build output, but not a rebase in progress
 	rm -rf $(VENV) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: test-forward
-test-forward: $(VENV)/.dev ## apply and test the pull requests for upstream in docs/forward
-	@$(RUN) tools.series forward
-
-.PHONY: patches-edit patches-export patches-check patches-status
+.PHONY: patches-edit patches-export patches-check
 patches-edit: $(VENV)/.dev ## a scratch git repository with the series as commits, in build/series
 	@$(RUN) tools.series edit
 patches-export: $(VENV)/.dev ## write patches/ from build/series
 	@$(RUN) tools.series export
 patches-check: $(VENV)/.dev ## re-export the series and compare bytes
 	@$(RUN) tools.series check
-patches-status: $(VENV)/.dev ## size, files, Forwarded, Retire-When and Test of every patch
-	@$(RUN) tools.series status
 
-.PHONY: rebase-upstream rebase-continue rebase-abort rebase-check rebase-rehearsal
-rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
-	@$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
-rebase-continue: $(VENV)/.dev ## continue after a conflict or an interruption (DROP=x.patch leaves it out)
-	@$(RUN) tools.rebase continue $(if $(DROP),--drop $(DROP))
+.PHONY: rebase-upstream rebase-continue rebase-abort rebase-check
+rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0)
+	@$(RUN) tools.rebase start $(if $(TO),--to $(TO))
+rebase-continue: $(VENV)/.dev ## continue after a conflict, a refused result or an interruption
+	@$(RUN) tools.rebase continue
 rebase-abort: $(VENV)/.dev ## abandon a rebase in progress
 	@$(RUN) tools.rebase abort
-rebase-rehearsal: $(VENV)/.dev ## rebase the series from an older release to this one, and record it (SINCE=1.20.0)
-	@$(RUN) tools.rebase rehearse --since $(or $(SINCE),1.24.0) \
-		--record docs/rehearsals/$(or $(SINCE),1.24.0)-to-1.26.0.md
 rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull requests? (TO=, UPSTREAM_GIT=, PULLS=)
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))

@@ -33,9 +33,8 @@ LOCAL_BASE = "smolagents-fork-base:bookworm"
 
 #: Files and folders, longest first: a long file begun last would run alone at the end.
 LONGEST_FIRST = (
-    "tools/test_rebase_made_up.py",
-    "tools/test_rebase_rehearsals.py",
-    "tools/test_rebase_killed.py",
+    "tools/test_rebase_rehearsal.py",
+    "tools/test_rebase.py",
     "build/test_front_ends.py",
     "integration/ray/test_ray_faults.py",
     "hostile/",

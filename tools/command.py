@@ -10,14 +10,10 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tools.errors import CommandError
 
-__all__ = ["Command", "Finished", "clean_environment", "inherited", "run"]
-
-# Descriptors that every program inherits: of a lock that a program shall keep while it lives.
-inherited: list[int] = []
+__all__ = ["Command", "clean_environment", "run"]
 
 # Seconds between asking a program to end and making it.
 _GRACE_SECONDS = 5.0
@@ -25,14 +21,6 @@ _GRACE_SECONDS = 5.0
 # Variables that would make a program see this checkout, or follow its caller's habits.
 _DROPPED = {"PYTHONPATH", "PYTHONHOME", "PYTEST_ADDOPTS", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"}
 _DROPPED_PREFIXES = ("GIT_", "PYTEST_XDIST", "COV_CORE")
-
-
-class Finished(NamedTuple):
-    """Result of a program."""
-
-    returncode: int
-    stdout: bytes
-    stderr: bytes
 
 
 def clean_environment() -> dict[str, str]:
@@ -54,7 +42,6 @@ class Command(contextlib.ExitStack):
         timeout_seconds: after these, counted from the start, :meth:`wait` ends it.
         cwd: its working folder; the caller's when None.
         env: its environment; :func:`clean_environment` when None.
-        stdin: bytes for its standard input.
         log: file to keep its output and errors in.
 
     Raises:
@@ -68,7 +55,6 @@ class Command(contextlib.ExitStack):
         timeout_seconds: float,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
-        stdin: bytes = b"",
         log: Path | None = None,
     ) -> None:
         super().__init__()
@@ -80,21 +66,15 @@ class Command(contextlib.ExitStack):
         scratch = Path(self.enter_context(tempfile.TemporaryDirectory()))
         self._output, self._errors = log or scratch / "output", scratch / "errors"
         self._output.parent.mkdir(parents=True, exist_ok=True)
-        (scratch / "input").write_bytes(stdin)
-        with (
-            (scratch / "input").open("rb") as given,
-            self._output.open("wb") as output,
-            self._errors.open("wb") as errors,
-        ):
+        with self._output.open("wb") as output, self._errors.open("wb") as errors:
             try:
                 self._process = subprocess.Popen(
                     words,
                     cwd=cwd,
                     env=clean_environment() if env is None else dict(env),
-                    stdin=given,
+                    stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT if log else errors,
-                    pass_fds=inherited,
                     start_new_session=True,
                 )
             except OSError as error:
@@ -102,11 +82,11 @@ class Command(contextlib.ExitStack):
                 raise CommandError(f"{words[0]} cannot be started: {error}") from error
         self.callback(self._end)
 
-    def wait(self, accepted: Collection[int] | None = (0,)) -> Finished:
-        """Wait for its end.
+    def wait(self, accepted: Collection[int] = (0,)) -> bytes:
+        """Wait for its end and return its output, errors only where they are logged with it.
 
         Args:
-            accepted: exit statuses that are not failures; None for all.
+            accepted: exit statuses that are not failures.
 
         Raises:
             CommandError: another exit status, or overdue; carries the last words.
@@ -114,17 +94,17 @@ class Command(contextlib.ExitStack):
         problem = ""
         try:
             status = self._process.wait(max(0.0, self._deadline - time.monotonic()))
-            if accepted is not None and status not in accepted:
+            if status not in accepted:
                 problem = f"exited {status}"
         except subprocess.TimeoutExpired:
-            status = self._end()
+            self._end()
             problem = f"ran past timeout_seconds={self._timeout_seconds:g} and was ended"
-        done = Finished(status, self._output.read_bytes(), self._errors.read_bytes())
+        output = self._output.read_bytes()
         if problem:
             kept = f" (whole output: {self._log})" if self._log else ""
-            text = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+            text = (output + b"\n" + self._errors.read_bytes()).decode("utf-8", "replace")
             raise CommandError(f"`{self._label}` {problem}{kept}", text)
-        return done
+        return output
 
     def has_ended(self) -> bool:
         """Return whether it has ended by itself or was ended."""
@@ -152,4 +132,4 @@ def run(
 ) -> str:
     """Run a program to its end and return its output as text; see :class:`Command`."""
     with Command(command, timeout_seconds=timeout_seconds, cwd=cwd, env=env, log=log) as started:
-        return started.wait(accepted).stdout.decode("utf-8", "replace")
+        return started.wait(accepted).decode("utf-8", "replace")

@@ -8,11 +8,11 @@ a command for a scratch repository into one for the checkout.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.command import Command, Finished
-from tools.errors import CommandError, GitError
+from tools.errors import GitError
 
 __all__ = ["Git", "GitError", "environment"]
 
@@ -41,6 +41,9 @@ _CONFIG = f"""\
     autoSquash = true
 [merge]
     conflictStyle = diff3
+[rerere]
+    enabled = true
+    autoUpdate = true
 """
 
 # How another machine is reached: the caller's affair, and no byte of ours depends on it.
@@ -93,7 +96,7 @@ class Git:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         check: bool = True,
-    ) -> Finished:
+    ) -> subprocess.CompletedProcess[bytes]:
         """Run one git command in the repository.
 
         Args:
@@ -106,18 +109,25 @@ class Git:
             GitError: git exited with another status, or ran past its deadline.
         """
         where = ("--git-dir", str(self.git_dir), "--work-tree", str(self.folder))
+        command = f"git {' '.join(arguments)}"
         try:
-            with Command(
+            done = subprocess.run(
                 ["git", *where, *arguments],
-                timeout_seconds=GIT_TIMEOUT_SECONDS,
                 cwd=self.folder,
                 env=environment(env),
-                stdin=stdin,
-            ) as started:
-                return started.wait((0,) if check else None)
-        except CommandError as error:
-            problem = error.what.rpartition("` ")[2]
-            raise GitError(f"git {' '.join(arguments)} {problem}", error.output) from None
+                input=stdin,
+                capture_output=True,
+                timeout=GIT_TIMEOUT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise GitError(f"{command} ran past {GIT_TIMEOUT_SECONDS:g} seconds") from None
+        except OSError as error:
+            raise GitError(f"{command} cannot be started: {error}") from None
+        if check and done.returncode:
+            output = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+            raise GitError(f"{command} exited {done.returncode}", output)
+        return done
 
     def text(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         """Return a command's standard output as text without the final newline."""

@@ -1,39 +1,56 @@
-"""The fork's version on its pages, which users copy into their requirements."""
+"""The release's number on the pages that name it, which users copy into their requirements.
+
+It moves with a rebase and a release. A line with a date is a record of what was run, and is never
+rewritten. No other page is touched, so a number there says what was true of that release.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-__all__ = ["restated_pages", "versions_on_pages"]
+__all__ = ["PAGES", "restated_pages", "versions_on_pages"]
 
-_VERSION = re.compile(r"\b\d+(?:\.\d+)+\+fork\.\d+\b")
+PAGES = ("README.md", "RELEASING.md", "docs/start/installs.md", "docs/start/migration.md")
 
-
-def _pages(root: Path) -> list[Path]:
-    """List the pages that describe the present version; rehearsals are records of others."""
-    found = [root / "README.md", root / "RELEASING.md", *sorted((root / "docs").rglob("*.md"))]
-    return [path for path in found if path.is_file() and path.parent.name != "rehearsals"]
+# As requirements have it, and as addresses have it.
+_FORK = re.compile(r"\b(\d+(?:\.\d+)+)(\+|%2B)fork\.(\d+)\b")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
 def versions_on_pages(root: Path) -> dict[str, set[str]]:
-    """Find the fork versions that each page names, by relative path; pages without are left out."""
-    found = {
-        path.relative_to(root).as_posix(): set(_VERSION.findall(path.read_text("utf-8")))
-        for path in _pages(root)
+    """Find the fork versions that each page names outside of records, by relative path."""
+    return {
+        name: {
+            f"{match[1]}+fork.{match[3]}"
+            for line in (root / name).read_text("utf-8").splitlines()
+            if not _DATE.search(line)
+            for match in _FORK.finditer(line)
+        }
+        for name in PAGES
+        if (root / name).is_file()
     }
-    return {name: versions for name, versions in found.items() if versions}
 
 
-def restated_pages(root: Path, version: str) -> dict[str, bytes | None]:
-    """Return the new bytes of every page that names another version of the fork.
+def restated_pages(root: Path, old: str, new: str) -> dict[str, bytes | None]:
+    """Return the new bytes of every page that names another release than the new one.
 
     Args:
         root: the checkout.
-        version: the version to name, such as ``1.27.0+fork.1``.
+        old: upstream's version that the pages name so far, such as ``1.26.0``.
+        new: the fork's version to name, such as ``1.27.0+fork.1``.
     """
-    return {
-        name: _VERSION.sub(version, (root / name).read_text("utf-8")).encode()
-        for name, versions in versions_on_pages(root).items()
-        if versions != {version}
-    }
+    upstream, _, revision = new.partition("+fork.")
+    bare = re.compile(rf"(?<![\w.]){re.escape(old)}(?![\w+%]|\.\d)")
+    pages: dict[str, bytes | None] = {}
+    for name in versions_on_pages(root):
+        text = (root / name).read_text("utf-8")
+        lines = [
+            line
+            if _DATE.search(line)
+            else bare.sub(upstream, _FORK.sub(rf"{upstream}\g<2>fork.{revision}", line))
+            for line in text.splitlines(keepends=True)
+        ]
+        if (moved := "".join(lines)) != text:
+            pages[name] = moved.encode()
+    return pages

@@ -9,12 +9,14 @@ import sys
 import pytest
 
 from buildsys import lock as lockfile
+from buildsys.errors import BuildError
+from buildsys.patchfile import Patch, apply_patch
 from buildsys.release import verified_release
 from buildsys.series import load_prune_list, load_series
+from buildsys.stamps import apply_stamps, version_stamp
 from buildsys.tree import pruned_package, write_tree
 from tools.paths import PATCHES, ROOT
 from tools.series.message import parse_message
-from tools.series.needed import tree_of, tree_without
 
 pytestmark = pytest.mark.network
 
@@ -25,6 +27,23 @@ def release(site) -> tuple[dict[str, bytes], str]:
     lock = lockfile.load(ROOT / "upstream.lock")
     base = pruned_package(verified_release(site, lock), load_prune_list(PATCHES), lock.scripts)
     return base, lock.version
+
+
+def tree_of(base: dict[str, bytes], patches: list[Patch], version: str) -> dict[str, bytes]:
+    """The package with patches and a version of the fork."""
+    tree = dict(base)
+    for patch in patches:
+        tree = apply_patch(patch, tree)
+    return apply_stamps(tree, [version_stamp(version, f"{version}+fork.1")])
+
+
+def tree_without(base: dict[str, bytes], left_out: Patch, version: str) -> dict[str, bytes]:
+    """The same without one patch; if later ones need it, with the patches before it only."""
+    others = [patch for patch in SERIES if patch is not left_out]
+    try:
+        return tree_of(base, others, version)
+    except BuildError:
+        return tree_of(base, others[: SERIES.index(left_out)], version)
 
 
 def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str]:
@@ -48,7 +67,7 @@ def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize("patch", SERIES, ids=lambda patch: patch.name)
 def test_named_tests_fail_without_the_patch(patch, pristine_site, tmp_path):
     base, version = release(pristine_site)
-    write_tree(tree_without(base, SERIES, patch, version), tmp_path)
+    write_tree(tree_without(base, patch, version), tmp_path)
     tests = tuple(parse_message(patch.header).trailers["Test"])
     done = run_tests(tests, tmp_path)
     assert done.returncode == 1, done.stdout

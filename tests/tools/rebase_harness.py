@@ -1,7 +1,7 @@
 """Projects, made-up releases and the command itself, for the tests of the series and the rebase.
 
 Real parts: pip and uv take the releases from a folder (``PIP_FIND_LINKS``, ``PIP_NO_INDEX``), git
-keeps the commits. The command runs in a process of its own where it is to be killed.
+keeps the commits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tarfile
 import textwrap
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -27,12 +27,9 @@ from buildsys.version import write_version_file
 from tools.git import Git, environment
 from tools.paths import CACHE, ROOT, Project
 from tools.rebase.__main__ import main
-from tools.rebase.state import KILL_VARIABLE, Folder
+from tools.rebase.folder import Folder
 from tools.rebase.trial import copy_checkout
 from tools.upstream.relock import lock_of_release
-
-# Seconds; a hang is a failure, a slow machine is not.
-COMMAND_TIMEOUT_SECONDS = 1200.0
 
 #: The release that the fork is built from.
 LOCKED = lockfile.load(ROOT / "upstream.lock").version
@@ -279,49 +276,32 @@ class Rebase:
 
     project: Project
     links: Path
-    extra: dict[str, str] = field(default_factory=dict)
     index: bool = False
     borrow: bool = True
     contract: bool = False
+    regression: bool = False
 
     @property
     def folder(self) -> Folder:
         return Folder(self.project)
 
-    def environment(self, kill_at: str = "") -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         links = f"{self.links} {self.project.cache} {build_tools()}"
-        found = {**os.environ, "PIP_FIND_LINKS": links, KILL_VARIABLE: kill_at, **self.extra}
+        found = {**os.environ, "PIP_FIND_LINKS": links, "PIP_NO_INDEX": "1"}
         if self.borrow:
             found["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they cost a second each time
-        if not self.index:
-            found["PIP_NO_INDEX"] = "1"
+        if self.index:
+            del found["PIP_NO_INDEX"]
         return found
 
     def arguments(self, *arguments: str) -> list[str]:
-        options = ["--skip-regression", *(["--borrow-packages"] if self.borrow else [])]
+        options = [] if self.regression else ["--skip-regression"]
+        options += ["--borrow-packages"] if self.borrow else []
         options += [] if self.contract else ["--skip-contract"]
         return [*arguments, *(options if arguments[0] in {"start", "check"} else [])]
 
-    def process(self, *arguments: str, kill_at: str = "") -> subprocess.Popen[str]:
-        """Start the command as a process of its own."""
-        program = "import sys, pathlib, tools.rebase.__main__ as command\n"
-        program += "sys.exit(command.main(sys.argv[2:], pathlib.Path(sys.argv[1])))"
-        return subprocess.Popen(
-            [sys.executable, "-c", program, str(self.project.root), *self.arguments(*arguments)],
-            cwd=ROOT,
-            env=self.environment(kill_at),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def __call__(self, *arguments: str, kill_at: str = "") -> tuple[int, str]:
-        """Run a command; returns its exit status (negative for a signal) and all it has said."""
-        if kill_at:
-            with self.process(*arguments, kill_at=kill_at) as started:
-                said, _ = started.communicate(timeout=COMMAND_TIMEOUT_SECONDS)
-            return started.returncode, said
+    def __call__(self, *arguments: str) -> tuple[int, str]:
+        """Run a command; returns its exit status and all it has said."""
         output = io.StringIO()
         with (
             mock.patch.dict(os.environ, self.environment(), clear=True),
@@ -340,11 +320,16 @@ class Rebase:
         copied = Path(shutil.copytree(self.project.root, target, symlinks=True))
         return Rebase(Project(copied), self.links)
 
+    @property
+    def agents(self) -> Path:
+        """The file of the scratch repository that every patch changes."""
+        return self.folder.git.folder / "smolagents" / "agents.py"
+
     def git(self, *arguments: str) -> str:
         """A person's git in the scratch repository."""
         done = subprocess.run(
             ["git", *arguments],
-            cwd=self.folder.repository,
+            cwd=self.folder.git.folder,
             env=environment({"GIT_CEILING_DIRECTORIES": str(self.project.root)}),
             capture_output=True,
             text=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from buildsys.lock import load
@@ -9,7 +11,7 @@ from buildsys.version import fork_version
 from tools.changelog import release_notes, with_date, with_release
 from tools.errors import ReleaseError
 from tools.paths import ROOT, Project
-from tools.restating import restated_pages, versions_on_pages
+from tools.restating import PAGES, restated_pages, versions_on_pages
 
 OWN = "# C\n\n## [1.0+fork.2] - unreleased\n\n### Added\n\n- more\n\n## [1.0+fork.1] - 2026-01-01\n"
 OLD = "# C\n\n## [1.0+fork.1] - 2026-01-01\n\n- old\n"
@@ -62,15 +64,36 @@ def test_release_dates_its_section():
 def test_pages_name_present_version():
     project = Project()
     present = fork_version(project.version_file, load(project.lock))
-    assert versions_on_pages(ROOT)["README.md"] == {present}
-    assert {version for found in versions_on_pages(ROOT).values() for version in found} == {present}
+    named = versions_on_pages(ROOT)
+    assert set(named) == set(PAGES)
+    assert named["README.md"] == {present}
+    assert set().union(*named.values()) == {present}
     assert with_date(project.changelog.read_text("utf-8"), present, "2026-01-01")
 
 
-def test_pages_get_new_version(tmp_path):
-    (tmp_path / "docs" / "rehearsals").mkdir(parents=True)
-    (tmp_path / "README.md").write_text("smolagents==1.26.0+fork.1, from 1.26.0\n")
-    (tmp_path / "docs" / "rehearsals" / "a.md").write_text("1.26.0+fork.1\n")
-    assert restated_pages(tmp_path, "1.27.0+fork.3") == {
-        "README.md": b"smolagents==1.27.0+fork.3, from 1.26.0\n"
+def test_release_number_is_nowhere_else_but_in_records():
+    """Commands and workflows take the number from the lock; other pages keep records."""
+    number = load(ROOT / "upstream.lock").version
+    for path in (ROOT / "Makefile", ROOT / "mkdocs.yml", *ROOT.glob(".github/**/*.yml")):
+        assert number not in path.read_text("utf-8"), path
+    dated = re.compile(r"\d{4}-\d\d-\d\d")
+    for path in (ROOT / "docs").rglob("*.md"):
+        if path.relative_to(ROOT).as_posix() not in PAGES:
+            lines = [one for one in path.read_text("utf-8").splitlines() if f"{number}+fork" in one]
+            assert all(dated.search(line) for line in lines), path
+
+
+def test_pages_get_new_version_and_records_keep_theirs(tmp_path):
+    (tmp_path / "docs").mkdir()
+    record = "Run on 2026-11-23: 1.26.0+fork.1 and 1.26.0.\n"
+    (tmp_path / "README.md").write_text(
+        "smolagents==1.26.0+fork.1, ==1.26.0.\nx-1.26.0%2Bfork.1-py3.whl, numpy>=1.26.0.1\n"
+        + record
+    )
+    (tmp_path / "docs" / "a.md").write_text("1.26.0+fork.1\n")
+    assert restated_pages(tmp_path, "1.26.0", "1.27.0+fork.3") == {
+        "README.md": (
+            "smolagents==1.27.0+fork.3, ==1.27.0.\nx-1.27.0%2Bfork.3-py3.whl, numpy>=1.26.0.1\n"
+            + record
+        ).encode()
     }

@@ -23,8 +23,7 @@ def upstream(tmp_path_factory):
         "refs/heads/main": tiny_tree("9.1.0.dev0", ("FIRST_5 = 5\n", "")),
         "refs/heads/rewrite": tiny_tree("9.1.0.dev0", OTHER_WORDS, HAS_TOTAL),
         "refs/pull/7/head": tiny_tree("9.1.0.dev0", ("SECOND_2 = 2\n", "")),
-        "refs/pull/31/head": tiny_tree("9.1.0.dev0", OTHER_WORDS)
-        | {"smolagents/left.bak.py": b"# by mistake\n"},
+        "refs/pull/31/head": tiny_tree("9.1.0.dev0", OTHER_WORDS),
     }
     for ref, tree in trees.items():
         commit_tree(git, {f"src/{name}": data for name, data in tree.items()}, "work", ref)
@@ -44,8 +43,8 @@ def check(rebase, upstream, *arguments):
 def test_unreleased_main_that_takes_the_series(rebase, upstream):
     status, report = check(rebase, upstream, "--to", "main")
     assert status == 0
+    assert "| patch | main |" in report
     assert "| `close-twice.patch` | clean |" in report
-    assert f"Commit `{upstream.text('rev-parse', 'main')}`." in report
 
 
 def test_commit_is_a_revision_too(rebase, upstream):
@@ -56,20 +55,16 @@ def test_commit_is_a_revision_too(rebase, upstream):
 def test_every_conflict_is_named_by_patch_in_one_run(rebase, upstream):
     status, report = check(rebase, upstream, "--to", "rewrite")
     assert status == 1
-    assert "| `polite-greeting.patch` | conflict |" in report
-    assert "| `total-of-none.patch` | empty |" in report
+    assert "| `polite-greeting.patch` | **conflict** in smolagents/agents.py |" in report
+    assert "| `total-of-none.patch` | in upstream |" in report
     assert "| `close-twice.patch` | clean |" in report
-    assert (
-        "- `polite-greeting.patch` does not fit:\n  - smolagents/agents.py: hunk 1 of 1" in report
-    )
 
 
 def test_pull_requests_are_columns(rebase, upstream):
     status, report = check(rebase, upstream, "--pulls", "7,31")
     assert status == 1
     assert "| patch | refs/pull/7/head | refs/pull/31/head |" in report
-    assert "| `polite-greeting.patch` | clean | conflict |" in report
-    assert "- smolagents/left.bak.py: new, and nothing imports or runs it" in report
+    assert "| `polite-greeting.patch` | clean | **conflict** in smolagents/agents.py |" in report
     assert check(rebase, upstream, "--pulls", "all") == (status, report)
 
 
@@ -77,8 +72,8 @@ def test_pull_requests_are_columns(rebase, upstream):
     ("arguments", "words"),
     [
         (["--to", "gone"], "couldn't find remote ref gone"),
-        (["--pulls", "8"], "has no refs/pull/8/head"),
-        (["--pulls", "x"], "PULLS='x': expected numbers such as 2722,2724, or all"),
+        (["--pulls", "8"], "couldn't find remote ref refs/pull/8/head"),
+        (["--pulls", "x"], "couldn't find remote ref refs/pull/x/head"),
     ],
 )
 def test_revision_that_cannot_be_had_is_no_verdict(rebase, upstream, arguments, words):

@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from rebase_harness import LOCKED, all_files
 from whole_contract import WHOLE
 
-from buildsys import lock as lockfile
+from buildsys.patchfile import apply_patch, parse_patch
+from buildsys.tree import write_tree
+from tools.command import clean_environment
 from tools.paths import CACHE, ROOT
-from tools.series.forward import check_forwarded, load_forwarded, sources_of
 from tools.upstream.fetch import fetch_sdist, unpack_sdist
 
 pytestmark = pytest.mark.network
-FORWARDED = load_forwarded(ROOT / "docs" / "forward")
+FORWARDED = sorted((ROOT / "docs" / "forward").glob("*.patch"))
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    sdist = fetch_sdist(lockfile.load(ROOT / "upstream.lock").version, CACHE)
-    return sources_of(unpack_sdist(sdist, tmp_path_factory.mktemp("sdist")))
+    release = unpack_sdist(fetch_sdist(LOCKED, CACHE), tmp_path_factory.mktemp("sdist"))
+    return {name: data for name, data in all_files(release).items() if name.startswith("src/")}
+
+
+def run_tests(tree: dict[str, bytes], folder: Path, tests: list[str]) -> int:
+    write_tree(tree, folder)
+    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *tests],
+        cwd=folder,
+        env={
+            **clean_environment(),
+            "PYTHONPATH": str(folder / "src"),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
+        timeout=300,
+        check=False,
+    ).returncode
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
-def test_pull_requests_apply_and_their_tests_need_them(sources, tmp_path):
-    assert len(FORWARDED) == 4
-    assert check_forwarded(FORWARDED, sources, tmp_path) == []
-
-
-def written(tmp_path, *changes):
-    text = (ROOT / "docs" / "forward" / "agent-cleanup.patch").read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / "changed.patch").write_text(text)
-    return load_forwarded(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ([("-        if hasattr(self.python_executor", "-        if hasattr(self.executor")],
-         "does not apply"),
-        ([('getattr(self, "python_executor", None)', "None")], "its tests fail"),
-        ([("+    agent.cleanup()\n+\n", '+    vars(agent).get("x")\n+\n')], "pass without it"),
-        ([("+import pytest", "+import pytest  # smolagents_fork")], "names the fork"),
-    ],
-    ids=["context", "repair", "test", "fork"],
-)  # fmt: skip
-def test_pull_request_that_upstream_could_not_take_is_found(sources, tmp_path, changes, words):
-    (found,) = check_forwarded(written(tmp_path, *changes), sources, tmp_path / "scratch")
-    assert words in found
+@pytest.mark.parametrize("file", FORWARDED, ids=lambda file: file.stem)
+def test_pull_request_applies_and_its_tests_need_it(file, sources, tmp_path):
+    patch = parse_patch(file.name, file.read_bytes())
+    tree = apply_patch(patch, dict(sources))
+    tests = [path for path in patch.paths if path.startswith("tests/")]
+    assert tests
+    assert not any(b"smolagents_fork" in tree[path] for path in patch.paths)
+    assert run_tests(tree, tmp_path / "with", tests) == 0
+    without = sources | {path: tree[path] for path in tests}
+    assert run_tests(without, tmp_path / "without", tests) == 1

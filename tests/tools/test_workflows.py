@@ -106,17 +106,6 @@ def test_weekly_checks_own_failure_is_visible():
     assert any(condition.startswith("always()") for condition in conditions)
 
 
-def test_rehearsal_from_an_old_release_runs_nightly():
-    workflow = yaml.safe_load((WORKFLOWS / "rehearsal.yml").read_text("utf-8"))
-    # YAML 1.1 reads the key "on" as true. Minute and hour alone: every day.
-    (schedule,) = workflow[True]["schedule"]
-    assert re.fullmatch(r"\d+ \d+ \* \* \*", schedule["cron"])
-    runs = [step.get("run", "") for step in steps("rehearsal.yml")]
-    assert "make rebase-rehearsal SINCE=1.20.0" in runs
-    (shown,) = (run.split()[1] for run in runs if run.startswith("cat "))
-    assert (ROOT / shown).is_file()
-
-
 @pytest.fixture
 def report(tmp_path: Path):
     """Runs the report script with a ``gh`` that writes down how it was called."""

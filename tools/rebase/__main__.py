@@ -3,86 +3,196 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import sys
 from pathlib import Path
 
+from buildsys import lock as lockfile
 from buildsys.errors import BuildError
-from tools.errors import ToolError
+from tools.errors import RebaseError, ToolError
+from tools.git import Git
 from tools.paths import ROOT, Project
-from tools.rebase.bases import is_version
-from tools.rebase.command import abort, check, check_drift, resume, start
-from tools.rebase.rehearsal import rehearse
-from tools.rebase.state import Folder, Trial
+from tools.rebase.drift import drift_report
+from tools.rebase.folder import Folder, Plan
+from tools.rebase.releases import is_version, path_of_versions
+from tools.rebase.replay import advance
+from tools.rebase.report import refusal_text, report_text, stop_text
+from tools.rebase.trial import scratch_copy, try_out
+from tools.series.repository import folder_digest, write_files
+from tools.upstream.fetch import released_versions
 
 __all__ = ["main"]
 
-_COMMANDS = {
-    "start": "Put the series on a newer release: replay, build, test, and only then write.",
-    "check": "The same in a scratch copy; exit 0 if the release takes the series, 1 if not.",
-    "rehearse": "Put the series on an older release in a scratch copy and bring it back.",
-    "continue": "Go on after a conflict, a refused result or an interruption.",
-    "abort": "Give a started rebase up; the checkout is as it was.",
-}
+_UNTOUCHED = "patches/, upstream.lock, the version and CHANGELOG.md are untouched."
+_CHECK_FAILED = """\
+# Rebase check
+
+**The check itself failed**, so nothing is known.
+
+```
+{}
+```
+"""
+
+
+def start(project: Project, options: argparse.Namespace) -> int:
+    """Put the series on a newer release: replay, build, test, and only then write."""
+    folder = Folder(project)
+    if folder.plan_file.exists():
+        raise RebaseError(
+            "a rebase is under way in .rebase; make rebase-continue goes on with it, make "
+            "rebase-abort gives it up"
+        )
+    _refuse_uncommitted(project)
+    old = lockfile.load(project.lock).version
+    versions = path_of_versions(old, options.to, released_versions())
+    if versions == [old]:
+        print(f"the series is on smolagents {old} already; nothing to do")
+        return 0
+    folder.remove()  # what a start that was killed has left
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    flags = (options.skip_contract, options.skip_regression, options.borrow_packages)
+    plan = Plan(date, folder_digest(project), versions, *flags)
+    folder.save(plan)
+    print(f"from smolagents {old} to {plan.new}: {', '.join(versions)}", flush=True)
+    return _go_on(folder, plan)
+
+
+def go_on(project: Project, _: argparse.Namespace) -> int:
+    """Go on after a conflict, a refused result or an interruption."""
+    folder = Folder(project)
+    return _go_on(folder, folder.load())
+
+
+def _go_on(folder: Folder, plan: Plan) -> int:
+    """Do what is left: replay, try out, write; returns 1 when it needs a person."""
+    _refuse_changed_series(folder.project, plan)
+    if (stop := advance(folder, plan)) is not None:
+        folder.report.write_text(report_text(folder, plan, stop), "utf-8")
+        print(f"{stop_text(stop)}\nTo give up: make rebase-abort. {_UNTOUCHED}")
+        return 1
+    verdict = try_out(folder, plan)
+    report = report_text(folder, plan, verdict)
+    folder.report.write_text(report, "utf-8")
+    if not verdict.is_good or verdict.result is None:
+        print(refusal_text(plan, verdict), f"To give up: make rebase-abort. {_UNTOUCHED}", sep="\n")
+        return 1
+    _refuse_changed_series(folder.project, plan)  # trying out takes minutes
+    kept = folder.project.reports / f"rebase-{plan.old}-to-{plan.new}.md"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(report, "utf-8")
+    write_files(folder.project.root, verdict.result.files)
+    folder.remove()
+    print(
+        f"{report}\npatches/, upstream.lock, the version and CHANGELOG.md are on {plan.new}; the "
+        f"report is reports/{kept.name}. Read git diff, then commit; git restore . takes it back."
+    )
+    return 0
+
+
+def _refuse_uncommitted(project: Project) -> None:
+    """Refuse a checkout in which git could not take back what a rebase writes."""
+    written = ("patches", "upstream.lock", "smolagents_fork/_version.py")
+    if not (project.root / ".git").exists():
+        return
+    if changed := Git(project.root).text("status", "--porcelain", "--", *written):
+        raise RebaseError(f"commit or stash these first, a rebase writes them:\n{changed}")
+
+
+def _refuse_changed_series(project: Project, plan: Plan) -> None:
+    """Refuse to go on when the series in the checkout is not the one that is replayed."""
+    if folder_digest(project) != plan.digest:
+        raise RebaseError(
+            "patches/ or upstream.lock has been changed in the checkout since the rebase was "
+            "started, and finishing would undo that: put the change back (git restore patches "
+            "upstream.lock), or make rebase-abort and start again"
+        )
+
+
+def abort(project: Project, _: argparse.Namespace) -> int:
+    """Give a started rebase up; the checkout is as it was."""
+    folder = Folder(project)
+    if not folder.plan_file.exists():
+        raise RebaseError("no rebase is under way; nothing to abort")
+    folder.remove()
+    old = lockfile.load(project.lock).version
+    print(f"the rebase is given up; the series is on {old} as before")
+    return 0
+
+
+def check(project: Project, options: argparse.Namespace) -> int:
+    """Do the same in a scratch copy; exit 0 if the release takes the series, 1 if not."""
+    report: Path = options.report or project.reports / "rebase-check.md"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    try:
+        if options.pulls or (options.to and not is_version(options.to)):
+            status, text = _check_drift(project, options)
+        else:
+            with scratch_copy(project) as copy:
+                status = start(copy, options)
+                text = _last_report(copy)
+    except (BuildError, OSError, ToolError) as error:
+        status, text = 2, _CHECK_FAILED.format(error)
+        print(text)
+    report.write_text(text, "utf-8")
+    return status
+
+
+def _check_drift(project: Project, options: argparse.Namespace) -> tuple[int, str]:
+    if not options.upstream_git:
+        raise RebaseError("UPSTREAM_GIT is missing: a branch or pull request is of a repository")
+    upstream = options.upstream_git
+    upstream = str(Path(upstream).resolve()) if Path(upstream).exists() else upstream
+    pulls = [one.strip() for one in options.pulls.split(",") if one.strip()]
+    fits, text = drift_report(project, upstream, options.to, pulls)
+    print(text)
+    return 0 if fits else 1, text
+
+
+def _last_report(project: Project) -> str:
+    places = [*project.reports.glob("rebase-*.md"), Folder(project).report]
+    newest = "# Rebase check\n\nThe series is on the newest release.\n"
+    return next((path.read_text("utf-8") for path in places if path.is_file()), newest)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.rebase", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    made = {
-        name: commands.add_parser(name, help=text, description=text)
-        for name, text in _COMMANDS.items()
-    }
-    for name in ("start", "check", "rehearse"):
-        add = made[name].add_argument
-        if name == "rehearse":
-            add("--since", required=True, metavar="VERSION", help="the older release")
-            add("--record", type=Path, help="also write the report to this file")
-        else:
-            add(
+    commands = parser.add_subparsers(required=True)
+    for name, command in {
+        "start": start,
+        "check": check,
+        "continue": go_on,
+        "abort": abort,
+    }.items():
+        one = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
+        one.set_defaults(run=command)
+        if command in (start, check):
+            one.add_argument(
                 "--to",
                 metavar="VERSION",
                 help="upstream's version (default: newest); check also takes a branch or commit",
             )
-            add("--upstream-git", default="", metavar="REPOSITORY", help="bases from its tags")
-        if name == "check":
-            add("--pulls", default="", metavar="NUMBERS", help="pull requests to try, or all")
-            add("--report", type=Path, help="file for it (default: reports/rebase-check.md)")
-        add("--skip-regression", action="store_true", help="leave upstream's own tests out")
-        add("--skip-contract", action="store_true", help="leave the contract suite out")
-        add("--regression-test", action="append", default=[], metavar="TEST", help="only these")
-        add("--borrow-packages", action="store_true", help="test with this environment's packages")
-    made["continue"].add_argument(
-        "--drop", default="", metavar="PATCH", help="leave the conflicting patch out"
-    )
+            one.add_argument("--skip-contract", action="store_true", help="no contract suite")
+            one.add_argument("--skip-regression", action="store_true", help="no upstream's tests")
+            one.add_argument(
+                "--borrow-packages",
+                action="store_true",
+                help="test with this environment's packages",
+            )
+        if command is check:
+            one.add_argument("--pulls", default="", metavar="NUMBERS", help="pull requests, or all")
+            one.add_argument("--upstream-git", default="", metavar="REPOSITORY", help="of these")
+            one.add_argument("--report", type=Path, help="(default: reports/rebase-check.md)")
     return parser
-
-
-def _run(project: Project, options: argparse.Namespace) -> int:
-    if options.command == "continue":
-        return resume(project, options.drop)
-    if options.command == "abort":
-        return abort(project)
-    tests = tuple(options.regression_test)
-    trial = Trial(options.skip_regression, tests, options.borrow_packages, options.skip_contract)
-    if options.command == "rehearse":
-        return rehearse(project, options.since, trial, options.record)
-    upstream_git = options.upstream_git
-    if upstream_git and Path(upstream_git).exists():
-        upstream_git = str(Path(upstream_git).resolve())
-    if options.command == "start":
-        return start(project, options.to, upstream_git, trial)
-    report = options.report or project.reports / "rebase-check.md"
-    pulls = [one.strip() for one in options.pulls.split(",") if one.strip()]
-    if pulls or (options.to and not is_version(options.to)):
-        return check_drift(project, options.to, pulls, upstream_git, report)
-    return check(project, options.to, upstream_git, trial, report)
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run one command; 0 is success, 1 that a person is needed, 2 that it could not be done."""
     options = _parser().parse_args(arguments)
     try:
-        return _run(Project(root), options)
+        status: int = options.run(Project(root), options)
+        return status
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
     except (BuildError, OSError, ToolError) as error:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.rebase.replay import Conflict, Replay
+from tools.rebase.folder import Folder, Plan
+from tools.rebase.replay import Stop, outcomes, series_tag, upstream_tag
 from tools.rebase.trial import Verdict
 from tools.regression import Kind, Report
+from tools.series.repository import commits
 
-__all__ = ["conflict_text", "regression_lines", "report_text"]
+__all__ = ["refusal_text", "regression_lines", "report_text", "stop_text"]
 
 # A page; a longer range-diff is one to read in the repository.
 _RANGE_DIFF_LINES = 160
@@ -16,39 +18,47 @@ _RANGE_DIFF_LINES = 160
 _DIFFERENCES = 20
 
 
-def conflict_text(conflict: Conflict) -> str:
-    """Describe a conflict for its resolver: patch, file, hunk, and how to continue."""
-    listed = "\n".join(f"  {place}" for place in conflict.places)
-    paths = " ".join(dict.fromkeys(place.path for place in conflict.places))
-    bases = f"upstream/{conflict.before.label} upstream/{conflict.step.label}"
+def stop_text(stop: Stop) -> str:
+    """Describe a conflict for its resolver: patch, place, and how to continue."""
+    places = "\n".join(f"  {place}" for place in stop.places)
+    paths = " ".join(stop.paths)
+    releases = f"upstream/{stop.before} upstream/{stop.version}"
     return f"""\
-conflict: patches/{conflict.commit.name} does not fit upstream {conflict.step.label}
-{listed}
-On {conflict.step.label} so far: {", ".join(conflict.done) or "none"}. \
-Still to come after this one: {conflict.left}.
+conflict: patches/{stop.patch} does not fit upstream {stop.version}
+{places}
 
 To go on:
   1. cd .rebase/repo and edit away the marks: upstream's text is after <<<<<<<,
      what the patch was written on after |||||||, what the patch makes of it after =======
-     what upstream changed there:  git diff {bases} -- {paths}
-     what the patch does:          git show {conflict.commit.id[:12]}
+     what upstream changed there:  git diff {releases} -- {paths}
+     what the patch does:          git show REBASE_HEAD
   2. git add {paths}
-  3. make rebase-continue
-To drop the patch instead:  make rebase-continue DROP={conflict.commit.name}"""
+  3. make rebase-continue, in the checkout
+To leave the patch out instead:  git rebase --skip in .rebase/repo, then make rebase-continue."""
 
 
-def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:
+def refusal_text(plan: Plan, verdict: Verdict) -> str:
+    """Describe a result that does not hold: what failed, and how to continue."""
+    failed = "\n".join(f"{one.name}:\n{one.problem}" for one in verdict.checks if one.problem)
+    return f"""\
+stopped: the series fits, but the result does not hold.
+{failed}
+
+To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i
+upstream/{plan.new}) or the tests in the checkout, then make rebase-continue.
+The report is .rebase/report.md, logs are in .rebase/logs."""
+
+
+def report_text(folder: Folder, plan: Plan, outcome: Stop | Verdict) -> str:
     """Return the report as it is now.
 
     Args:
-        replay: the replay, finished or stopped.
-        outcome: what stopped it, or what trying the result out has shown.
+        outcome: what the replay stopped at, or what trying the result out has shown.
     """
-    plan = replay.plan
     lines = [f"# Rebase from smolagents {plan.old} to {plan.new}", ""]
-    if isinstance(outcome, Conflict):
-        lines += [f"**Stopped by a conflict** on {outcome.step.label} ({plan.date}).", ""]
-        lines += ["```", conflict_text(outcome), "```"]
+    if isinstance(outcome, Stop):
+        lines += [f"**Stopped by a conflict** on {outcome.version} ({plan.date}).", ""]
+        lines += ["```", stop_text(outcome), "```"]
     elif outcome.is_good and outcome.result:
         kept, dropped = len(outcome.result.kept), len(outcome.result.dropped)
         lines.append(
@@ -56,53 +66,34 @@ def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:
         )
     else:
         lines.append(f"**The series fits, but the result does not hold** ({plan.date}): see below.")
-    lines += ["", "## Release by release", "", *_picks_table(replay)]
-    if not isinstance(outcome, Conflict):
-        source = f"upstream's tags in `{plan.upstream_git}`" if plan.upstream_git else "releases"
-        notes = " ".join(outcome.result.notes) if outcome.result else ""
-        notes = notes or "Nothing was dropped, nothing is pruned anew."
-        lines += ["", f"Bases: {source}. {notes}", *_verdict_lines(outcome)]
-    lines += ["", "## Range-diff", "", "```", *_range_diff(replay, outcome), "```"]
+    if not isinstance(outcome, Stop):
+        lines += ["", *_verdict_lines(outcome)]
+    lines += ["", "## Release by release", "", *_outcome_table(folder, plan)]
+    if not isinstance(outcome, Stop):
+        lines += ["", "## Range-diff", "", "```", *_range_diff(folder, plan), "```"]
     return "\n".join(lines) + "\n"
 
 
-def _picks_table(replay: Replay) -> Iterator[str]:
-    steps = replay.plan.steps[1:]
-    picks = [{pick.name: pick.outcome for pick in replay.picks(at)} for at in range(len(steps))]
-    yield "| patch | " + " | ".join(step.label for step in steps) + " |"
-    yield "|---|" + "---|" * len(steps)
-    for commit in replay.series(replay.plan.steps[0]):
-        cells = (one.get(commit.name, "") for one in picks)
+def _outcome_table(folder: Folder, plan: Plan) -> Iterator[str]:
+    table = outcomes(folder.git, plan)
+    yield "| patch | " + " | ".join(plan.versions[1:]) + " |"
+    yield "|---|" + "---|" * len(plan.versions[1:])
+    for commit in commits(folder.git, upstream_tag(plan.old), series_tag(plan.old)):
+        cells = (table.get(version, {}).get(commit.name, "") for version in plan.versions[1:])
         yield f"| `{commit.name}` | " + " | ".join(cells) + " |"
 
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
-    yield from ("", "## The result tried out", "")
-    if verdict.problem:
-        yield from ("```", verdict.problem.strip(), "```", "")
-    yield from (f"- lint: {text}" for text in verdict.lint)
-    if verdict.wheel:
-        yield from (f"Wheel: `{verdict.wheel}`.", "")
-    if verdict.tests:
-        yield from ("| tests of | passed | result |", "|---|---:|---|")
-    for one in verdict.tests:
-        name = f"`{one.patch}`" + (" (dropped)" if one.is_dropped else "")
-        word = "good" if one.passed else "its tests are gone with it"
-        yield f"| {name} | {one.passed} | {'**FAILED**' if one.problem else word} |"
-    for one in verdict.tests:
-        if one.problem:
-            yield from ("", f"`{one.patch}`:", "", "```", one.problem, "```")
-    if verdict.contract is not None:
-        word = "**FAILED**" if verdict.contract else "good"
-        yield from ("", f"Contract suite (without Docker and Deno): {word}.")
-    if verdict.contract:
-        yield from ("", "```", verdict.contract, "```")
-    for name in verdict.redundant:
-        yield f"- `{name}`: its tests pass without it; **retire it**"
+    notes = verdict.result.notes if verdict.result else ()
+    yield from (f"- {note}" for note in notes or ["Nothing was dropped, nothing is pruned anew."])
+    yield from ("", "## The result tried out", "", "| tried | result |", "|---|---|")
+    for check in verdict.checks:
+        yield f"| {check.name} | {'**FAILED**' if check.problem else check.note} |"
+    for check in verdict.checks:
+        if check.problem:
+            yield from ("", f"{check.name}:", "", "```", check.problem.strip(), "```")
     if verdict.regression is not None:
         yield from ("", *regression_lines(verdict.regression))
-    elif not verdict.problem:
-        yield from ("", "Upstream's own tests were not run (left out, or not reached).")
 
 
 def regression_lines(report: Report) -> Iterator[str]:
@@ -120,14 +111,10 @@ def regression_lines(report: Report) -> Iterator[str]:
     yield from (f"- stale deviation: {text}" for text in report.stale)
 
 
-def _range_diff(replay: Replay, outcome: Conflict | Verdict) -> list[str]:
-    first, last = replay.plan.steps[0], replay.plan.steps[-1]
-    if isinstance(outcome, Conflict):
-        # HEAD is the last patch that was finished, below the started one.
-        last = outcome.step
-    ranges = (f"{first.base}..{first.series}", f"{last.base}..HEAD")
+def _range_diff(folder: Folder, plan: Plan) -> list[str]:
+    old, new = upstream_tag(plan.old), upstream_tag(plan.new)
+    ranges = (f"{old}..{series_tag(plan.old)}", f"{new}..HEAD")
     options = ("--no-color", "--creation-factor=90")
-    output = replay.git.run("range-diff", *options, *ranges, check=False).stdout
-    lines = output.decode("utf-8", "replace").splitlines() or ["(an empty series)"]
+    lines = folder.git.lines("range-diff", *options, *ranges) or ["(an empty series)"]
     left = len(lines) - _RANGE_DIFF_LINES
     return [*lines[:_RANGE_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else [])]

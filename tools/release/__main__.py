@@ -120,7 +120,7 @@ def _begin_next(project: Project, changelog: str) -> None:
     following = f"{upstream}+fork.{revision + 1}"
     write_version_file(project.version_file, upstream, revision + 1)
     project.changelog.write_text(with_release(changelog, following), "utf-8")
-    for name, content in restated_pages(project.root, following).items():
+    for name, content in restated_pages(project.root, upstream, following).items():
         (project.root / name).write_bytes(content or b"")
     _commit(project, f"release: begin {following}", "Changes from here on belong to it.")
 

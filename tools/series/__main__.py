@@ -1,27 +1,19 @@
-"""``python -m tools.series``: edit, export, check, status, lint and forward the patch series."""
+"""``python -m tools.series``: edit, export, check and lint the patch series."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
-
-from buildsys import lock as lockfile
 from buildsys.errors import BuildError
 from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS
 from buildsys.series import load_series
 from tools.errors import ToolError
 from tools.paths import ROOT, Project
-from tools.series.edit import close_series, differences, finish_export, open_series
-from tools.series.forward import check_forwarded, load_forwarded, sources_of
+from tools.series.edit import close_series, differences, open_series
 from tools.series.lint import lint_series
-from tools.series.message import parse_message
-from tools.upstream.fetch import fetch_sdist, unpack_sdist
+from tools.series.repository import write_files
 
 __all__ = ["main"]
 
@@ -50,33 +42,14 @@ def _export(project: Project, options: argparse.Namespace) -> int:
 def _check(project: Project, options: argparse.Namespace) -> int:
     """Export again and compare bytes; exit 1 with the diff if they differ."""
     found = differences(project)
-    console = Console(highlight=False, soft_wrap=True)
-    for path, correct, diff in found:
-        console.print(f"[bold red]{path}[/] is not as exported:")
-        console.print(Syntax(diff, "diff", theme="ansi_dark", word_wrap=False))
-        if options.output is not None:
-            (options.output / path).parent.mkdir(parents=True, exist_ok=True)
-            (options.output / path).write_bytes(correct)
-            console.print(f"the corrected file is {options.output / path}", markup=False)
+    for path, _, diff in found:
+        print(f"{path} is not as exported:\n{diff}")
+    if found and options.output is not None:
+        write_files(options.output, {path: correct for path, correct, _ in found})
+        print(f"the corrected files are in {options.output}")
     if not found:
         print(len(load_series(project.patches)), "patches are as exported")
     return 1 if found else 0
-
-
-def _status(project: Project, _: argparse.Namespace) -> int:
-    """Show size, files and trailers of every patch."""
-    patches = load_series(project.patches)
-    table = Table(title=f"The series: {len(patches)} patches", show_lines=True)
-    trailers = ("Forwarded", "Retire-When", "Test")
-    for column in ("Patch", "Lines", "Files", *trailers):
-        table.add_column(column, overflow="fold", justify="right" if column == "Lines" else "left")
-    for patch in patches:
-        values = parse_message(patch.header).trailers
-        cells = ["\n".join(values.get(key, ("-",))) for key in trailers]
-        name = patch.name.rpartition("/")[2]
-        table.add_row(name, str(patch.size), "\n".join(patch.paths), *cells)
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
-    return 0
 
 
 def _lint(project: Project, options: argparse.Namespace) -> int:
@@ -96,24 +69,10 @@ def _lint(project: Project, options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _forward(project: Project, _: argparse.Namespace) -> int:
-    """Apply every pull request of docs/forward to the release, and run its tests."""
-    patches = load_forwarded(project.root / "docs" / "forward")
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
-        sdist = fetch_sdist(lockfile.load(project.lock).version, project.cache)
-        sources = sources_of(unpack_sdist(sdist, scratch / "release"))
-        found = check_forwarded(patches, sources, scratch / "forward")
-    for text in found:
-        print(text)
-    print(f"{len(patches)} pull requests, {len(found)} errors")
-    return 1 if found else 0
-
-
 def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.series", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for run in (_edit, _export, _check, _status, _lint, _forward):
+    for run in (_edit, _export, _check, _lint):
         text = run.__doc__
         one = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
         one.set_defaults(run=run)
@@ -131,9 +90,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run one command; 0 is success, 1 a finding, 2 that it could not be carried out."""
     options = _parser(root).parse_args(arguments)
     try:
-        finish_export(Project(root))
         status: int = options.run(Project(root), options)
-    except (BuildError, ToolError) as error:
+    except (BuildError, OSError, ToolError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return status

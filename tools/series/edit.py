@@ -10,22 +10,21 @@ from typing import NamedTuple
 
 from buildsys import lock as lockfile
 from buildsys.series import load_prune_list
-from tools.errors import GitError, SeriesError
+from tools.errors import SeriesError
 from tools.git import Git
 from tools.paths import Project
-from tools.replacement import Replacement
 from tools.series.repository import (
     BASE,
     create,
     exported,
     folder_digest,
-    patch_bytes,
     refuse_unfinished,
     release_base,
     series_files,
+    write_files,
 )
 
-__all__ = ["Difference", "close_series", "differences", "finish_export", "open_series"]
+__all__ = ["Difference", "close_series", "differences", "open_series"]
 
 # The repository's setting for the digest of patches/ that it was made from.
 _DIGEST = "series.digest"
@@ -45,18 +44,6 @@ class Difference(NamedTuple):
     diff: str
 
 
-def _replacement(project: Project) -> Replacement:
-    return Replacement(project.root, project.build / "series-export")
-
-
-def finish_export(project: Project) -> None:
-    """Finish an interrupted export; every command does this first."""
-    export = _replacement(project)
-    if export.is_decided:
-        export.finish()
-    export.remove()
-
-
 def _created(project: Project, folder: Path) -> Git:
     lock = lockfile.load(project.lock)
     tree = release_base(lock, load_prune_list(project.patches), project.cache)
@@ -67,38 +54,19 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     """Make a repository whose first commit is the pruned release and whose next are the series.
 
     Args:
-        folder: where to make it; one that is there is replaced if nothing in it would be lost.
-        force: replace it whatever it contains.
+        folder: where to make it.
+        force: replace what is there.
 
     Raises:
-        SeriesError: the folder has work that is not exported, or is not a series repository.
+        SeriesError: the folder exists.
         BuildError, FetchError: see :func:`tools.series.repository.release_base`.
     """
-    finish_export(project)
     if folder.exists() and any(folder.iterdir()) and not force:
-        _refuse_to_lose(project, folder)
-    # Made beside and renamed, so that a folder of this name is always a whole one.
-    draft = folder.with_name(f"{folder.name}.new")
-    shutil.rmtree(draft, ignore_errors=True)
-    _created(project, draft).run("config", _DIGEST, folder_digest(project))
-    if folder.exists():
-        shutil.rmtree(folder)
-    draft.rename(folder)
-    return Git(folder)
-
-
-def _refuse_to_lose(project: Project, folder: Path) -> None:
-    git = Git(folder)
-    advice = "export it, or remove the folder, or use --force"
-    if not git.git_dir.is_dir() or not git.succeeds("rev-parse", "-q", "--verify", BASE):
-        raise SeriesError(f"{folder}: exists and is not a repository of the series; {advice}")
-    try:
-        refuse_unfinished(git)
-        series = list(exported(git, BASE).items())
-    except (SeriesError, GitError) as error:
-        raise SeriesError(f"{folder}: exists and has work in it; {advice}:\n{error}") from None
-    if series != list(patch_bytes(project).items()):
-        raise SeriesError(f"{folder}: exists and has a series that is not in patches/; {advice}")
+        raise SeriesError(f"{folder}: exists; export what is in it, then remove it")
+    shutil.rmtree(folder, ignore_errors=True)
+    git = _created(project, folder)
+    git.run("config", _DIGEST, folder_digest(project))
+    return git
 
 
 def close_series(project: Project, folder: Path, *, force: bool = False) -> list[str]:
@@ -115,7 +83,6 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
         SeriesError: the commits are not a series; or ``patches/`` has moved in the meantime.
         BuildError: a commit contains what the strict applier does not accept.
     """
-    finish_export(project)
     git = Git(folder)
     if not git.git_dir.is_dir():
         raise SeriesError(f"{folder}: not a repository; make patches-edit makes it")
@@ -129,10 +96,7 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
     there = {f"patches/{path.name}": path.read_bytes() for path in project.patches.iterdir()}
     files = series_files(project.patches, exported(git, BASE))
     changed = {name: data for name, data in files.items() if there.get(name) != data}
-    export = _replacement(project)
-    export.stage(changed)
-    export.decide()
-    export.remove()
+    write_files(project.root, changed)
     git.run("config", _DIGEST, folder_digest(project))
     return sorted(changed)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,11 +31,11 @@ __all__ = [
     "create",
     "exported",
     "folder_digest",
-    "patch_bytes",
     "read_tree",
     "refuse_unfinished",
     "release_base",
     "series_files",
+    "write_files",
 ]
 
 BASE = "refs/tags/base"
@@ -62,13 +64,8 @@ _AM = (
     "--no-3way",
 )
 
-_UNDER_WAY = {
-    "rebase-merge": "rebase",
-    "rebase-apply": "am or rebase",
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-}
+# What git leaves in a repository until a command is finished or aborted.
+_UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
 class Commit(NamedTuple):
@@ -76,13 +73,11 @@ class Commit(NamedTuple):
 
     Attributes:
         id: the commit's.
-        date: the author's, as git's raw date.
         subject: first line of the message.
         trailers: values by trailer name.
     """
 
     id: str
-    date: str
     subject: str
     trailers: dict[str, tuple[str, ...]]
 
@@ -94,22 +89,12 @@ class Commit(NamedTuple):
 
 def commits(git: Git, base: str, tip: str = "HEAD") -> list[Commit]:
     """Read the commits after a base, oldest first."""
-    form = "--format=%H%x00%ad%x00%s%x00%B%x00"
-    text = git.text("log", "--reverse", "--date=raw", form, f"{base}..{tip}")
+    text = git.text("log", "--reverse", "--format=%H%x00%s%x00%B%x00", f"{base}..{tip}")
     fields = text.split("\0")[:-1]
     return [
-        Commit(commit.strip(), date, subject, parse_trailers(message)[1])
-        for commit, date, subject, message in zip(*[iter(fields)] * 4, strict=True)
+        Commit(commit.strip(), subject, parse_trailers(message)[1])
+        for commit, subject, message in zip(*[iter(fields)] * 3, strict=True)
     ]
-
-
-def patch_bytes(project: Project) -> dict[str, bytes]:
-    """Every patch's bytes by file name, in the series' order.
-
-    Raises:
-        BuildError: see :func:`buildsys.series.series_names`.
-    """
-    return {name: (project.patches / name).read_bytes() for name in series_names(project.patches)}
 
 
 def folder_digest(project: Project) -> str:
@@ -168,24 +153,21 @@ def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
         below: only files whose path begins with this, such as ``src/package/``.
 
     Raises:
-        SeriesError: the commit contains a link, a submodule or an executable file.
+        SeriesError: the commit contains a link or an executable file.
+        GitError: there is no such commit, or nothing below.
     """
-    listing = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *([below] if below else []))
-    blobs: dict[str, bytes] = {}
-    for entry in listing.stdout.split(b"\0")[:-1]:
-        what, _, name = entry.partition(b"\t")
-        mode, _, blob = what.split(b" ")
-        path = name.decode("utf-8")
-        if mode != b"100644":
-            raise SeriesError(f"{path}: mode {mode.decode()} in {commit}; expected 100644")
-        blobs[path] = blob
-    asked = b"".join(blob + b"\n" for blob in blobs.values())
-    answer = git.run("cat-file", "--batch", stdin=asked).stdout
+    archive = git.run("archive", "--format=tar", commit, *([below] if below else [])).stdout
     tree: dict[str, bytes] = {}
-    for path in blobs:
-        header, _, answer = answer.partition(b"\n")
-        size = int(header.split()[2])
-        tree[path], answer = answer[:size], answer[size + 1 :]
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            if member.isdir():
+                continue
+            content = (
+                tar.extractfile(member) if member.isreg() and not member.mode & 0o100 else None
+            )
+            if content is None:
+                raise SeriesError(f"{member.name} in {commit}: expected a plain file, mode 100644")
+            tree[member.name] = content.read()
     return tree
 
 
@@ -225,17 +207,15 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
     Raises:
         SeriesError: a rebase, am or merge is under way, or there are changes not committed.
     """
-    for name, what in _UNDER_WAY.items():
-        if (git.git_dir / name).exists():
-            raise SeriesError(
-                f"{git.folder}: a git {what} is under way; finish it or abort it first"
-            )
+    if any((git.git_dir / name).exists() for name in _UNDER_WAY):
+        raise SeriesError(
+            f"{git.folder}: a git rebase, am or merge is under way; finish it or abort it first"
+        )
     which = "all" if untracked else "no"
     if changed := git.lines("status", "--porcelain", f"--untracked-files={which}"):
-        listed = "\n".join(changed[:20])
         raise SeriesError(
             f"{git.folder}: changes that are not committed would be lost; commit or drop them "
-            f"first:\n{listed}"
+            f"first:\n" + "\n".join(changed[:20])
         )
 
 
@@ -308,3 +288,14 @@ def _series_text(old: str, names: list[str]) -> str:
             entries[name], waiting = waiting, []
     body = [line for name in names for line in entries.get(name, [name])]
     return "".join(f"{line}\n" for line in [*lines[:first], *body, *waiting])
+
+
+def write_files(root: Path, files: Mapping[str, bytes | None]) -> None:
+    """Write files below a folder and delete those that are None; git is what takes that back."""
+    for name, data in files.items():
+        path = root / name
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
