@@ -58,7 +58,6 @@ WORDS = {
     "standard_library": "names, by version",
     "local_processes": "sandboxes that are processes",
     "command_line": "smolagents-fork",
-    "__init__": "public names, looked up late",
     "__main__": "python -m smolagents_fork",
 }
 WIDTH, ROW, GAP, LEFT = 860, 64, 16, 150
@@ -66,7 +65,7 @@ WIDTH, ROW, GAP, LEFT = 860, 64, 16, 150
 
 def draw() -> str:
     """The picture as SVG text; the highest layer stands on top, and imports point down."""
-    rows = list(reversed(LAYERS))
+    rows = LAYERS
     height = len(rows) * (ROW + GAP) + GAP + 28
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '

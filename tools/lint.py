@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from tools.docstrings import docstring_violations
-from tools.layers import PACKAGE, violations
+from tools.layers import PACKAGE, repeated_names
 from tools.paths import ROOT
 from tools.private_names import private_name_violations
 from tools.rooms import rooms_violations
 
 __all__ = ["main"]
 
-COMMANDS = {
-    "ruff": ("ruff", "check", "."),
-    "ruff format": ("ruff", "format", "--check", "."),
-    "mypy": ("mypy",),
-    "series lint": ("tools.series", "lint"),
-    "series freshness": ("tools.series", "check"),
+_PROGRAMS = Path(sys.executable).parent
+COMMANDS: dict[str, tuple[str | Path, ...]] = {
+    "ruff": (_PROGRAMS / "ruff", "check", "."),
+    "ruff format": (_PROGRAMS / "ruff", "format", "--check", "."),
+    "mypy": (_PROGRAMS / "mypy",),
+    "layers": (_PROGRAMS / "lint-imports", "--no-cache", "--no-logo"),
+    "series lint": (sys.executable, "-m", "tools.series", "lint"),
+    "series freshness": (sys.executable, "-m", "tools.series", "check"),
 }
 
 
@@ -27,11 +30,11 @@ def main() -> int:
     failed: list[str] = []
     for name, command in COMMANDS.items():
         print(f"== {name}", flush=True)
-        if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode:
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
             failed.append(name)
     found_by = {
-        "layers": violations(ROOT / PACKAGE),
-        "rooms of the interpreter": rooms_violations(ROOT / PACKAGE),
+        "names of modules": repeated_names(ROOT / PACKAGE),
+        "budgets of the interpreter": rooms_violations(ROOT / PACKAGE),
         "private names": private_name_violations(ROOT / PACKAGE),
         "docstrings": docstring_violations(ROOT),
     }
