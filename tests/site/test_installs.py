@@ -20,6 +20,7 @@ from buildsys.version import fork_version
 from tools.paths import ROOT, Project
 
 UPSTREAM = load(ROOT / "upstream.lock").version
+NEXT = "99.0.0"
 FORK = fork_version(Project().version_file, load(ROOT / "upstream.lock"))
 
 pytestmark = pytest.mark.slow
@@ -87,16 +88,16 @@ def test_upgrade_replaces_the_fork_unless_a_constraint_keeps_it(reader, installe
     call = getattr(reader, installer)
     assert call("install", f"smolagents=={UPSTREAM}").returncode == 0
     assert reader.installed == f"smolagents=={FORK}", "the newest that satisfies =="
-    write_wheel(reader.index, "smolagents", "1.27.0")
+    write_wheel(reader.index, "smolagents", NEXT)
     assert call("install", "-U", "-c", "constraints.txt", "smolagents").returncode == 0
     assert reader.installed == f"smolagents=={FORK}"
     assert call("install", "-U", "smolagents").returncode == 0
-    assert reader.installed == "smolagents==1.27.0"
+    assert reader.installed == f"smolagents=={NEXT}"
 
 
 def test_constraint_is_an_error_where_no_index_has_the_fork(reader):
     next(reader.index.glob("simple/smolagents/*fork*")).unlink()
-    write_wheel(reader.index, "smolagents", "1.27.0")
+    write_wheel(reader.index, "smolagents", NEXT)
     assert reader.uv("install", "-c", "constraints.txt", "smolagents").returncode != 0
     assert reader.installed == ""
 
