@@ -24,6 +24,7 @@ WORDS = {
     "distributions": "packages of import names",
     "results": "frozen results",
     "figures": "files of figures",
+    "first_process_link": "requests to first processes",
     "forks": "what forked copies of a process must not use",
     "telemetry": "spans and metrics",
     "displays": "displays as values",

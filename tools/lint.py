@@ -35,7 +35,10 @@ def main() -> int:
     found_by = {
         "names of modules": repeated_names(ROOT / PACKAGE),
         "budgets of the interpreter": rooms_violations(ROOT / PACKAGE),
-        "private names": private_name_violations(ROOT / PACKAGE),
+        "private names": [
+            *private_name_violations(ROOT / PACKAGE),
+            *private_name_violations(ROOT / "docker"),
+        ],
         "docstrings": docstring_violations(ROOT),
     }
     for name, found in found_by.items():

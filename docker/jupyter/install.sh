@@ -1,5 +1,5 @@
 #!/bin/sh
-# The sandbox image of DockerExecutor: an IPython kernel and its gateway in a virtual environment.
+# The sandbox image of DockerExecutor: an IPython kernel and its server in a virtual environment.
 # Runs as root in a container of the base image, in a folder with these files, which is removed afterwards.
 set -e
 venv=/opt/kernel
@@ -15,9 +15,9 @@ $venv/bin/python -m zipfile -e "$wheel" "$($venv/bin/python -c "import sysconfig
 printf '#!%s/bin/python\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n' $venv >$venv/bin/pip
 chmod +x $venv/bin/pip
 
-echo "==> installing the kernel and its gateway"
+echo "==> installing the kernel and its server"
 $venv/bin/python -m pip install --no-compile --no-deps --require-hashes -r requirements.txt
-cp gateway*.py $venv/
+cp kernel_server.py $venv/
 mkdir -p /workspace
 # Programs ask for the name of their user; the base has none for the user of the image.
 grep -q '^[^:]*:[^:]*:1000:' /etc/passwd || echo 'sandbox:x:1000:1000:sandbox:/workspace:/bin/sh' >>/etc/passwd
@@ -27,6 +27,6 @@ for site in $venv/lib/python3*/site-packages; do
 done
 
 echo "==> compiling and checking"
-$venv/bin/python -m compileall -qq -j 0 $venv/lib $venv/gateway*.py || true
+$venv/bin/python -m compileall -qq -j 0 $venv/lib $venv/kernel_server.py || true
 # The modules of the base's own library that it imports are compiled too, if the base has no bytecode.
-env -u PYTHONDONTWRITEBYTECODE $venv/bin/python -c "import sys; sys.path.insert(0, '$venv'); import gateway, gateway_ipython"
+env -u PYTHONDONTWRITEBYTECODE $venv/bin/python -c "import sys; sys.path.insert(0, '$venv'); import kernel_server"

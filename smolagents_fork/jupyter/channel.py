@@ -15,6 +15,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError
+from ..first_process_link import FirstProcess
 from .protocol import InputRequest, Request, Requests, Sink
 from .websocket import Connection, ConnectionLost, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
@@ -23,10 +24,12 @@ __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
 # Longest wait on the socket; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
-# Silence after which the gateway is pinged, the engine is probed, and the gateway counts as dead.
-# The gateway's event loop answers while the kernel computes, so the silence measures the connection
-# and not the code. The gateway shares the sandbox's processor with the code and may be slow. The
-# engine does not, so its failure is detected much earlier.
+# Silence after which the server is pinged, the engine is probed, and the server counts as dead. A
+# gateway's event loop answers while the kernel computes, so the silence measures the connection and
+# not the code. A kernel that serves itself is silent while C code keeps Python's lock: then the
+# sandbox's first process answers, or without one the engine. Gateway and first process share the
+# sandbox's processor with the code and may be slow. The engine does not, so its failure is detected
+# much earlier.
 _PING_AFTER_SECONDS = 1.0
 _PROBE_AFTER_SECONDS = 2.0
 _LOST_AFTER_SECONDS = 20.0
@@ -56,6 +59,8 @@ class Channel:
         send_timeout: seconds that sending one message may take.
         engine_responds: returns whether the engine still answers; called when the gateway is
             silent. Takes two seconds at most.
+        serves_itself: whether the kernel's own process serves the connection.
+        first_process: of the sandbox; ``None`` if it cannot be spoken to.
     """
 
     def __init__(
@@ -65,8 +70,12 @@ class Channel:
         *,
         send_timeout: float = 30.0,
         engine_responds: Callable[[], bool] = lambda: True,
+        serves_itself: bool = False,
+        first_process: FirstProcess | None = None,
     ) -> None:
         self._connection = connection
+        self._serves_itself = serves_itself
+        self._first_process = first_process if serves_itself else None
         self._engine_responds = engine_responds
         self._requests = requests
         self._send_timeout = send_timeout
@@ -181,6 +190,10 @@ class Channel:
 
     def _await_interrupts(self, request: Request, stop: Callable[[], bool]) -> None:
         deadline = Deadline(_INTERRUPT_SECONDS)
+        if self._first_process is not None:
+            while not self._first_process.wait(deadline.at_most(_POLL_SECONDS)):
+                if deadline.expired() or stop():
+                    break
         while self._interrupts and not deadline.expired() and not stop():
             with contextlib.suppress(WaitTimeout):
                 received = self._receive_now(deadline.at_most(_POLL_SECONDS))
@@ -189,11 +202,16 @@ class Channel:
         self._interrupts.clear()
 
     def interrupt(self) -> None:
-        """Ask the kernel to interrupt the running code. May be called from any thread.
+        """Interrupt the running code. May be called from any thread.
+
+        The sandbox's first process does it if it can be spoken to, or the kernel is asked, which
+        does nothing while C code keeps Python's lock.
 
         Raises:
             ConnectionLost: the stream ended, or the kernel's gateway reads nothing.
         """
+        if self._first_process is not None and self._first_process.interrupt():
+            return
         with self._requests_lock:
             message = self._requests.interrupt()
             self._interrupts.add(str(message.header["msg_id"]))
@@ -270,6 +288,8 @@ class Channel:
         return message, 0
 
     def _check_alive(self) -> None:
+        if self._first_process is not None:
+            self._last_heard = max(self._last_heard, self._first_process.heard_at)
         now = time.monotonic()
         silent = now - self._last_heard
         if silent > _LOST_AFTER_SECONDS:
@@ -284,9 +304,16 @@ class Channel:
                     f"nothing was received for {silent:.0f} s, and the engine, through which the "
                     "stream runs, does not respond"
                 )
+            if self._serves_itself and (
+                self._first_process is None or not self._first_process.connected
+            ):
+                self._last_heard = time.monotonic()
+                return
         if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
             self._last_ping = now
             self._connection.ping()
+            if self._first_process is not None:
+                self._first_process.ask()
 
 
 def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:

@@ -10,22 +10,39 @@ import http.client
 import io
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ProtocolError
 from .websocket import ConnectionLost, TimedSocket
 
-__all__ = ["channels_path", "create_kernel", "kernel_id_of"]
+__all__ = ["KernelModel", "channels_path", "create_kernel", "kernel_id_of"]
 
 _MAX_BODY = 1 << 20
 # It becomes part of an address.
 _KERNEL_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
+@dataclass(frozen=True)
+class KernelModel:
+    """A server's description of a kernel.
+
+    Attributes:
+        id: of the kernel, part of addresses.
+        serves_itself: whether the server is the kernel's own process, which is silent while C code
+            keeps Python's lock. A gateway answers then, too.
+    """
+
+    id: str
+    serves_itself: bool = False
+
+
 def create_kernel(
     sock: TimedSocket, *, token: str | None, timeout: float, name: str | None = None
-) -> str:
-    """Start a kernel on the gateway and return its id; ``sock`` stays open.
+) -> KernelModel:
+    """Start a kernel on the gateway and return its description; ``sock`` stays open.
+
+    A kernel that serves itself is there already.
 
     Args:
         sock: a socket connected to the gateway.
@@ -39,8 +56,9 @@ def create_kernel(
     """
     body = json.dumps({"name": name} if name else {}).encode()
     lines = [
+        # The name of the loopback: Jupyter's server refuses others, as pages of other sites use.
         "POST /api/kernels HTTP/1.1",
-        "Host: kernel",
+        "Host: localhost",
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",
         *([f"Authorization: token {token}"] if token else []),
@@ -61,7 +79,7 @@ def create_kernel(
             f"the kernel gateway answered {response.status} {response.reason} to the request for a "
             f"kernel: {text[:500].decode('utf-8', 'replace')}"
         )
-    return kernel_id_of(text)
+    return KernelModel(kernel_id_of(text), json.loads(text).get("serves_itself") is True)
 
 
 def kernel_id_of(answer: bytes) -> str:

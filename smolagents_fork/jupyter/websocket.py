@@ -437,7 +437,7 @@ class Connection:
         sock.settimeout(timeout)
         try:
             self._ws.connect(  # type: ignore[no-untyped-call]  # the package is half typed
-                f"ws://kernel{path}",
+                f"ws://localhost{path}",
                 header=header,
                 suppress_origin=True,
                 socket=sock,

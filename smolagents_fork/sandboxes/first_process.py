@@ -1,11 +1,15 @@
 """First process of a sandbox: ends it when the host process is not heard of for a lease.
 
-The host process writes a byte to its standard input several times in each lease. When none has come
+The host process writes lines to its standard input several times in each lease. When none has come
 for the time of the lease, it exits, and the system ends all other processes of its PID namespace
 (``pid_namespaces(7)``). It also does the work of an init process: reaps orphans, and passes signals
-on to the main process. The lease begins with the first byte, or with the end of the input.
+on to the main process. The lease begins with the first line, or with the end of the input.
 
-It has to be process 1, because the code has the same user and could kill or stop any other.
+It has to be process 1, because the code has the same user and could kill or stop any other. It
+answers while C code in the main process keeps Python's lock: see
+:mod:`smolagents_fork.first_process_link`. Its standard output is its own: the main process, which
+leads a group of processes, has standard error for both. Where KG_CLIENT_SOCKET names a socket, it
+connects the main process to it, as KG_CLIENT_FD.
 """
 
 from __future__ import annotations
@@ -26,6 +30,37 @@ lease=float(lease)
 # its standard input through /proc/1/fd.
 import ctypes
 if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: prctl failed")
+def tell(line):
+    if os.isatty(1): return
+    os.set_blocking(1,False)
+    try: os.write(1,b"\x1e"+line.encode()+b"\n")
+    except OSError: pass
+def connect():
+    path=os.environ.pop("KG_CLIENT_SOCKET","")
+    if not path: return
+    import _socket
+    sock=_socket.socket(_socket.AF_UNIX,_socket.SOCK_STREAM)
+    try: sock.connect(path)
+    except OSError as error: return tell("unreachable %s"%error.strerror)
+    os.set_inheritable(sock.fileno(),True)
+    os.environ["KG_CLIENT_FD"]=str(sock.detach())
+def killed_for_memory():
+    for path in "/sys/fs/cgroup/memory.events","/sys/fs/cgroup/memory/memory.oom_control":
+        try:
+            with open(path) as lines: return any(line.startswith("oom_kill ") and int(line.split()[1]) for line in lines)
+        except (OSError,ValueError): pass
+    return False
+def state():
+    try:
+        with open("/proc/%d/stat"%main) as line: return line.read().rpartition(")")[2].split()[0]
+    except OSError: return "Z"
+def answer(command,number):
+    if command=="interrupt":
+        for send in os.killpg,os.kill:
+            try: send(main,signal.SIGINT)
+            except ProcessLookupError: continue
+            break
+    tell("answer %s %s"%(number,state()))
 woken,wake=os.pipe()
 for end in woken,wake: os.set_blocking(end,False)
 signal.set_wakeup_fd(wake)
@@ -41,6 +76,10 @@ if not main:
             try: signal.signal(number,signal.SIG_DFL)
             except (OSError,ValueError): pass
         signal.pthread_sigmask(signal.SIG_SETMASK,before)
+        connect()
+        if not os.isatty(1):
+            os.setsid()
+            os.dup2(2,1)
         os.dup2(os.open(os.devnull,os.O_RDWR),0)
         os.execvp(sys.argv[2],sys.argv[2:])
     except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))
@@ -53,20 +92,29 @@ signal.pthread_sigmask(signal.SIG_SETMASK,before)
 poll=select.poll()
 for end in 0,woken: poll.register(end,select.POLLIN)
 over=time.monotonic()+float(first) if first else None
+rest=b""
 while 1:
     ready=dict(poll.poll(None if over is None else min(1e6,max(0,over-time.monotonic())*1000+1)))
     if woken in ready: os.read(woken,4096)
     while 1:
         ended,status=os.waitpid(-1,os.WNOHANG)
         if not ended: break
-        if ended==main: os._exit(128+os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+        if ended==main:
+            code=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            tell("end %d %d"%(code,killed_for_memory() and code==-9))
+            os._exit(code if code>=0 else 128-code)
     if 0 in ready:
         try: data=os.read(0,65536)
         except OSError: data=b""
         if not data:
             poll.unregister(0)
             if over is None: over=time.monotonic()+lease
-        else: over=time.monotonic()+lease
+        else:
+            over=time.monotonic()+lease
+            *lines,rest=(rest[-100:]+data).split(b"\n")
+            for line in lines:
+                words=line.decode("latin-1").split()
+                if len(words)==2: answer(*words)
     if over is not None and time.monotonic()>=over:
         # The code may have filled the pipe, which has no reader any more: do not block.
         os.set_blocking(2,False)

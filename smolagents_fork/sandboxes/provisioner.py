@@ -13,7 +13,9 @@ at once. :meth:`Sandbox.remove` may be called from any thread, any number of tim
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
@@ -40,6 +42,7 @@ __all__ = [
     "SandboxOnNode",
     "SandboxSpec",
     "SandboxStatus",
+    "signal_name",
 ]
 
 #: Default limit of a build.
@@ -144,6 +147,17 @@ class SandboxSpec:
     start_seconds: float = 60.0
 
 
+def signal_name(exit_code: int) -> str:
+    """Return the name of the signal that ended a process; empty for an exit of its own.
+
+    Args:
+        exit_code: as a shell has it: 128 and the number of the signal.
+    """
+    with contextlib.suppress(ValueError):
+        return signal.Signals(exit_code - 128).name
+    return ""
+
+
 @dataclass(frozen=True)
 class SandboxStatus:
     """Status of a sandbox: whether it runs, how it ended, and its last log lines.
@@ -167,10 +181,16 @@ class SandboxStatus:
         """Tell whether it runs."""
         return self.state == "running"
 
+    @property
+    def signal_name(self) -> str:
+        """Name of the signal that ended the main process; empty for an exit of its own."""
+        return "" if self.exit_code is None else signal_name(self.exit_code)
+
     def __str__(self) -> str:
         parts = [f"sandbox {self.state}"]
         if self.exit_code is not None:
-            parts.append(f"exit code {self.exit_code}")
+            name = self.signal_name
+            parts.append(f"exit code {self.exit_code}" + (f" ({name})" if name else ""))
         if self.out_of_memory:
             parts.append("out of memory: raise memory=, or use less")
         text = ", ".join(parts)

@@ -36,12 +36,11 @@ from ...representation import represent
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_engine import DockerEngine
-from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus
+from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus, signal_name
 from ...sandboxes.resource_limits import Limits
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
-from ..jupyter.diagnosis import signal_name
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.sandbox_files import SandboxFiles
 from ..validation import check_code
@@ -410,7 +409,8 @@ class AgentSandbox(FileMethods):
         code = ending.exit_code
         if code == 0:
             return
-        text = f"the program ended with exit code {code}{signal_name(str(code))}"
+        name = signal_name(128 - code)
+        text = f"the program ended with exit code {code}" + (f" ({name})" if name else "")
         if code == -_SIGKILL:
             text += "; if it was short of memory, raise memory="
         if ending.model_error is not None:

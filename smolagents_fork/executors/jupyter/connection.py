@@ -18,14 +18,20 @@ from dataclasses import dataclass
 
 from ...deadline import Deadline
 from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError, SandboxDiedError
+from ...first_process_link import HasFirstProcess
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
-from ...jupyter.gateway_api import channels_path, create_kernel
+from ...jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ...output import DEFAULT_PRINT_LENGTH
-from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxOnNode, SandboxSpec
-from .diagnosis import Ending, find_ending
+from ...sandboxes.provisioner import (
+    Provisioner,
+    Sandbox,
+    SandboxOnNode,
+    SandboxSpec,
+)
+from .diagnosis import status_after_end
 
 __all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link", "streamed_length"]
 
@@ -100,11 +106,10 @@ class KernelConnection:
         self._spec = spec
         self._settings = settings
         self._sandbox: Sandbox | None = None
-        self._kernel_id: str | None = None
+        self._kernel: KernelModel | None = None
         self._link: Link | None = None
         self._closed = False
         self._comm_id = ""
-        self._kernels_ended = 0
         # The error that ended the link outside of a call; the next call raises it.
         self._unread_end: Exception | None = None
 
@@ -122,7 +127,7 @@ class KernelConnection:
     @property
     def kernel_id(self) -> str | None:
         """Id of the kernel at its gateway; ``None`` when there is none."""
-        return self._kernel_id
+        return None if self._kernel is None else self._kernel.id
 
     @property
     def spec(self) -> SandboxSpec:
@@ -186,12 +191,12 @@ class KernelConnection:
             if sandbox is None:
                 raise
             # The stream may end before the provisioner has noticed the sandbox's end.
-            ending = find_ending(sandbox, of_kernel=False, known=0)
+            status = status_after_end(sandbox)
             message = (
                 f"the kernel in sandbox {sandbox.id} (image {self._spec.image}) did not start in "
                 f"startup_timeout_seconds={timeout}: "
                 f"{str(error) or 'the kernel did not answer'}; "
-                f"{ending.status}{self._settings.start_advice}"
+                f"{status}{self._settings.start_advice}"
             )
             lost = sandbox.lost if isinstance(sandbox, SandboxOnNode) else ""
             self.drop_sandbox()
@@ -218,7 +223,7 @@ class KernelConnection:
         """
         deadline = Deadline(timeout)
         if self._sandbox is None:
-            self._kernel_id = None
+            self._kernel = None
             self.open(timeout)
         if self._link is None:
             try:
@@ -262,11 +267,12 @@ class KernelConnection:
         token = sandbox.gateway_token
         session_id = uuid.uuid4().hex
         try:
-            if self._kernel_id is None:
-                self._kernel_id = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
+            if self._kernel is None:
+                self._kernel = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
+            kernel = self._kernel
             connection = Connection(
                 sock,
-                channels_path(self._kernel_id, session_id),
+                channels_path(kernel.id, session_id),
                 token=token,
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
@@ -279,7 +285,16 @@ class KernelConnection:
             raise
         self._comm_id = secrets.token_hex(16)
         requests = Requests(session_id, self._comm_id)
-        self._link = Link(Channel(connection, requests, engine_responds=sandbox.engine_responds))
+        first = sandbox.first_process if isinstance(sandbox, HasFirstProcess) else None
+        self._link = Link(
+            Channel(
+                connection,
+                requests,
+                engine_responds=sandbox.engine_responds,
+                serves_itself=kernel.serves_itself,
+                first_process=first,
+            )
+        )
         if self._sandbox is not sandbox:  # another thread dropped it before there was a link
             self.drop_channel()
             raise ConnectionLost("the sandbox was removed while the channel was opened")
@@ -351,18 +366,6 @@ class KernelConnection:
             raise self._unread_end
         channel.read_pending(_unsent_request(), stop)
 
-    def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
-        """Return the provisioner's evidence about an end that has been noticed.
-
-        Args:
-            sandbox: in which kernel or gateway ended, or that ended itself.
-            of_kernel: whether the kernel ended.
-        """
-        ending = find_ending(sandbox, of_kernel=of_kernel, known=self._kernels_ended)
-        if ending.kernel is not None and of_kernel and ending.status.running:
-            self._kernels_ended = ending.kernel.number
-        return ending
-
     def drop_channel(self) -> None:
         """Close the channel; the next request opens another. From any thread."""
         link, self._link, self._unread_end = self._link, None, None
@@ -374,8 +377,7 @@ class KernelConnection:
         # In this order: _connect() stores a link before it reads the sandbox.
         sandbox, self._sandbox = self._sandbox, None
         self.drop_channel()
-        self._kernel_id = None
-        self._kernels_ended = 0
+        self._kernel = None
         if sandbox is not None:
             sandbox.remove()
 

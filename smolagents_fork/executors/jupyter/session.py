@@ -29,7 +29,7 @@ from ...jupyter.websocket import ConnectionLost, SendTimeout
 from ...sandboxes.provisioner import Sandbox
 from ..call_times import recorded
 from .connection import KernelConnection
-from .diagnosis import last_log_lines, signal_name
+from .diagnosis import status_after_end
 
 __all__ = ["Interrupted", "KernelSession", "OnDeath", "SessionLimits"]
 
@@ -424,22 +424,16 @@ class KernelSession:
                 f"the sandbox was removed {when}; its state is lost" + self._next_step(),
                 cause="removed",
             )
-        ending = connection.find_ending(sandbox, of_kernel=lost is None)
-        status, kernel = ending.status, ending.kernel
+        # A gateway that reports the end of its kernel runs on.
+        status = sandbox.status() if lost is None else status_after_end(sandbox)
         kind = "exit"
         if not status.running:
             cause = f"sandbox {sandbox.id} ended {when}: {status}"
-            kind = "out_of_memory" if status.out_of_memory else "exit"
-            connection.drop_sandbox()
-        elif lost is None and kernel is not None:
-            details = f"exit code {kernel.exit_code}{signal_name(kernel.exit_code)}"
-            kind = "signal" if signal_name(kernel.exit_code) else "exit"
-            if kernel.out_of_memory:
+            if status.out_of_memory:
                 kind = "out_of_memory"
-                details += f", out of memory (memory={connection.spec.limits.memory!r})"
-            details += last_log_lines(status)
-            cause = f"the kernel in sandbox {sandbox.id} ended {when}: {details}"
-            connection.drop_channel()
+            elif status.signal_name:
+                kind = "signal"
+            connection.drop_sandbox()
         elif lost is None:
             cause = f"the kernel in sandbox {sandbox.id} ended {when}: {status}"
             connection.drop_channel()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
+from ...first_process_link import FirstProcess
 from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
@@ -27,7 +28,7 @@ from .streams.exec_stream import (
     ExecStream,
     exec_stream,
 )
-from .streams.gateway_socket import UNREACHABLE, GatewaySocket, runs_here
+from .streams.gateway_socket import GatewaySocket
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,8 +37,8 @@ __all__ = ["DockerSandbox", "StartedContainer"]
 
 # Longest time the relay waits for the gateway to listen.
 _RELAY_SECONDS = 600.0
-# Pause between two looks for what keeps a gateway from connecting, and the end of the wait.
-_LOOK_SECONDS = 0.3
+# Poll interval and limit while the first process connects the kernel.
+_LOOK_SECONDS = 0.05
 _CONNECT_SECONDS = 30.0
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
@@ -101,6 +102,12 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         """docker-py's object for the container."""
         return self._started.container
 
+    @property
+    def first_process(self) -> FirstProcess | None:
+        """The container's first process; ``None`` where its connection cannot be written to."""
+        lease = self._started.lease
+        return None if lease is None else lease.first_process
+
     def published_address(self) -> tuple[str, int] | None:
         """Host and port at which the gateway is reached from here; ``None`` without a port.
 
@@ -112,32 +119,51 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return self._access.host, self._published_port(_PORT_SECONDS)
 
     def open_stream(self, *, timeout: float) -> ByteStream:
-        """Open a stream to the kernel gateway: its own connection, an exec, or a published port.
+        """Open a stream to the kernel by the first transport that there is.
 
-        A gateway connects once, before code runs; a later stream is an exec's.
+        None adds a network: a port is published only where the user asked for one.
 
         Args:
-            timeout: seconds the gateway may take to start.
+            timeout: seconds the kernel may take to start.
 
         Raises:
-            OSError: the gateway did not answer on the published port.
+            OSError: the kernel did not answer on the published port.
             ExecutorError: the container is gone, or the engine's connection carries no stream.
         """
         deadline = Deadline(timeout)
+        for transport in (self._accept_connection, self._connect_to_port):
+            stream = transport(deadline)
+            if stream is not None:
+                return stream
+        return self._open_relay(deadline)
+
+    def _accept_connection(self, deadline: Deadline) -> ByteStream | None:
+        """Accept the connection that the first process makes, once, before code runs.
+
+        Returns:
+            ``None`` if it cannot connect, has ended, or has connected before.
+        """
         gateway, self._started.gateway = self._started.gateway, None
-        if gateway is not None:
-            with contextlib.closing(gateway):
-                sock = self._connected(gateway, deadline)
-            if sock is not None:
-                return sock
-        if not self._started.published:
-            seconds = deadline.at_most(_RELAY_SECONDS)
-            argv = ["python3", "-I", "-S", "-c", RELAY]
-            try:
-                return self._exec([*argv, str(GATEWAY_PORT), str(seconds)])
-            except StreamUnsupported as error:
-                raise self._access.stream_error(error) from error
+        if gateway is None:
+            return None
+        limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
+        with contextlib.closing(gateway):
+            while not limit.expired():
+                sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
+                if sock is not None:
+                    return sock
+                if self.first_process is None or self.first_process.unreachable:
+                    self._access.refuse_sockets()
+                    break
+                if not self._is_running():
+                    break
+        return None
+
+    def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
+        """Connect to the published port; ``None`` if none is published."""
         started = self._started
+        if not started.published:
+            return None
         sock = connect_to_gateway(
             self._access.host,
             self._published_port(deadline.at_most(_PORT_SECONDS)),
@@ -148,30 +174,14 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         started.answered = True
         return sock
 
-    def _connected(self, gateway: GatewaySocket, deadline: Deadline) -> ByteStream | None:
-        """Wait for the gateway's connection; ``None`` if it cannot connect, or has ended."""
-        limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
-        while not limit.expired():
-            sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
-            if sock is not None:
-                return sock
-            state = self._state()
-            if not state.get("Running"):
-                break
-            if not self._can_connect(state):
-                self._access.refuse_sockets()
-                break
-        return None
-
-    def _can_connect(self, state: dict[str, Any]) -> bool:
-        lease = self._started.lease
-        tail = None if lease is None else lease.tail
-        if tail is None or UNREACHABLE in tail.text():
-            return False
-        return runs_here(state.get("Pid", 0), self.container.id)
-
-    def _exec(self, argv: list[str]) -> ExecStream:
-        stream, _ = self._exec_with_id(argv)
+    def _open_relay(self, deadline: Deadline) -> ByteStream:
+        """Open an exec's stream, which a relay joins to the kernel's port."""
+        seconds = deadline.at_most(_RELAY_SECONDS)
+        argv = ["python3", "-I", "-S", "-c", RELAY, str(GATEWAY_PORT), str(seconds)]
+        try:
+            stream, _ = self._exec_with_id(argv)
+        except StreamUnsupported as error:
+            raise self._access.stream_error(error) from error
         return stream
 
     def _exec_with_id(self, argv: list[str]) -> tuple[ExecStream, str]:
@@ -232,14 +242,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return engine_responds(self._client, _PING_SECONDS)
 
     def _is_running(self) -> bool:
-        return bool(self._state().get("Running"))
-
-    def _state(self) -> dict[str, Any]:
-        """Return the engine's description of the container's state; empty without one."""
         with contextlib.suppress(Exception):
-            state: dict[str, Any] = self._client.api.inspect_container(self.container.id)["State"]
-            return state
-        return {}
+            state = self._client.api.inspect_container(self.container.id)["State"]
+            return bool(state.get("Running"))
+        return False
 
     def stats(self) -> ExecutorStats:
         """Return the container's resource use now.
@@ -255,8 +261,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def status(self) -> SandboxStatus:
         """Return the container's status; never raises, takes a few seconds at most."""
         started = self._started
-        tail = None if started.lease is None else started.lease.tail
-        return container_status(self._client.api, self.container.id, started.started_at, tail)
+        return container_status(
+            self._client.api, self.container.id, started.started_at, started.lease
+        )
 
     def remove(self) -> None:
         """Kill and remove the container, in the background; done before the process exits."""

@@ -188,7 +188,7 @@ class DockerProvisioner:
 
         prepare_again = self._prepared.get(spec.image)
         try:
-            return self._started_with_socket_or_without(spec)
+            return self._start_container(spec)
         except ExecutorStartError as error:
             # The cause is not shown with the error, whose message says it.
             missing = isinstance(error.__context__, docker.errors.ImageNotFound)
@@ -200,22 +200,21 @@ class DockerProvisioner:
             stacklevel=2,
         )
         prepare_again()
-        return self._started_with_socket_or_without(spec)
+        return self._start_container(spec)
 
-    def _started_with_socket_or_without(self, spec: SandboxSpec) -> StartedContainer:
-        gateway = self._access.gateway_socket()
-        if gateway is None:
-            return self._started(spec, None)
-        try:
-            return self._started(spec, gateway)
-        except (ConfigurationError, ExecutorStartError) as error:
-            if gateway.path not in str(error):
-                raise
-        # The engine refuses the mount, as one on another machine does.
-        self._access.refuse_sockets()
-        return self._started(spec, None)
+    def _start_container(self, spec: SandboxSpec) -> StartedContainer:
+        """Start a container, again without a socket where the engine refuses its mount."""
+        while True:
+            gateway = self._access.gateway_socket()
+            try:
+                return self._start_with(spec, gateway)
+            except (ConfigurationError, ExecutorStartError) as error:
+                if gateway is None or gateway.path not in str(error):
+                    raise
+            # As one on another machine does.
+            self._access.refuse_sockets()
 
-    def _started(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
+    def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
         options, published = self._options, self._access.published
         name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
         check_answers(self._client)

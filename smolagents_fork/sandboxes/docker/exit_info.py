@@ -6,8 +6,10 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...first_process_link import MARK
 from ..provisioner import SandboxStatus
 from .engine import client_copy
+from .streams.exec_stream import AttachedConnection
 from .streams.log_tail import Tail
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ _NO_STREAM = "this connection to the engine cannot carry a stream that keeps it"
 
 
 def container_status(
-    api: APIClient, container_id: str, since: float, tail: Tail | None = None
+    api: APIClient, container_id: str, since: float, attached: AttachedConnection | None = None
 ) -> SandboxStatus:
     """Return the status of a container; never raises.
 
@@ -33,11 +35,12 @@ def container_status(
         api: docker-py's low-level client.
         container_id: of the container, which may be gone.
         since: time of its start, in seconds of the epoch.
-        tail: the end of its output; ``None`` if that is not read.
+        attached: connection to its first process, whose words about the end come first.
     """
     import docker
     import requests
 
+    tail = None if attached is None else attached.tail
     api = client_copy(api, _QUERY_SECONDS)
     lines: tuple[str, ...] = ()
     try:
@@ -46,8 +49,8 @@ def container_status(
             lines = _log_lines(api, container_id)
         state = api.inspect_container(container_id)["State"]
     except docker.errors.NotFound:
-        code, oom = _exit_from_events(api, container_id, since)
         lines, missing = _last_lines(tail, lines)
+        code, oom = _exit(api, container_id, since, attached)
         return SandboxStatus("ended and was removed", code, oom, lines, missing)
     except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
         if tail is not None:
@@ -55,9 +58,9 @@ def container_status(
         return SandboxStatus("unknown: the engine does not answer", log_lines=lines)
     if state.get("Running"):
         return SandboxStatus("running", None, bool(state.get("OOMKilled")), lines)
-    code, oom = _exit_from_events(api, container_id, since)
-    code = state.get("ExitCode") if code is None else code
     lines, missing = _last_lines(tail, lines)
+    code, oom = _exit(api, container_id, since, attached)
+    code = state.get("ExitCode") if code is None else code
     return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
 
 
@@ -82,7 +85,20 @@ def _last_lines(tail: Tail | None, lines: tuple[str, ...]) -> tuple[tuple[str, .
 
 def _shown(text: str) -> tuple[str, ...]:
     lines = (line[:300] for line in text.splitlines()[-_LOG_LINES:])
-    return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
+    return tuple(
+        line for line in lines
+        if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
+    )  # fmt: skip
+
+
+def _exit(
+    api: APIClient, container_id: str, since: float, attached: AttachedConnection | None
+) -> tuple[int | None, bool]:
+    """Return exit code and out-of-memory in the words of the first process, or of the engine."""
+    first = None if attached is None else attached.first_process
+    if first is not None and first.end is not None:
+        return first.end.exit_code, first.end.out_of_memory
+    return _exit_from_events(api, container_id, since)
 
 
 def _exit_from_events(api: APIClient, container_id: str, since: float) -> tuple[int | None, bool]:

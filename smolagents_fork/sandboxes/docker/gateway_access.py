@@ -23,7 +23,7 @@ __all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
 
 # Addresses of engines whose containers could not connect to a socket of this machine.
 _without_sockets: set[EngineAddress] = set()
-_REQUEST = b"GET /api HTTP/1.0\r\nHost: kernel\r\n\r\n"
+_REQUEST = b"GET /api HTTP/1.0\r\nHost: localhost\r\n\r\n"
 
 
 def publish_address(host: str) -> str:

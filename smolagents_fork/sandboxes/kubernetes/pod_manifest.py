@@ -18,7 +18,7 @@ __all__ = ["CONTAINER", "GATEWAY_COMMAND", "TOKEN_VARIABLE", "pod_manifest", "us
 #: Name of a pod's container.
 CONTAINER = "sandbox"
 #: Main process of the fork's image. A cluster's API does not say what an image's own is.
-GATEWAY_COMMAND = ("python", "/opt/kernel/gateway.py")
+GATEWAY_COMMAND = ("python", "/opt/kernel/kernel_server.py")
 TOKEN_VARIABLE = "KG_AUTH_TOKEN"
 # Time the host process may take to attach to a pod that has started; only then the lease begins.
 _LEAST_FIRST_SECONDS = 120.0

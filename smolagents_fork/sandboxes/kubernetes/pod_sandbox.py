@@ -11,6 +11,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
+from ...first_process_link import MARK
 from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
@@ -177,7 +178,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             )
             lines = tuple(
                 line[:300] for line in text.splitlines()[-_LOG_LINES:]
-                if line.strip() and "IPKernelApp" not in line
+                if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
             )  # fmt: skip
         except ExecutorError as error:
             missing = str(error)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorStartError
+from ...first_process_link import MARK
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_status import PodState, pod_state
 
@@ -85,7 +86,7 @@ def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:
         lines = client.log_lines(name, _LOG_LINES)
     except ExecutorStartError:
         return ()
-    return tuple(line[:300] for line in lines if line.strip())
+    return tuple(line[:300] for line in lines if line.strip() and not line.startswith(MARK))
 
 
 def addresses_of_node(client: ClusterClient, name: str) -> list[str]:

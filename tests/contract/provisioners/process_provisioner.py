@@ -39,7 +39,7 @@ from tools.paths import ROOT
 
 __all__ = ["ProcessEngine", "ProcessProvisioner", "ProcessSandbox"]
 
-GATEWAY = ROOT / "docker" / "jupyter" / "gateway.py"
+GATEWAY = ROOT / "docker" / "jupyter" / "kernel_server.py"
 LOG_LINES = 8
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 import time
 
 import docker
@@ -25,7 +26,7 @@ NOTICED_SECONDS = 45.0
 SLEEP = (
     "print('before', flush=True)\n"
     "import os, time\n"
-    "open(f'/proc/{os.getppid()}/fd/2', 'w').write('last words of the program\\n')\n"
+    "os.write(2, b'last words of the program\\n')\n"
     "time.sleep(50)"
 )
 
@@ -84,9 +85,7 @@ def test_exit_of_the_kernel(mortal):
         assert time.monotonic() - started < NOTICED_SECONDS
         message = str(caught.value)
         assert caught.value.cause == "exit"
-        assert f"the kernel in sandbox {mortal.container.short_id} ended while code ran: " in (
-            message
-        )
+        assert re.match("sandbox [0-9a-f]{12} ended while code ran: sandbox ended", message)
         assert f"exit code {number};" in message
         assert "out of memory" not in message
         assert "its state is lost" in message
@@ -95,8 +94,9 @@ def test_exit_of_the_kernel(mortal):
 
 
 def test_kernel_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "ipykernel"), cause="signal")
-    assert "exit code -9 (SIGKILL); last log lines: last words of the program; " in message
+    message = died(mortal, lambda: kill_inside(mortal, "kernel_server.py"), cause="signal")
+    assert "exit code 137 (SIGKILL); last log lines: " in message
+    assert tells_of_the_log(message)
     assert "out of memory" not in message
     assert mortal("given").output == 5
 
@@ -109,53 +109,8 @@ def test_kernel_out_of_memory(image):
         assert time.monotonic() - started < NOTICED_SECONDS
         assert caught.value.cause == "out_of_memory"
         message = str(caught.value)
-        assert "out of memory" in message
-        assert "memory='200m'" in message or "raise memory=" in message
-        assert "exit code -9 (SIGKILL)" in message or "exit code 137" in message
+        assert "exit code 137 (SIGKILL), out of memory: raise memory=, or use less" in message
         assert executor("'again'").output == "again"
-
-
-# The kernel of the host looks for its victim among all in the container; the program asks it to
-# take the gateway first, which is the kernel's parent and without which the container ends.
-OUT_OF_MEMORY_OF_THE_GATEWAY = """
-import os
-with open(f"/proc/{os.getppid()}/cmdline") as line:
-    assert "gateway.py" in line.read()
-with open(f"/proc/{os.getppid()}/oom_score_adj", "w") as score:
-    score.write("1000")
-print("before", flush=True)
-for _ in range(3):
-    os.fork()  # no process is larger than the gateway's score
-hog = []
-while True:
-    hog.append(bytearray(1_000_000))
-"""
-
-
-def test_gateway_out_of_memory(image):
-    with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
-        executor.send_variables({"given": 5})
-        first = executor.container.short_id
-        started = time.monotonic()
-        with pytest.raises(SandboxDiedError) as caught:
-            executor(OUT_OF_MEMORY_OF_THE_GATEWAY)
-        assert time.monotonic() - started < NOTICED_SECONDS
-        message = str(caught.value)
-        assert f"sandbox {first} ended while code ran: sandbox ended" in message
-        assert "exit code 137, out of memory: raise memory=, or use less" in message
-        assert "the next call works on a new kernel" in message
-        assert executor.state["_print_outputs"].startswith("before")
-        assert executor("given").output == 5
-        assert executor.container.short_id != first
-
-
-def test_gateway_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "gateway.py"))
-    assert "ended while code ran: sandbox ended" in message
-    assert "exit code 137" in message
-    assert tells_of_the_log(message)
-    assert mortal.state["_print_outputs"].startswith("before")
-    assert mortal("given").output == 5
 
 
 def test_relay_killed(make):
@@ -167,21 +122,9 @@ def test_relay_killed(make):
     assert executor("given").output == 5
 
 
-def test_frame_that_closes_the_stream_is_told(mortal):
-    code = "get_ipython().kernel.stdin_socket.close()\nimport time; time.sleep(25)"
-    with pytest.raises(SandboxDiedError) as caught:
-        mortal(code)
-    assert caught.value.cause == "connection"
-    assert (
-        "lost its kernel gateway while code ran: the kernel gateway closed the connection with "
-        "status 1011: 'the peer has closed the stream'; sandbox running; its state is lost"
-    ) in str(caught.value)
-    assert mortal("given").output == 5
-
-
 def test_container_killed_from_outside(mortal, engine):
     name = mortal.container.name
-    message = died(mortal, lambda: engine.api.kill(name))
+    message = died(mortal, lambda: engine.api.kill(name), cause="signal")
     assert "ended while code ran: sandbox ended" in message
     assert "exit code 137" in message
     assert tells_of_the_log(message)
@@ -192,36 +135,35 @@ def test_container_killed_from_outside(mortal, engine):
 NO_LOG = {"log_config": {"type": "none", "config": {}}}
 MUCH = (
     "import os\n"
-    "with open(f'/proc/{os.getppid()}/fd/2', 'w') as log:\n"
-    "    for _ in range(8): log.write('x' * 999_999 + '\\n')\n"  # more than is buffered unread
+    "for _ in range(8): os.write(2, b'x' * 999_999 + b'\\n')\n"  # more than is buffered unread
     "print('written')"
 )
 
 
 def test_last_words_do_not_depend_on_the_engines_log(make, engine):
     executor = make(container_run_kwargs=NO_LOG)
-    assert executor(MUCH).logs == "written\n"
+    assert executor(MUCH).logs.count("written\n") == 1
     name = executor.container.name
-    message = died(executor, lambda: engine.api.kill(name))
+    message = died(executor, lambda: engine.api.kill(name), cause="signal")
     assert tells_of_the_log(message)
 
 
 def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
     monkeypatch.setattr(docker_provisioner, "carries_streams", lambda _api: False)
     executor = make(container_run_kwargs=NO_LOG)
-    assert executor(MUCH).logs == "written\n"
+    assert executor(MUCH).logs.count("written\n") == 1
     name = executor.container.name
-    message = died(executor, lambda: engine.api.kill(name))
+    message = died(executor, lambda: engine.api.kill(name), cause="signal")
     assert (
-        "exit code 137; the engine removed its log with it (this connection to the engine cannot "
-        "carry a stream that keeps it); its state is lost"
+        "exit code 137 (SIGKILL); the engine removed its log with it (this connection to the "
+        "engine cannot carry a stream that keeps it); its state is lost"
     ) in message
 
 
 def test_container_removed_from_outside(mortal, engine):
     mortal("1")
     name = mortal.container.name
-    message = died(mortal, lambda: engine.api.remove_container(name, force=True))
+    message = died(mortal, lambda: engine.api.remove_container(name, force=True), cause="signal")
     assert "exit code 137" in message
     assert mortal("given").output == 5
 

@@ -385,7 +385,7 @@ def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypa
     executor = make(timeout_seconds=30)
     with pytest.raises(SandboxDiedError):
         executor(
-            "import os, signal; os.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(9)"
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\nimport time\ntime.sleep(9)"
         )
     start = DockerProvisioner.start
     starts = threading.Event()

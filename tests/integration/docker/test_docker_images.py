@@ -27,6 +27,8 @@ from smolagents_fork.errors import (
     EngineUnavailableError,
     ExecutorStartError,
     ImageBuildError,
+    SandboxDiedError,
+    SandboxTimeoutError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import pip_settings
@@ -358,6 +360,24 @@ def test_dockerfile_of_the_users_own(make, packaged_image):
         executor("import os; os._exit(1)")
     assert "exit code" not in str(caught.value)
     assert executor("2+2").output == 4
+
+
+def test_stock_jupyter_server(make, packaged_image):
+    content = (
+        f"FROM {packaged_image}\n"
+        'CMD ["sh", "-c", "exec python -m jupyter_server --ip=127.0.0.1 --port=8888 --no-browser '
+        '--IdentityProvider.token=$KG_AUTH_TOKEN"]\n'
+    )
+    executor = make(dockerfile_content=content, timeout_seconds=5, interrupt_grace_seconds=60)
+    executor.send_tools({"double": lambda number: 2 * number})
+    assert executor("double(21)").output == 42
+    # Its first process would interrupt the server, and so the kernel is asked to do it.
+    with pytest.raises(SandboxTimeoutError, match="its state kept"):
+        executor("kept = 5\nimport time\ntime.sleep(600)")
+    assert executor("kept").output == 5
+    with pytest.raises(SandboxDiedError, match=r"the kernel in sandbox .* ended"):
+        executor("import os; os._exit(1)")
+    assert executor("double(2)").output == 4
 
 
 def test_named_image_is_used_as_it_is(make, image, engine):

@@ -22,7 +22,7 @@ ENGINE_SECONDS = 60
 OWN = (
     "FROM {image}\n"
     # Any command: no main process knows of the lease.
-    'CMD ["sh", "-c", "exec python /opt/kernel/gateway.py"]\n'
+    'CMD ["sh", "-c", "exec python /opt/kernel/kernel_server.py"]\n'
 )
 PROGRAM = """
 import os, time
@@ -184,7 +184,7 @@ def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
         try:
             container.start()
             assert container.wait(timeout=120)["StatusCode"] == 7
-            assert container.logs() == b"out\n"
+            assert container.logs(stdout=False) == b"out\n"
         finally:
             container.remove(force=True)
 

@@ -99,24 +99,6 @@ def test_stream_that_cannot_be_opened_is_an_error_with_two_ways_out(
     assert "ports" not in one
 
 
-def test_later_stream_that_cannot_be_opened_is_an_error(make, monkeypatch):
-    executor = make()
-    first = executor.container.id
-
-    def refused(_api, _exec_id):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
-
-    monkeypatch.setattr(container, "exec_stream", refused)
-    executor.send_variables({"kept": 1})
-    with pytest.raises(SandboxDiedError, match="exit code 3"):
-        executor("import os; os._exit(3)")
-    # The gateway's first connection is used up; the next would be an exec's.
-    with pytest.raises(ExecutorStartError, match="no stream to the program in the container"):
-        executor("1")
-    assert executor("1").output == 1
-    assert executor.container.id != first
-
-
 def test_every_public_method_works_without_streams(make, no_streams, tmp_path):
     limits = {"interrupt_grace_seconds": 60, "workdir_size": "8m", "tmp_size": "8m"}
     executor = make(timeout_seconds=4, **PORT, **limits)

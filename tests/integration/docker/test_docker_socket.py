@@ -8,7 +8,7 @@ import os
 import pytest
 
 from smolagents_fork.folders.user_folder import temporary_folder
-from smolagents_fork.sandboxes.docker import container, create_arguments, gateway_access
+from smolagents_fork.sandboxes.docker import create_arguments, gateway_access
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import SOCKET_PATH, GatewaySocket
 
 
@@ -84,14 +84,11 @@ def test_mount_is_beside_those_of_the_user(make, tmp_path):
     assert "relay: " not in processes(executor)
 
 
-@pytest.mark.parametrize("reason", ["no mount", "another machine", "no connection"])
+@pytest.mark.parametrize("reason", ["no mount", "no connection"])
 def test_engine_that_does_not_allow_it_is_asked_once(make, opened, refusals, monkeypatch, reason):
     if reason == "no mount":
         path = property(lambda _socket: "/absent/s", ignored)
         monkeypatch.setattr(GatewaySocket, "path", path, raising=False)
-    elif reason == "another machine":
-        monkeypatch.setattr(GatewaySocket, "accept", lambda _socket, _seconds: None)
-        monkeypatch.setattr(container, "runs_here", lambda _pid, _container: False)
     else:
         given = create_arguments._connected
 

@@ -37,9 +37,9 @@ class SlowConnection:
         raise WaitTimeout
 
 
-def waited_for(connection, monkeypatch, seconds):
+def waited_for(connection, monkeypatch, seconds, **keywords):
     monkeypatch.setattr(channels, "time", SimpleNamespace(monotonic=connection.clock))
-    channel = Channel(connection, Requests("session", "comm"))
+    channel = Channel(connection, Requests("session", "comm"), **keywords)
     request = channel.execute("1", sink=Sink())
     channel.wait(request, Deadline(seconds, clock=connection.clock))
 
@@ -57,3 +57,49 @@ def test_partial_message_is_not_silence(monkeypatch):
         waited_for(connection, monkeypatch, 600)
     assert connection.now == 1600.0
     assert not connection.pings
+
+
+class AnsweringFirstProcess:
+    """First process that answers each question at once, on the clock of a connection."""
+
+    connected = True
+
+    def __init__(self, connection, answers=10**9):
+        self.connection, self.left = connection, answers
+        self.heard_at = connection.now
+
+    def ask(self):
+        if self.left:
+            self.left -= 1
+            self.heard_at = self.connection.now
+        return True
+
+
+def test_kernel_that_serves_itself_is_busy_while_the_first_process_answers(monkeypatch):
+    connection = SlowConnection(0)
+    first = AnsweringFirstProcess(connection)
+    with pytest.raises(DeadlinePassed):
+        waited_for(connection, monkeypatch, 600, serves_itself=True, first_process=first)
+    assert connection.now == 1600.0
+
+
+def test_silence_of_the_first_process_too_ends_the_connection(monkeypatch):
+    connection = SlowConnection(0)
+    first = AnsweringFirstProcess(connection, answers=30)
+    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
+        waited_for(connection, monkeypatch, 600, serves_itself=True, first_process=first)
+
+
+def test_gateway_of_another_process_has_to_answer_itself(monkeypatch):
+    connection = SlowConnection(0)
+    first = AnsweringFirstProcess(connection)
+    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
+        waited_for(connection, monkeypatch, 600, serves_itself=False, first_process=first)
+
+
+def test_engine_answers_for_a_kernel_whose_first_process_cannot_be_asked(monkeypatch):
+    connection = SlowConnection(0)
+    with pytest.raises(DeadlinePassed):
+        waited_for(connection, monkeypatch, 600, serves_itself=True)
+    with pytest.raises(ConnectionLost, match="the engine, through which the stream runs"):
+        waited_for(connection, monkeypatch, 600, serves_itself=True, engine_responds=lambda: False)

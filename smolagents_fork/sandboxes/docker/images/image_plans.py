@@ -35,14 +35,6 @@ __all__ = [
 
 DEFAULT_BASE_IMAGE = "python:3.12-slim"
 REPOSITORY = "smolagents-fork-jupyter"
-# Modules of the kernel gateway.
-_GATEWAY = (
-    "gateway.py",
-    "gateway_clients.py",
-    "gateway_ipython.py",
-    "gateway_kernels.py",
-    "gateway_streams.py",
-)
 # Images of the fork: Jupyter's, those of users' Dockerfiles, and those of agents.
 _IS_ADDRESS = re.compile(r"(?:.*/)?smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}")
 #: Name of the script that installs, among the files of a plan.
@@ -99,7 +91,7 @@ def plan(
         core = addressed(REPOSITORY + "-custom", {DOCKERFILE: dockerfile_content.encode()})
     else:
         folder = image_folder("jupyter")
-        names = (SCRIPT, CONFIG, "requirements.txt", *_GATEWAY)
+        names = (SCRIPT, CONFIG, "requirements.txt", "kernel_server.py")
         files = {name: folder.joinpath(name).read_bytes() for name in names}
         core = addressed(REPOSITORY, files, base_plan(base_image))
     own = image is None and dockerfile_content is None

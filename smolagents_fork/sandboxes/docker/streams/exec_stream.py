@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from docker.api.client import APIClient
 
+    from ....first_process_link import FirstProcess
     from .log_tail import Tail
 
 __all__ = [
@@ -197,6 +198,8 @@ class AttachedConnection:
 
     #: The end of its output, if that is read: see the log_reader module.
     tail: Tail | None = None
+    #: The first process of its container, if that is spoken to.
+    first_process: FirstProcess | None = None
 
     def __init__(self, attached: Any) -> None:
         self._connection: Any = attached

@@ -21,14 +21,12 @@ import tempfile
 from ....folders.user_folder import temporary_folder
 from ....forks import Owner, disconnect_in_child
 
-__all__ = ["LABEL", "SOCKET_PATH", "UNREACHABLE", "GatewaySocket", "runs_here"]
+__all__ = ["LABEL", "SOCKET_PATH", "GatewaySocket"]
 
 #: Label of an image whose gateway connects; its value is the command of that gateway.
 LABEL = "smolagents-fork.gateway"
 #: Path of the socket in the container.
 SOCKET_PATH = "/run/smolagents-fork.sock"
-#: Words in the log of a gateway that could not connect.
-UNREACHABLE = "the client's socket cannot be reached"
 
 # A long array fills a larger buffer in fewer turns; the system caps it.
 _BUFFER_BYTES = 1 << 20
@@ -112,17 +110,3 @@ class GatewaySocket:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
-
-
-def runs_here(pid: int, container: str) -> bool:
-    """Tell whether a process of a container is one of this machine's.
-
-    Args:
-        pid: number that the engine gives for it.
-        container: its full id, which is part of the name of its control group.
-    """
-    try:
-        with open(f"/proc/{pid}/cgroup") as groups:
-            return container in groups.read()
-    except OSError:
-        return False

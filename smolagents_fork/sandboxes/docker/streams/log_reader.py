@@ -1,12 +1,12 @@
-"""Reader of containers' output, which keeps its end and notices the end of a container.
+"""Reader of containers' output, and writer to their first processes.
 
 The engine removes a container that ends by itself, and its log with it, mostly before the log can
 be read. So the connection to its standard input (see the lease module) carries its output, too.
 The engine buffers about a megabyte of output that is not read; then the container's writes block.
 One thread reads for all containers of the process. It starts with the first and ends with the
-last. It also renews their leases, by writing to the same connections: only one thread may use a
-connection with TLS. When a connection is lost and its container runs on, another thread attaches
-again.
+last. It also renews their leases and asks their first processes, by writing to the same
+connections: only one thread may use a connection with TLS. When a connection is lost and its
+container runs on, another thread attaches again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ....errors import ExecutorStartError
+from ....first_process_link import RENEWAL, FirstProcess
 from ....forks import reset_in_child
 from .exec_stream import AttachedConnection
 from .log_tail import Tail
@@ -31,7 +32,6 @@ __all__ = ["LoggedConnection", "Renewal"]
 _READ_BYTES = 262_144
 # Renewals of each lease. The host process may be late for all but one.
 _RENEWALS = 5
-_RENEWED = b"\n"
 # Pauses between attempts to attach again.
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
@@ -58,12 +58,14 @@ class _Line:
     Attributes:
         tail: the end of the container's output.
         renewal: of its lease; ``None`` if that is not renewed.
+        first_process: of the container; ``None`` if it cannot be written to.
         source: the present connection.
         closed: whether no other may follow.
     """
 
     tail: Tail
     renewal: Renewal | None
+    first_process: FirstProcess | None = None
     source: _Source | None = None
     closed: bool = False
 
@@ -79,6 +81,8 @@ class _Source:
         self.released = False
         # Of the next renewal, on the monotonic clock; the first is due at once.
         self.due = 0.0 if line.renewal is not None else float("inf")
+        # Requests to the first process.
+        self.unsent: deque[bytes] = deque()
 
     def read(self) -> bool:
         """Read the bytes that have arrived; return whether there can be more."""
@@ -103,6 +107,8 @@ class _Source:
             broken: the error, if the connection ended early.
         """
         line = self.line
+        if line.first_process is not None:
+            line.first_process.reconnect(False)
         if line.renewal is None or line.closed:
             line.tail.end(broken)
             return
@@ -114,19 +120,20 @@ class _Source:
         except RuntimeError as error:  # no thread can be started
             line.tail.end(f"{broken} ({error})")
 
-    def renew(self, now: float) -> None:
-        """Renew the lease if that is due.
+    def write(self, now: float) -> None:
+        """Send the requests, and renew the lease if that is due.
 
         Args:
             now: on the monotonic clock.
         """
         renewal = self.line.renewal
-        if renewal is None or now < self.due:
-            return
-        self.due = now + renewal.seconds / _RENEWALS
+        if renewal is not None and now >= self.due:
+            self.due = now + renewal.seconds / _RENEWALS
+            self.unsent.append(RENEWAL)
         # An error is met by the next read, too; a full connection is that of a hanging engine.
         with contextlib.suppress(OSError, ValueError):
-            self.sock.send(_RENEWED)
+            while self.unsent:
+                self.sock.send(self.unsent.popleft())
 
     def release(self) -> None:
         """Close the connection, and with it the container's standard input."""
@@ -178,6 +185,11 @@ class _LogReader:
         self._changes.append(source)
         self._wake()
 
+    def send(self, source: _Source, data: bytes) -> None:
+        """Have the thread send a request."""
+        source.unsent.append(data)
+        self._wake()
+
     def abandon(self) -> None:
         """Forget the connections in a forked child, which has no copies of them."""
         for source in self._sources:
@@ -215,7 +227,7 @@ class _LogReader:
     def _work(self) -> None:
         try:
             while selector := self._changed():
-                for key, _ in selector.select(self._renewed()):
+                for key, _ in selector.select(self._written()):
                     source: _Source | None = key.data
                     if source is None:
                         assert self._woken is not None
@@ -233,13 +245,13 @@ class _LogReader:
                 self._stop()
             raise
 
-    def _renewed(self) -> float | None:
-        """Renew the leases that are due; return the seconds until the next renewal."""
+    def _written(self) -> float | None:
+        """Send requests and renew leases; return the seconds until the next renewal."""
         with self._lock:
             sources = tuple(self._sources)  # others add theirs meanwhile, and wake this thread
         now = time.monotonic()
         for source in sources:
-            source.renew(now)
+            source.write(now)
         due = min((source.due for source in sources), default=float("inf"))
         return None if due == float("inf") else max(0.0, due - now)
 
@@ -315,7 +327,10 @@ def _replace(line: _Line, attached: socket.socket) -> None:
     Raises:
         OSError, RuntimeError: the process can have no more threads or descriptors.
     """
+    line.tail.restart()
     line.source = source = _Source(attached, line)
+    if line.first_process is not None:
+        line.first_process.reconnect(True)
     try:
         _log_reader.add(source)
     except BaseException:
@@ -323,6 +338,11 @@ def _replace(line: _Line, attached: socket.socket) -> None:
         raise
     if line.closed:
         _log_reader.discard(source)
+
+
+def _send(line: _Line, data: bytes) -> None:
+    if line.source is not None:
+        _log_reader.send(line.source, data)
 
 
 class LoggedConnection(AttachedConnection):
@@ -343,7 +363,9 @@ class LoggedConnection(AttachedConnection):
         self, attached: socket.socket, *, framed: bool = True, renewal: Renewal | None = None
     ) -> None:
         super().__init__(None)
-        line = _Line(Tail(framed), renewal)
+        # Not a method: a destructor closes this object, which must be in no cycle.
+        first = FirstProcess(lambda data: _send(line, data)) if framed and renewal else None
+        line = _Line(Tail(framed, first.feed if first is not None else None), renewal, first)
         line.source = source = _Source(attached, line)
         try:
             _log_reader.add(source)
@@ -355,6 +377,8 @@ class LoggedConnection(AttachedConnection):
             ) from None
         self._line = line
         self.tail = line.tail
+        #: The container's first process; ``None`` where it cannot be written to.
+        self.first_process = first
 
     def close(self) -> None:
         """Have the reading thread close it. Idempotent, at any time."""

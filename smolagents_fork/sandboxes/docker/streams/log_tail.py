@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Callable
 
 __all__ = ["KEPT_BYTES", "Tail"]
 
@@ -16,6 +17,7 @@ KEPT_BYTES = 4096
 _HEADER = struct.Struct(">B3sL")
 # Standard input, output and error, and the engine's own messages.
 _STREAMS = range(4)
+_STDOUT = 1
 
 
 class Tail:
@@ -23,10 +25,15 @@ class Tail:
 
     Args:
         framed: whether the engine sends it in frames, which it does except for a terminal.
+        take_output: takes standard output, which is the first process's; ``None``: it is kept.
     """
 
-    def __init__(self, framed: bool = True) -> None:
+    def __init__(
+        self, framed: bool = True, take_output: Callable[[bytes], None] | None = None
+    ) -> None:
         self._framed = framed
+        self._take_output = take_output
+        self._stream = 0
         self._head = b""
         self._left_in_frame = 0
         self._kept = b""
@@ -34,6 +41,10 @@ class Tail:
         self._ended = threading.Event()
         #: The error that ended the stream early; empty without one.
         self.broken = ""
+
+    def restart(self) -> None:
+        """Begin a new stream, in place of one that may have been cut anywhere."""
+        self._head, self._left_in_frame = b"", 0
 
     def feed(self, data: bytes) -> None:
         """Add bytes of the stream, cut anywhere."""
@@ -48,15 +59,18 @@ class Tail:
                 if len(data) - at < _HEADER.size:
                     self._head = data[at:]
                     return
-                stream, zeros, self._left_in_frame = _HEADER.unpack_from(data, at)
-                if stream not in _STREAMS or any(zeros):
+                self._stream, zeros, self._left_in_frame = _HEADER.unpack_from(data, at)
+                if self._stream not in _STREAMS or any(zeros):
                     # Not as the engine's API documents: shown unchanged rather than dropped.
                     self._framed = False
                     self._keep(data, at, len(data))
                     return
                 at += _HEADER.size
             end = min(len(data), at + self._left_in_frame)
-            self._keep(data, at, end)
+            if self._stream == _STDOUT and self._take_output is not None:
+                self._take_output(data[at:end])
+            else:
+                self._keep(data, at, end)
             self._left_in_frame -= end - at
             at = end
 

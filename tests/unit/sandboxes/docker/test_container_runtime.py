@@ -104,7 +104,7 @@ def test_owner_in_a_cluster():
 
 def test_status_as_text():
     assert str(SandboxStatus("ended", 137, True, ("a", "b"))) == (
-        "sandbox ended, exit code 137, out of memory: raise memory=, or use less; "
+        "sandbox ended, exit code 137 (SIGKILL), out of memory: raise memory=, or use less; "
         "last log lines: a | b"
     )
     assert str(SandboxStatus("ended", 1)) == "sandbox ended, exit code 1; its log does not say why"

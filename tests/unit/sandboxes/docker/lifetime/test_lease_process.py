@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -54,6 +55,88 @@ def test_ends_with_its_main_process_and_its_exit_code(first_process, script, cod
     assert process.wait(PROMPT_SECONDS) == code
 
 
+def asked(process, request):
+    """The first process's answer to a line."""
+    process.stdin.write(request + b"\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def test_it_tells_whether_the_main_process_runs_is_stopped_or_has_ended(first_process):
+    script = "echo ready; kill -STOP $$; exit 3"
+    process = first_process("sh", "-c", script, lease=600)
+    assert process.stderr.readline() == b"ready\n"
+    end = time.monotonic() + PROMPT_SECONDS
+    number = 1
+    while asked(process, b"state %d" % number) != b"\x1eanswer %d T\n" % number:
+        number += 1
+        assert time.monotonic() < end
+    (main,) = children_of(process.pid)
+    os.kill(main, signal.SIGCONT)
+    assert process.stdout.readline() == b"\x1eend 3 0\n"
+    assert process.wait(PROMPT_SECONDS) == 3
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as numbers:
+        return [int(number) for number in numbers.read().split()]
+
+
+def test_signal_that_ended_the_main_process_is_told(first_process):
+    process = first_process("sh", "-c", "kill -KILL $$", lease=600)
+    assert process.stdout.readline().startswith(b"\x1eend -9 ")
+    assert process.wait(PROMPT_SECONDS) == 137
+
+
+INTERRUPTED = """
+import subprocess, sys, time
+other = "trap 'echo other >&2; exit' INT; echo ready >&2; while :; do sleep 0.05; done"
+with subprocess.Popen(["sh", "-c", other]):
+    try:
+        time.sleep(600)
+    except KeyboardInterrupt:
+        print("main", file=sys.stderr)
+sys.exit(4)
+"""
+
+
+def test_interrupt_reaches_all_processes_of_the_group(first_process):
+    process = first_process(sys.executable, "-c", INTERRUPTED, lease=600)
+    assert process.stderr.readline() == b"ready\n"
+    assert asked(process, b"interrupt 7").startswith(b"\x1eanswer 7 ")
+    assert process.wait(PROMPT_SECONDS) == 4
+    assert sorted(process.stderr.read().split()) == [b"main", b"other"]
+
+
+def test_lines_that_are_no_requests_only_renew_the_lease(first_process):
+    process = first_process("sleep", "600", lease=600)
+    process.stdin.write(b"\n\xff\xfe\none two three\n" + b"x" * 10_000 + b"\n")
+    assert asked(process, b"state 1").startswith(b"\x1eanswer 1 ")
+
+
+def test_main_process_is_connected_to_the_socket_of_the_host(first_process, tmp_path):
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(1)
+        code = "import os; os.write(int(os.environ['KG_CLIENT_FD']), b'hello')"
+        process = first_process(
+            sys.executable, "-c", code, lease=600, env={**os.environ, "KG_CLIENT_SOCKET": path}
+        )
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.recv(5) == b"hello"
+    assert process.wait(PROMPT_SECONDS) == 0
+
+
+def test_socket_that_cannot_be_connected_to_is_told(first_process, tmp_path):
+    code = "import os; assert 'KG_CLIENT_FD' not in os.environ"
+    variables = {**os.environ, "KG_CLIENT_SOCKET": str(tmp_path / "absent")}
+    process = first_process(sys.executable, "-c", code, lease=600, env=variables)
+    assert process.stdout.readline() == b"\x1eunreachable No such file or directory\n"
+    assert process.wait(PROMPT_SECONDS) == 0
+
+
 def test_main_process_that_cannot_be_started_is_named(first_process):
     process = first_process("/no/such/program", lease=600)
     assert process.wait(PROMPT_SECONDS) == 127
@@ -64,7 +147,7 @@ def test_main_process_has_neither_the_input_nor_other_handling_of_signals(first_
     show = "sed -n 's/^Sig\\(Ign\\|Blk\\|Cgt\\)/&/p' /proc/self/status; cat; echo end of input"
     process = first_process("sh", "-c", show, lease=600)
     assert process.wait(PROMPT_SECONDS) == 0
-    *masks, end = process.stdout.read().decode().splitlines()
+    *masks, end = process.stderr.read().decode().splitlines()
     assert end == "end of input"
     reserved = 0b11 << 31  # signals 32 and 33, which are the C library's own
     found = {line.split()[0]: int(line.split()[1], 16) & ~reserved for line in masks}
@@ -83,10 +166,10 @@ def after_its_start(pause):
 def test_signals_are_passed_on(first_process, number, pause):
     script = f"trap 'echo got; exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done"
     process = first_process("sh", "-c", script, lease=600, program=after_its_start(pause))
-    assert process.stdout.readline() == b"ready\n"
+    assert process.stderr.readline() == b"ready\n"
     process.send_signal(number)
     assert process.wait(PROMPT_SECONDS) == 9
-    assert process.stdout.read() == b"got\n"
+    assert process.stderr.read() == b"got\n"
 
 
 OVER = b"the host process has not been heard of for 1 s: the lease is over\n"
@@ -113,7 +196,7 @@ def test_silence_after_a_renewal_ends_it_though_the_input_is_open(first_process)
 
 def test_renewals_that_came_while_it_was_stopped_count(first_process):
     process = first_process("sh", "-c", "echo ready; sleep 600", lease=5)
-    assert process.stdout.readline() == b"ready\n"
+    assert process.stderr.readline() == b"ready\n"
     process.stdin.write(b"\n")
     process.stdin.flush()
     process.send_signal(signal.SIGSTOP)

@@ -249,6 +249,29 @@ def test_lost_connection_is_replaced_and_the_lease_renewed_on_it(engine):
             pass
 
 
+def test_first_process_is_asked_and_answers_on_its_own_output(engine):
+    stream, far = engine.attach(renewal=Renewal(60, lambda: None))
+    first = stream.first_process
+    with far:
+        assert received(far, 1) == b"\n"
+        assert first.interrupt()
+        assert received(far, 12) == b"interrupt 1\n"
+        assert not first.wait(0.01)
+        far.sendall(frame(b"of the program\n") + frame(b"\x1eanswer 1 S\n", 1))
+        assert first.wait(PROMPT_SECONDS)
+        assert eventually(lambda: stream.tail.text() == "of the program\n")
+    assert eventually(lambda: not first.interrupt())
+    stream.close()
+
+
+def test_first_process_that_cannot_be_written_to_is_none(engine):
+    for keywords in ({}, {"framed": False, "renewal": Renewal(60, lambda: None)}):
+        stream, far = engine.attach(**keywords)
+        assert stream.first_process is None
+        stream.close()
+        far.close()
+
+
 def test_connection_of_a_container_that_has_ended_is_not_replaced(engine):
     stream, far = engine.attach(renewal=Renewal(60, lambda: None))
     far.sendall(frame(b"last words"))
@@ -425,9 +448,9 @@ def test_connection_that_comes_while_leases_are_renewed_is_left_to_the_next_look
     class Source:
         due = 5.0
 
-        def renew(self, now):
+        def write(self, now):
             reader_._sources.add(Source())  # as another thread does
 
     reader_._sources.add(Source())
-    assert reader_._renewed() == 0.0
+    assert reader_._written() == 0.0
     assert len(reader_._sources) == 2

@@ -50,6 +50,24 @@ def test_short_output_keeps_its_first_line():
     assert tail.text() == "first\nsecond"
 
 
+def test_output_of_the_first_process_is_not_kept():
+    taken: list[bytes] = []
+    tail = Tail(take_output=taken.append)
+    raw = frame(1, b"answer ") + frame(2, b"error\n") + frame(1, b"1\n")
+    for number in range(len(raw)):
+        tail.feed(raw[number : number + 1])
+    assert b"".join(taken) == b"answer 1\n"
+    assert tail.text() == "error\n"
+
+
+def test_new_stream_begins_with_a_frame():
+    tail = Tail()
+    tail.feed(frame(2, b"cut off")[:-3])
+    tail.restart()
+    tail.feed(frame(2, b"\nnext"))
+    assert tail.text() == "cut \nnext"
+
+
 def test_terminals_output_is_not_framed():
     tail = Tail(framed=False)
     tail.feed(b"\1\0\0\0\0\0\0\1x")

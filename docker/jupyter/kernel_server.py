@@ -1,0 +1,498 @@
+"""Main process of the sandbox image: an IPython kernel that serves one client itself.
+
+ipykernel runs in the main thread. In the loop of its control thread, tornado serves a WebSocket
+with Jupyter's messages (the layout ``v1.kernel.websocket.jupyter.org``), and those of a kernel
+gateway's REST calls that a client needs to find its kernel. A new client that has the token takes
+over from the one before. When the kernel ends, so does this process; nothing starts it again.
+
+It leaves out what only a person at a terminal or an editor uses: history, profile and
+configuration files, debugger, heartbeat, subshells. C code that keeps Python's lock keeps the
+server from answering, too: the container's first process answers then.
+
+Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
+KG_AUTH_TOKEN. KG_CLIENT_FD is the descriptor of a connection to a client, if there is one.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import functools
+import hmac
+import itertools
+import logging
+import os
+import socket
+import struct
+import sys
+import traceback
+import uuid
+
+# The folder of this file, in which a program finds nothing.
+sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]
+
+import zmq  # noqa: E402
+from ipykernel.control import ControlThread  # noqa: E402
+from ipykernel.iostream import IOPubThread  # noqa: E402
+from ipykernel.ipkernel import IPythonKernel  # noqa: E402
+from ipykernel.kernelapp import IPKernelApp  # noqa: E402
+from IPython.core.profiledir import ProfileDir  # noqa: E402
+from jupyter_client.session import Session  # noqa: E402
+from tornado import httpserver, iostream, web, websocket  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+from zmq.eventloop.zmqstream import ZMQStream  # noqa: E402
+
+V1 = "v1.kernel.websocket.jupyter.org"
+DELIMITER = b"<IDS|MSG>"
+#: The server's socket by channel. The kernel's own are a ROUTER each, and a PUSH for iopub.
+CHANNELS = {
+    "shell": zmq.DEALER,
+    "control": zmq.DEALER,
+    "stdin": zmq.DEALER,
+    "iopub": zmq.PULL,
+}
+MAX_MESSAGE_BYTES = 1 << 30
+_MAX_PARTS = 1024
+_MAX_BODY_BYTES = 1 << 20
+# Bytes of one read, and those that the system takes before a writer waits for the client.
+_CHUNK_BYTES, _SEND_BYTES = 1 << 17, 1 << 20
+# Length in bytes up to which a message is joined to be sent at once.
+_JOINED_BYTES = 65_536
+# Messages of the kernel's output that wait for the client at each end; then their sender waits. Of
+# the other channels none may wait for another, and the client sends few: 0 is no limit.
+_WAITING_MESSAGES = {"iopub": 16}
+# Size in bytes from which the C library gives memory back to the system when it is free (mallopt).
+_M_MMAP_THRESHOLD, _MAPPED_BYTES = -3, 1 << 20
+
+
+class Profile(ProfileDir):
+    """Profile that has a name and no folder."""
+
+    def check_dirs(self):
+        """Create nothing: /tmp may be full, and no file of it is ever read."""
+
+
+class Kernel(IPythonKernel):
+    """IPython's kernel, without the debugger, which would load a package that is not there."""
+
+    use_experimental_completions = False
+
+    def start(self):
+        """Answer requests; IPython's own method starts the debugger's task."""
+        self.shell.exit_now = False
+        super(IPythonKernel, self).start()
+
+
+class Application(IPKernelApp):
+    """ipykernel's application, started without its command line and files."""
+
+    kernel_class = Kernel
+
+    def prepare(self, token):
+        """Create the kernel and its server, and the sockets between them, in this process."""
+        self.session = Session(parent=self, key=b"")
+        self.profile_dir = Profile()
+        self.init_sockets()
+        self.server = Server(self.context, token)
+        self.init_io()
+        self.init_signal()
+        self.init_kernel()
+        self.init_path()
+        self.init_shell()
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    def init_sockets(self):
+        """Create the sockets and their threads, without those of debugger and subshells."""
+        self.context = zmq.Context()
+        self.shell_socket = self.bind("shell", zmq.ROUTER)
+        self.control_socket = self.bind("control", zmq.ROUTER)
+        self.stdin_socket = self.bind("stdin", zmq.ROUTER)
+        self.control_thread = ControlThread(daemon=True)
+        self.shell_channel_thread = None
+        self.configure_tornado_logger()
+        # Not a PUB socket, which drops messages when its reader is slow.
+        iopub = self.bind("iopub", zmq.PUSH)
+        self.iopub_thread = IOPubThread(iopub, pipe=True, session=self.session)
+        self.iopub_thread.start()
+        self.iopub_socket = self.iopub_thread.background_socket
+
+    def bind(self, channel, kind):
+        """Return the kernel's socket of a channel."""
+        bound = self.context.socket(kind)
+        bound.linger = 1000
+        bound.sndhwm = bound.rcvhwm = _WAITING_MESSAGES.get(channel, 0)
+        bound.bind(address(channel))
+        return bound
+
+    def init_kernel(self):
+        """Create the kernel, which reads the shell channel in the main thread."""
+        control = ZMQStream(self.control_socket, self.control_thread.io_loop)
+        self.control_thread.start()
+        self.kernel = self.kernel_class.instance(
+            parent=self,
+            session=self.session,
+            control_stream=control,
+            shell_stream=ZMQStream(self.shell_socket),
+            control_thread=self.control_thread,
+            iopub_thread=self.iopub_thread,
+            iopub_socket=self.iopub_socket,
+            stdin_socket=self.stdin_socket,
+            log=self.log,
+            profile_dir=self.profile_dir,
+            user_ns=self.user_ns,
+        )
+        self.displayhook.get_execution_count = lambda: self.kernel.execution_count
+
+
+def address(channel):
+    """Return the address of a channel's socket within this process."""
+    return f"inproc://{channel}"
+
+
+class Source:
+    """The server's socket of a channel, in the loop of one thread.
+
+    Args:
+        channel: its name.
+        kind: type of the socket.
+        context: of the kernel's sockets.
+    """
+
+    def __init__(self, channel, kind, context):
+        self.socket = context.socket(kind)
+        # The same on all channels: the kernel asks for input where the request came from.
+        self.socket.identity = b"client"
+        self.socket.sndhwm = self.socket.rcvhwm = _WAITING_MESSAGES.get(channel, 0)
+        self.socket.connect(address(channel))
+        self._take = None
+
+    def read(self, loop, take):
+        """Have ``take()`` called with the parts of messages; it returns whether to go on."""
+        self._take = take
+        loop.add_reader(self.socket.getsockopt(zmq.FD), self.go_on)
+        self.go_on()
+
+    def go_on(self):
+        """Read what has arrived. The descriptor tells of new messages only, and of none twice."""
+        while self.socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            if not self._take(self.socket):
+                return
+
+    def send(self, parts, copy):
+        """Send a message, which waits until the kernel reads it."""
+        self.socket.send_multipart(parts, copy=copy)
+        self.go_on()
+
+
+class Server:
+    """The kernel's messages on a client's WebSocket. Used in the loop of one thread.
+
+    Args:
+        context: of the kernel's sockets.
+        token: that requests must have; empty for none.
+    """
+
+    def __init__(self, context, token):
+        self.kernel_id = str(uuid.uuid4())
+        self.token = token
+        self.client = None
+        # Connected now: a PUSH socket without a reader waits for one.
+        self._sources = {
+            channel: Source(channel, kind, context) for channel, kind in CHANNELS.items()
+        }
+        # Descriptors that children of this process must not have.
+        self.descriptors = {}
+
+    async def serve(self, listening, connected):
+        """Begin to serve clients, for as long as the process runs.
+
+        Args:
+            listening: socket that clients connect to.
+            connected: socket of a client that is connected already, or ``None``.
+        """
+        routes = [
+            (r"/api", Api),
+            (r"/api/kernels", KernelList),
+            (rf"/api/kernels/{self.kernel_id}", KernelModel),
+            (rf"/api/kernels/{self.kernel_id}/channels", Channels),
+        ]
+        application = web.Application(
+            [(path, handler, {"server": self}) for path, handler in routes],
+            default_handler_class=Missing,
+            default_handler_args={"server": self},
+            websocket_max_message_size=MAX_MESSAGE_BYTES,
+        )
+        clients = Clients(
+            application,
+            max_body_size=_MAX_BODY_BYTES,
+            max_buffer_size=2 * MAX_MESSAGE_BYTES,
+            chunk_size=_CHUNK_BYTES,
+        )
+        clients.server = self
+        self.keep_from_children(listening)
+        clients.add_socket(listening)
+        if connected is not None:
+            clients.serve(connected)
+        for channel, source in self._sources.items():
+            source.read(asyncio.get_running_loop(), functools.partial(self._forward, channel))
+
+    def keep_from_children(self, sock):
+        """Keep a socket from the processes that the program forks."""
+        self.descriptors[sock.fileno()] = sock
+        # Of closed sockets, the numbers are others' by now.
+        self.descriptors = {n: s for n, s in self.descriptors.items() if s.fileno() == n}
+
+    def leave_child(self):
+        """Take the sockets from a forked child, whose end must not delay theirs."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for number, sock in self.descriptors.items():
+            if sock.fileno() == number:
+                os.dup2(null, number, inheritable=False)
+        os.close(null)
+
+    def connect(self, client):
+        """Use another client from now on."""
+        before, self.client = self.client, client
+        if before is not None:
+            before.close(1001, "another client has connected")
+        self.go_on()
+
+    def disconnect(self, client):
+        """Wait for another client, unless there is one."""
+        if self.client is client:
+            self.client = None
+
+    def go_on(self, *_done):
+        """Send the messages that have waited for the client."""
+        for source in self._sources.values():
+            source.go_on()
+
+    def _forward(self, channel, source):
+        """Send a message to the client; without a free one it waits, and then the program."""
+        if self.client is None or self.client.is_full:
+            return False
+        parts = [frame.buffer for frame in source.recv_multipart(copy=False)]
+        start = next((n for n, part in enumerate(parts) if part == DELIMITER), len(parts))
+        # Without identities and signature.
+        self.client.send(channel, parts[start + 2 :])
+        return True
+
+    def receive(self, payload):
+        """Pass a message of the client on to the kernel.
+
+        Raises:
+            ValueError, TypeError, KeyError, struct.error: it violates the layout.
+        """
+        channel, parts = parts_of(payload)
+        copy = len(payload) <= zmq.COPY_THRESHOLD
+        self._sources[channel].send([DELIMITER, b"", *parts], copy)
+
+    def model(self):
+        """Return the description of the kernel, as a gateway gives it.
+
+        ``serves_itself`` is this server's own: while C code keeps Python's lock, it is silent.
+        """
+        return {
+            "id": self.kernel_id,
+            "name": "python3",
+            "execution_state": "idle",
+            "connections": int(self.client is not None),
+            "serves_itself": True,
+        }
+
+
+class Clients(httpserver.HTTPServer):
+    """The connections, none of which a forked child keeps."""
+
+    def serve(self, sock):
+        """Serve a socket that is connected already."""
+        sock.setblocking(False)
+        stream = iostream.IOStream(
+            sock, max_buffer_size=2 * MAX_MESSAGE_BYTES, read_chunk_size=_CHUNK_BYTES
+        )
+        self.handle_stream(stream, ("client", 0))
+
+    def handle_stream(self, stream, address):
+        """Serve a connection."""
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+        self.server.keep_from_children(stream.socket)
+        super().handle_stream(stream, address)
+
+
+class Handler(web.RequestHandler):
+    """A request that needs the token."""
+
+    def initialize(self, server):
+        """Take what all requests share."""
+        self.server = server
+
+    def prepare(self):
+        """Refuse a request without the token."""
+        kind, _, given = self.request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() not in ("token", "bearer"):
+            given = self.get_query_argument("token", "")
+        if not hmac.compare_digest(given.strip().encode(), self.server.token.encode()):
+            raise web.HTTPError(401, reason="the token is missing or wrong")
+
+
+class Missing(Handler):
+    """An address that there is not, which only a client with the token learns."""
+
+    def prepare(self):
+        """Refuse the request."""
+        super().prepare()
+        raise web.HTTPError(404)
+
+
+class Api(Handler):
+    """The version, with which a client finds out whether the server answers."""
+
+    def get(self):
+        """Answer."""
+        self.finish({"version": "2.0.0", "gateway_version": "3"})
+
+
+class KernelList(Handler):
+    """The kernels, of which there is one; a request for a new one gets it."""
+
+    def get(self):
+        """List it."""
+        self.set_header("Content-Type", "application/json")
+        self.finish(b"[" + web.escape.json_encode(self.server.model()).encode() + b"]")
+
+    def post(self):
+        """Return it."""
+        self.set_status(201)
+        self.finish(self.server.model())
+
+
+class KernelModel(Handler):
+    """The kernel."""
+
+    def get(self):
+        """Describe it."""
+        self.finish(self.server.model())
+
+
+class Channels(Handler, websocket.WebSocketHandler):
+    """The client's WebSocket."""
+
+    def select_subprotocol(self, subprotocols):
+        """Choose the layout, the only one there is."""
+        return V1 if V1 in subprotocols else None
+
+    def open(self, *_args):
+        """Take over from the client before."""
+        if self.selected_subprotocol != V1:
+            self.close(1002, f"the subprotocol {V1} is needed")
+            return
+        self.set_nodelay(True)
+        #: Whether it has to read before it gets more messages.
+        self.is_full = False
+        self.server.connect(self)
+
+    def send(self, channel, parts):
+        """Send a message. Not by tornado's method, which would copy a long one twice."""
+        name = channel.encode()
+        position = 8 * (len(parts) + 3)
+        offsets = [position, position := position + len(name)]
+        for part in parts:
+            offsets.append(position := position + len(part))
+        table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
+        # RFC 6455, section 5.2: one binary frame, with the longest form of its length.
+        pieces = [struct.pack("!BBQ", 0x82, 127, position), table, name, *parts]
+        stream = self.ws_connection.stream
+        try:
+            if position <= _JOINED_BYTES:
+                sent = stream.write(b"".join(pieces))
+            else:
+                for piece in pieces:
+                    sent = stream.write(piece)
+        except iostream.StreamClosedError:
+            return
+        if not sent.done():
+            self.is_full = True
+            sent.add_done_callback(self._is_free)
+
+    def _is_free(self, sent):
+        sent.exception()  # a client that has gone away
+        self.is_full = False
+        self.server.go_on()
+
+    def on_message(self, message):
+        """Pass a message on; one that violates the layout ends the connection."""
+        try:
+            self.server.receive(message)
+        except (ValueError, TypeError, KeyError, struct.error) as error:
+            self.close(1002, f"{type(error).__name__}: {error}"[:100])
+
+    def on_close(self):
+        """Wait for the next client."""
+        self.server.disconnect(self)
+
+
+def parts_of(payload):
+    """Return channel and parts of a client's message in the layout v1.
+
+    Raises:
+        ValueError, TypeError, KeyError, struct.error: it violates the layout.
+    """
+    (count,) = struct.unpack_from("<Q", payload)
+    if not 6 <= count <= _MAX_PARTS:
+        raise ValueError(f"a message with a table of {count} offsets")
+    offsets = struct.unpack_from(f"<{count}Q", payload, 8)
+    edges = [8 * (count + 1), *offsets, len(payload)]
+    if edges != sorted(edges):
+        raise ValueError("the offsets of a message do not increase, or point outside of it")
+    view = memoryview(payload)
+    name, *parts = (view[a:b] for a, b in itertools.pairwise(offsets))
+    channel = bytes(name).decode()
+    if CHANNELS[channel] != zmq.DEALER:
+        raise ValueError(f"a message to the channel {channel}")
+    return channel, parts
+
+
+def listening_socket():
+    """Return the socket that clients connect to."""
+    host, port = os.environ.get("KG_IP") or "127.0.0.1", int(os.environ.get("KG_PORT") or 8888)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family)
+    listening.setblocking(False)
+    return listening
+
+
+async def serve_until_the_end(server, listening, connected):
+    """Serve; without a server the process would be of no use."""
+    try:
+        await server.serve(listening, connected)
+    except Exception:
+        traceback.print_exc(file=sys.__stderr__)
+        os._exit(1)
+
+
+def main():
+    """Be the kernel, and its server, until it ends."""
+    with contextlib.suppress(AttributeError):  # other C libraries do so without being asked
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    token = os.environ.pop("KG_AUTH_TOKEN", "")
+    number = os.environ.pop("KG_CLIENT_FD", "")
+    connected = socket.socket(fileno=int(number)) if number else None
+    if connected is not None:
+        connected.set_inheritable(False)
+    listening = listening_socket()
+    sys.argv[:] = ["ipykernel"]
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    config = Config()
+    config.HistoryManager.enabled = False
+    app = Application.instance(config=config, log_level=logging.ERROR)
+    # The level belongs to the handler alone, and four records would be made for each call.
+    app.log.setLevel(logging.ERROR)
+    app.prepare(token)
+    os.register_at_fork(after_in_child=app.server.leave_child)
+    loop = app.control_thread.io_loop
+    loop.add_callback(serve_until_the_end, app.server, listening, connected)
+    app.start()
+
+
+if __name__ == "__main__":
+    main()

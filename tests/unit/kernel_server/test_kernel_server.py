@@ -1,0 +1,312 @@
+"""The kernel of ``docker/jupyter`` as a process that serves the package's own client."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import websocket
+from ports import free_port
+
+from smolagents_fork.deadline import Deadline
+from smolagents_fork.jupyter.channel import Channel, message_limits
+from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
+from smolagents_fork.jupyter.protocol import Request, Requests, Sink
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from tools.paths import ROOT
+
+PROGRAM = ROOT / "docker" / "jupyter" / "kernel_server.py"
+V1 = "v1.kernel.websocket.jupyter.org"
+TOKEN = "a-token-of-the-tests"
+#: Longest wait for anything, in seconds; a quiet machine needs less than one.
+PATIENCE = 120.0
+
+
+class Client:
+    """The package's client of a kernel, over a socket that is connected."""
+
+    def __init__(self, sock: socket.socket, model: KernelModel | None = None) -> None:
+        stream = TimedSocket(sock)
+        self.model = model or create_kernel(stream, token=TOKEN, timeout=PATIENCE)
+        session = uuid.uuid4().hex
+        connection = Connection(
+            stream,
+            channels_path(self.model.id, session),
+            token=TOKEN,
+            timeout=PATIENCE,
+            limit_for=message_limits(1_000_000, 1 << 28),
+        )
+        self.channel = Channel(connection, Requests(session, "comm"))
+        self.printed = ""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.channel.close()
+
+    def begin(self, code: str, *buffers: bytes) -> Request:
+        """Send code."""
+        return self.channel.execute(code, sink=Sink(stream=self._take), buffers=buffers)
+
+    def _take(self, _name: str, text: str, _lost: int) -> None:
+        self.printed += text
+
+    def end(self, request: Request) -> str:
+        """Wait for the end of a request; return what it printed."""
+        self.channel.wait(request, Deadline(PATIENCE))
+        assert request.status == "ok", request.error
+        printed, self.printed = self.printed, ""
+        return printed
+
+    def run(self, code: str, *buffers: bytes) -> str:
+        """Run code; return what it printed."""
+        return self.end(self.begin(code, *buffers))
+
+
+class Server:
+    """The process; a context manager that ends it, and the processes of its group."""
+
+    def __enter__(self) -> Server:
+        self.port = free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix="kernel-server-"))
+        ours, its = socket.socketpair()
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)],
+            cwd=self.folder,
+            env={
+                **environment,
+                "TMPDIR": str(self.folder),
+                "IPYTHONDIR": str(self.folder),
+                "KG_PORT": str(self.port),
+                "KG_AUTH_TOKEN": TOKEN,
+                "KG_CLIENT_FD": str(its.fileno()),
+            },
+            pass_fds=[its.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        its.close()
+        try:
+            self.client = Client(ours)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, 9)
+        self.process.wait()
+        if hasattr(self, "client"):
+            self.client.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def connect(self, model: KernelModel) -> Client:
+        """Return another client."""
+        address = ("127.0.0.1", self.port)
+        return Client(socket.create_connection(address, timeout=PATIENCE), model)
+
+    def get(self, path: str, token: str = TOKEN, method: str = "GET") -> requests.Response:
+        """Send a request."""
+        address = f"http://127.0.0.1:{self.port}{path}"
+        headers = {"Authorization": f"token {token}"}
+        return requests.request(method, address, headers=headers, timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def opened(address: str, **keywords: Any) -> Iterator[websocket.WebSocket]:
+    """A WebSocket of another client's, which leaves its socket open after the other end's close."""
+    other = websocket.create_connection(address, timeout=PATIENCE, **keywords)
+    try:
+        yield other
+    finally:
+        other.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One for the tests of a module, each of which leaves its client working."""
+    with Server() as process:
+        yield process
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """One for a test."""
+    with Server() as process:
+        yield process
+
+
+def test_connection_that_the_first_process_made_is_served(server):
+    assert server.client.model.serves_itself
+    assert server.client.run("print(6 * 7)") == "42\n"
+
+
+def test_there_is_one_kernel(server):
+    for method, status in (("GET", 200), ("POST", 201)):
+        answer = server.get("/api/kernels", method=method)
+        assert answer.status_code == status
+        (model,) = answer.json() if method == "GET" else [answer.json()]
+        assert model["id"] == server.client.model.id
+    assert server.get(f"/api/kernels/{server.client.model.id}").json()["connections"] == 1
+    assert server.get("/api/kernels/another").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/kernels", "channels"])
+@pytest.mark.parametrize("token", ["", "wrong", "é"])
+def test_token_is_needed(server, path, token):
+    if path == "channels":
+        path = f"/api/kernels/{server.client.model.id}/channels"
+        headers = {"Authorization": f"token {token}".encode()}
+        with pytest.raises(websocket.WebSocketBadStatusException, match="401"):
+            websocket.create_connection(
+                f"ws://127.0.0.1:{server.port}{path}?token={token}", timeout=PATIENCE
+            )
+    else:
+        address = f"http://127.0.0.1:{server.port}{path}"
+        headers = {"Authorization": f"token {token}".encode()}
+        assert requests.get(address, headers=headers, timeout=PATIENCE).status_code == 401
+    assert server.client.run("print(1)") == "1\n"
+
+
+def test_page_of_another_site_is_refused(server):
+    with pytest.raises(websocket.WebSocketBadStatusException, match="403"):
+        websocket.create_connection(
+            f"ws://127.0.0.1:{server.port}/api/kernels/{server.client.model.id}/channels"
+            f"?token={TOKEN}",
+            origin="http://example.com",
+            timeout=PATIENCE,
+        )
+
+
+def test_program_finds_neither_token_nor_server(server):
+    code = (
+        "import os, sys\n"
+        "print(sorted(os.environ.keys() & {'KG_AUTH_TOKEN', 'KG_CLIENT_FD'}), sys.argv)\n"
+        "try:\n    import kernel_server\nexcept ImportError:\n    print('none')"
+    )
+    assert server.client.run(code) == "[] ['ipykernel']\nnone\n"
+
+
+def test_long_messages_pass_both_ways(server):
+    received = []
+    sink = Sink(data=lambda _data, buffers: received.append(bytes(buffers[0])))
+    code = (
+        "kernel = get_ipython().kernel\n"
+        "data = bytes(kernel.get_parent('shell')['buffers'][0])\n"
+        "hook = get_ipython().displayhook\n"
+        "hook.session.send(hook.pub_socket, 'comm_msg', {'comm_id': 'comm', 'data': {}},\n"
+        "    parent=hook.parent_header, buffers=[data[::-1]])"
+    )
+    sent = bytes(range(256)) * 80_000
+    request = server.client.channel.execute(code, sink=sink, buffers=[sent])
+    server.client.channel.wait(request, Deadline(PATIENCE))
+    assert received == [sent[::-1]]
+
+
+def test_output_waits_for_a_client_that_does_not_read(own_server):
+    code = "for n in range(3000): print(n, 'x' * 1000, flush=True)"
+    request = own_server.client.begin(code)
+    time.sleep(2)  # the program is far ahead, and stopped, or some output is lost
+    printed = own_server.client.end(request)
+    assert [int(line.split()[0]) for line in printed.splitlines()] == list(range(3000))
+
+
+FRAMES = {
+    "no table": b"",
+    "a short table": b"\x01" * 7,
+    "a huge table": b"\xff" * 8,
+    "offsets outside": b"".join(n.to_bytes(8, "little") for n in (6, 1, 2, 3, 4, 5, 10**9)),
+    "text": "text",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_message_that_violates_the_layout_ends_its_connection_only(own_server, frame):
+    first = own_server.client
+    first.run("kept = 5")
+    address = f"ws://127.0.0.1:{own_server.port}{channels_path(first.model.id, 's')}&token={TOKEN}"
+    opcode = websocket.ABNF.OPCODE_TEXT if isinstance(frame, str) else websocket.ABNF.OPCODE_BINARY
+    with opened(address, subprotocols=[V1]) as hostile:
+        hostile.send(frame, opcode)
+        code, data = hostile.recv_data()
+    assert (code, data[:2]) == (websocket.ABNF.OPCODE_CLOSE, (1002).to_bytes(2, "big"))
+    with contextlib.closing(own_server.connect(first.model)) as second:
+        assert second.run("print(kept)") == "5\n"
+
+
+def test_client_without_the_layout_is_told(own_server):
+    address = (
+        f"ws://127.0.0.1:{own_server.port}{channels_path(own_server.client.model.id, 's')}"
+        f"&token={TOKEN}"
+    )
+    with opened(address) as other:
+        code, data = other.recv_data()
+    assert code == websocket.ABNF.OPCODE_CLOSE
+    assert data[2:].decode() == f"the subprotocol {V1} is needed"
+    # It is no client, and so took nothing over.
+    assert own_server.client.run("print(1)") == "1\n"
+
+
+def test_new_client_takes_over(own_server):
+    first = own_server.client
+    first.run("kept = 5")
+    with contextlib.closing(own_server.connect(first.model)) as second:
+        with pytest.raises(ConnectionLost, match="another client has connected"):
+            first.run("1")
+        assert second.run("print(kept)") == "5\n"
+
+
+CHILDREN = {
+    "fork": "import os\nif not os.fork():\n    time.sleep(600)",
+    "multiprocessing": (
+        "import multiprocessing\n"
+        "multiprocessing.get_context('fork').Process(target=time.sleep, args=(600,)).start()"
+    ),
+    "subprocess": "import subprocess\nsubprocess.Popen(['sleep', '600'], close_fds=False)",
+}
+
+
+@pytest.mark.parametrize("code", CHILDREN.values(), ids=CHILDREN)
+def test_children_of_the_program_do_not_hold_the_stream_open(own_server, code):
+    own_server.client.run(f"import time\n{code}")
+    ended = own_server.client.begin("import os\nos._exit(0)")
+    # The child of the program lives on.
+    with pytest.raises(ConnectionLost):
+        own_server.client.end(ended)
+    assert own_server.process.wait(PATIENCE) == 0
+
+
+def test_forked_child_writes_nothing_to_the_stream(own_server):
+    code = (
+        "import os, socket\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    for number in os.listdir('/proc/self/fd'):\n"
+        "        try: sock = socket.socket(fileno=os.dup(int(number)))\n"
+        "        except OSError: continue\n"
+        "        if sock.family == socket.AF_UNIX: sock.send(b'garbage')\n"
+        "    os._exit(0)\n"
+        "print(os.waitpid(child, 0)[1] == 0)"
+    )
+    own_server.client.run(code)
+    assert own_server.client.run("print('goes on')") == "goes on\n"
+
+
+def test_end_of_the_process_ends_the_stream(own_server):
+    request = own_server.client.begin("import os\nos._exit(7)")
+    with pytest.raises(ConnectionLost):
+        own_server.client.end(request)
+    assert own_server.process.wait(PATIENCE) == 7
