@@ -60,8 +60,9 @@ _JOINED_BYTES = 65_536
 # Messages of the kernel's output that wait for the client at each end; then their sender waits. Of
 # the other channels none may wait for another, and the client sends few: 0 is no limit.
 _WAITING_MESSAGES = {"iopub": 16}
-# Size in bytes from which the C library gives memory back to the system when it is free (mallopt).
-_M_MMAP_THRESHOLD, _MAPPED_BYTES = -3, 1 << 20
+# Size in bytes from which the C library maps memory, the largest that mallopt allows. A size set
+# here is not adapted, so free memory goes back to the system. With less, long values take longer.
+_M_MMAP_THRESHOLD, _MAPPED_BYTES = -3, 1 << 25
 
 
 class Profile(ProfileDir):
