@@ -108,7 +108,7 @@ class Interpreter:
             self._attributes,
             self._places,
             self._displays,
-            {**waiting, "run": self._loops.run},
+            {**waiting, "run": self._loops.run, "get_event_loop": self._loops.get},
             self.modules,
         )
         self._caller = ToolCaller(

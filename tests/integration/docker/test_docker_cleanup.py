@@ -65,7 +65,7 @@ def bystanders(image, engine):
             name=f"bystander-{name}",
         )
         for name, value in {
-            f"foreign-{os.getpid()}": {"somebody": "else"},
+            f"foreign-{os.getpid()}": {LABEL: "", "somebody": "else"},
             f"elsewhere-{os.getpid()}": {LABEL: "another-machine:1:1"},
             f"alive-{os.getpid()}": {LABEL: own},
         }.items()
@@ -191,7 +191,8 @@ def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
         "reused-pid": {LABEL: f"{this_machine()}:{os.getpid()}:1"},
         "alive": {LABEL: own.replace(f":{os.getpid()}:", f":{os.getpid()}:")},
         "elsewhere": {LABEL: f"another-machine:{dead.pid}:1"},
-        "foreign": {"somebody": "else"},
+        # The label of the image is that of the process that built it.
+        "foreign": {LABEL: "", "somebody": "else"},
         # As docker commit, or FROM, gives the labels of a container to others.
         "inherited": {LABEL: f"{this_machine()}:{dead.pid}:1", NAME_LABEL: "another"},
     }

@@ -40,6 +40,23 @@ class EventLoops:
         self._meter = meter
         self._make_pool = make_pool
         self._made: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._current: asyncio.AbstractEventLoop | None = None
+
+    def _new(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.SelectorEventLoop(_Selector(self._meter))
+        self._made.add(loop)
+        loop.set_exception_handler(lambda _loop, _context: None)
+        loop.set_default_executor(self._make_pool())
+        return loop
+
+    def get(self) -> asyncio.AbstractEventLoop:
+        """Stand for ``asyncio.get_event_loop``: the program's own loop, never the host's."""
+        running = events._get_running_loop()
+        if running is not None and running in self._made:
+            return running
+        if self._current is None or self._current.is_closed():
+            self._current = self._new()
+        return self._current
 
     def run(self, coroutine: Any, **_options: Any) -> Any:
         """Stand for ``asyncio.run``, which takes its loop from the host's policy."""
@@ -49,10 +66,7 @@ class EventLoops:
         if outer in self._made:
             coroutine.close()
             raise RuntimeError("asyncio.run() cannot be called from a running event loop")
-        loop = asyncio.SelectorEventLoop(_Selector(self._meter))
-        self._made.add(loop)
-        loop.set_exception_handler(lambda _loop, _context: None)
-        loop.set_default_executor(self._make_pool())
+        loop = self._new()
         # Set aside the loop of a host that is asynchronous itself: the program has its own.
         events._set_running_loop(None)
         try:

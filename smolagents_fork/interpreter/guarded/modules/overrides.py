@@ -112,6 +112,7 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("threading", "Timer"): ("belongs to its run", _waiting),
     ("concurrent.futures", "ThreadPoolExecutor"): ("its threads belong to their run", _waiting),
     ("asyncio", "run"): ("keeps the deadline", _waiting),
+    ("asyncio", "get_event_loop"): ("the host's loop stays", _waiting),
     ("dataclasses", "dataclass"): ("writes into the class", _dataclass),
     ("operator", "mul"): ("large", _part("sizes.multiply")),
     ("operator", "pow"): ("large", _part("sizes.power")),

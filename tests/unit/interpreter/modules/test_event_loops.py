@@ -150,3 +150,11 @@ def test_a_top_level_await_past_the_limit_is_said_to_be_one() -> None:
         "Code execution failed at an await of the top level, due to: InterpreterError: Code "
         "execution exceeded the maximum execution time of 0.2 seconds"
     )
+
+
+def test_own_loop_is_there_after_the_host_has_run_one() -> None:
+    asyncio.run(asyncio.sleep(0))  # which leaves the thread without a current loop
+    interpreter = Interpreter(["asyncio"])
+    code = "import asyncio\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0, 3))"
+    for _ in range(2):
+        assert interpreter.run(code).output == 3

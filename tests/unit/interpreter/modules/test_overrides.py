@@ -39,6 +39,9 @@ WORKS = {
     "concurrent.futures.ThreadPoolExecutor": "with concurrent.futures.ThreadPoolExecutor(2) as p:\n"
     "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
     "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
+    "asyncio.get_event_loop": "async def f():\n"
+    "    return asyncio.get_event_loop() is asyncio.get_running_loop()\n"
+    "result = asyncio.run(f())",
     "operator.mul": "result = operator.mul(3, 'a')",
     "operator.pow": "result = operator.pow(3, 4)",
     "operator.lshift": "result = operator.lshift(3, 4)",
@@ -64,6 +67,8 @@ WAITS = {
     "concurrent.futures.ThreadPoolExecutor": "p = concurrent.futures.ThreadPoolExecutor(1)\n"
     "p.submit(time.sleep, 500).result()",
     "asyncio.run": "asyncio.run(asyncio.sleep(500))",
+    "asyncio.get_event_loop": "loop = asyncio.get_event_loop()\n"
+    "loop.run_until_complete(asyncio.sleep(500))",
 }
 IMPORTS = "".join(f"import {module}\n" for module in [*ALL, "fractions"])
 
