@@ -362,6 +362,7 @@ def test_dockerfile_of_the_users_own(make, packaged_image):
     assert executor("2+2").output == 4
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_stock_jupyter_server(make, packaged_image):
     content = (
         f"FROM {packaged_image}\n"
