@@ -58,7 +58,7 @@ _CHUNK_BYTES, _SEND_BYTES = 1 << 17, 1 << 20
 # Length in bytes up to which a message is joined to be sent at once.
 _JOINED_BYTES = 65_536
 # Messages of the kernel's output that wait for the client at each end; then their sender waits. Of
-# the other channels none may wait for another, and the client sends few: 0 is no limit.
+# the other channels none may wait for another, and the client sends few: 0 means unlimited.
 _WAITING_MESSAGES = {"iopub": 16}
 # Size in bytes from which the C library maps memory, the largest that mallopt allows. A size set
 # here is not adapted, so free memory goes back to the system. With less, long values take longer.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ __all__ = ["CallOptions", "output_function"]
 
 
 def _given_files(_name: str, value: Any) -> Any:
-    """Refuse files that cannot be sent; :class:`GivenFiles` says which."""
-    GivenFiles.of(value)
-    return value
+    """Return files that can be sent; :class:`GivenFiles` says which cannot."""
+    return GivenFiles.of(value)
 
 
 def output_function(name: str, value: Any) -> Any:
@@ -141,7 +139,7 @@ class CallOptions(Options):
         """Places of tools by their names; the others run on the host."""
         return self.tool_placement or {}
 
-    @functools.cached_property
+    @property
     def given_files(self) -> GivenFiles:
         """Files that each new sandbox gets."""
         return GivenFiles.of(self.files)

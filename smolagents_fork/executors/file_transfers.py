@@ -173,12 +173,14 @@ class GivenFiles:
     wanted: bool = False
 
     @classmethod
-    def of(cls, files: Files | None) -> GivenFiles:
-        """Check the argument.
+    def of(cls, files: Files | GivenFiles | None) -> GivenFiles:
+        """Check the argument; one that was checked before is returned as it is.
 
         Raises:
             ConfigurationError: it is not a mapping of paths to sources, or a source is missing.
         """
+        if isinstance(files, GivenFiles):
+            return files
         if files is not None and not isinstance(files, Mapping):
             raise ConfigurationError(
                 f"files={files!r}: give a mapping of the code's paths to yours, such as "

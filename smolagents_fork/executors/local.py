@@ -293,7 +293,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     ) -> None:
         check_global_lock(type(self).__name__)
         known = parameters_of(LocalPythonExecutor)
-        check_known(type(self).__name__, unknown, known, words_of(CallOptions, Arguments))
+        check_known(type(self).__name__, unknown, known, lambda: words_of(CallOptions, Arguments))
         if hasattr(max_print_outputs_length, "log"):
             raise ConfigurationError(
                 f"max_print_outputs_length={max_print_outputs_length!r}: give a number; a logger "

@@ -154,7 +154,7 @@ class Options:
         known = about(cls)
         given = current_names(owner, keywords, known)
         others = {field.name for field in dataclasses.fields(cls)} - known.keys()
-        check_known(owner, given.keys() - others, known, words_of(cls))
+        check_known(owner, given.keys() - others, known, lambda: words_of(cls))
         if len(arguments) > len(cls.by_position):
             raise ConfigurationTypeError(
                 f"{owner} was given {len(arguments)} arguments by position and takes "

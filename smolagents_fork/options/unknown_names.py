@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -81,7 +81,7 @@ def check_known(
     owner: str,
     given: Iterable[str],
     known: Iterable[str],
-    words: Mapping[str, Collection[str]],
+    words: Callable[[], Mapping[str, Collection[str]]],
 ) -> None:
     """Refuse unknown keywords; the error names the option that was meant, or the known ones.
 
@@ -89,12 +89,12 @@ def check_known(
         owner: the class that was called.
         given: keywords it was called with.
         known: keywords it accepts.
-        words: for each word by which options are called elsewhere, the options.
+        words: returns, for each word by which options are called elsewhere, the options.
     """
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        meant = suggest_options(unknown[0], names, words)
+        meant = suggest_options(unknown[0], names, words())
         hint = f"did you mean {' or '.join(map(repr, meant))}?"
         if not meant:
             hint = f"known are: {', '.join(names)}"

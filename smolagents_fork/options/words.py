@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CORES", "DISK", "FOLDERS", "IMPORTS", "PACKAGES", "PROCESSES", "VARIABLES"]
+__all__ = ["CORES", "DISK", "ENGINES", "FOLDERS", "IMPORTS", "PACKAGES", "PROCESSES", "VARIABLES"]
 
 CORES = (
     "cores cpu cpu_cores cpu_count cpu_limit cpu_quota max_cpus nano_cpus num_cpus vcpu vcpus cpus"
@@ -11,6 +11,7 @@ DISK = (
     "disk disk_limit disk_mb disk_quota max_file_size storage storage_opt disk_size workdir_size "
     "file_size"
 )
+ENGINES = "base_url docker_host docker_url"
 FOLDERS = "binds mount mounts volume volumes files"
 IMPORTS = (
     "allowed_imports allowed_modules authorized_imports imports modules additional_imports "

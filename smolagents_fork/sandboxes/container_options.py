@@ -179,7 +179,7 @@ class ContainerOptions(Options):
         "2g",
         "size of what the code may write with `read_only=False`. Only some storage "
         "drivers can do this (overlay2 on xfs with project quotas, btrfs, zfs); with others the "
-        "start is an error, and `None` accepts that there is no limit",
+        "start is an error, and `None` accepts that the size is unlimited",
         size_or_none,
         form="size; `None`: no limit",
         elsewhere=DISK,

@@ -31,7 +31,7 @@ from ...errors import (
 from ...forks import Owner
 from ...options import accept
 from ...options.option import Options, about, option, same_as, taking
-from ...options.words import VARIABLES
+from ...options.words import ENGINES, VARIABLES
 from ...representation import represent
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
@@ -40,7 +40,7 @@ from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus, signal_
 from ...sandboxes.resource_limits import Limits
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
-from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
+from ..file_transfers import FileMethods, Files, FileStore
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.sandbox_files import SandboxFiles
 from ..validation import check_code
@@ -76,13 +76,12 @@ def _model(name: str, value: Any) -> Any:
     return value
 
 
-def _engine(name: str, value: Any) -> DockerEngine:
-    engine = DockerEngine() if value is None else value
-    if not isinstance(engine, DockerEngine):
+def _engine(name: str, value: Any) -> DockerEngine | None:
+    if value is not None and not isinstance(value, DockerEngine):
         raise ConfigurationError(
             f"{name}={value!r}: AgentSandbox runs on Docker's engine; give a DockerEngine"
         )
-    return engine
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +131,7 @@ class AgentArguments(Options):
         "where the container runs; `None`: the engine that the environment names",
         _engine,
         form="a `DockerEngine`",
-        elsewhere="base_url docker_host docker_url",
+        elsewhere=ENGINES,
     )
     network: str = same_as(DockerOptions, "network")
     memory: int | str | None = same_as(DockerOptions, "memory")
@@ -198,9 +197,9 @@ class AgentSandbox(FileMethods):
         self._model_limits = ModelLimits(given.max_model_calls, given.max_model_bytes)
         self._model_calls = RunningCalls()
         self._on_output = given.on_output
-        self._given_files = GivenFiles.of(given.files)
         #: The options of image, container and limits.
         self.options = given.docker_options
+        self._given_files = self.options.given_files
         engine = given.engine or DockerEngine()
         self._owner = Owner()
         self._turns = CallLock(weakly(self._check_open))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ...options import accept
 from ...options.option import Options, option, same_as
 from ...options.words import IMPORTS, PACKAGES
-from ..pools.pool_queue import tenant_of
+from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from .docker_pool import DockerPool
@@ -45,7 +45,7 @@ class _InUpstreamsOrder(_Imports):
 
 
 @dataclass(frozen=True)
-class DockerArguments(DockerOptions, EngineOption, _InUpstreamsOrder):
+class DockerArguments(DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
     """Arguments of the constructor; the first nine are upstream's, in upstream's order."""
 
     by_position: ClassVar[tuple[str, ...]] = (
@@ -70,12 +70,6 @@ class DockerArguments(DockerOptions, EngineOption, _InUpstreamsOrder):
     )
     pool: DockerPool | None = option(
         None, "gives a ready container", pool_of(DockerPool), form="a pool"
-    )
-    tenant: str = option(
-        "",
-        "whose quota of the pool the container counts for (`max_per_tenant`)",
-        tenant_of,
-        form="a name",
     )
     #: A container that a pool has given; not an option.
     ready: Any = None

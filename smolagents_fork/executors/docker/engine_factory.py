@@ -51,7 +51,7 @@ class EngineFactory:
         known = {*parameters, *of_executor}
         owner = f"executor_type={self._name!r}"
         keywords = current_names(owner, keywords, known)
-        check_known(owner, keywords, known, words_of(DockerArguments))
+        check_known(owner, keywords, known, lambda: words_of(DockerArguments))
         # An option of the container that the engine has, too, is the engine's.
         shared = (of_executor.keys() - about(DockerOptions).keys()) & parameters.keys()
         both = {name: keywords[name] for name in shared if name in keywords}

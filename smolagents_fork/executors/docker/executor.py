@@ -230,7 +230,7 @@ class DockerExecutor(Executor):
     @property
     def _network_remedy(self) -> str:
         owner = "executor" if self._pool is None else "pool"
-        return self.engine.network_remedy(self.options.container, owner)
+        return self.engine.network_remedy(self.options, owner)
 
     @property
     def _own_loopback(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from ...distributions.requirements import requirements_for
 from ...options import accept
 from ...options.option import Options, option, part_of
+from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.engine_protocol import Engine, check_engine
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
@@ -36,7 +37,7 @@ class EngineOption(Options):
         "where the container runs; `None`: Docker's engine that the environment names",
         _engine,
         form="an engine, such as `DockerEngine(host=...)`",
-        elsewhere="base_url docker_host docker_url",
+        elsewhere=ENGINES,
     )
 
 
@@ -133,6 +134,6 @@ def connection_to(provisioner: Provisioner, options: DockerOptions, image: str) 
         max_value_bytes=options.max_value_bytes,
         allow_pickle=options.allow_pickle,
         allow_root=options.allow_root,
-        start_advice=start_advice(options.resources, own_image=options.image_options.is_users_own),
+        start_advice=start_advice(options, own_image=options.is_users_own),
     )
     return KernelConnection(provisioner, options.sandbox_spec(image), settings)

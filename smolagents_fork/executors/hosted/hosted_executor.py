@@ -118,7 +118,8 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         owner = type(self).__name__
         keywords = current_names(owner, options, known)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            check_known(owner, keywords, known, words_of(CallOptions, ContainerOptions, Limits))
+            kinds = (CallOptions, ContainerOptions, Limits)
+            check_known(owner, keywords, known, lambda: words_of(*kinds))
         return keywords
 
     def _begin(self, *arguments: Any, **options: Any) -> None:

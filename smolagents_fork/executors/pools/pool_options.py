@@ -12,8 +12,9 @@ from ...options import accept
 from ...options.option import Options, option
 from ...options.words import IMPORTS, PACKAGES
 from .demand import OnDemand
+from .pool_queue import tenant_of
 
-__all__ = ["PoolOptions"]
+__all__ = ["PoolOptions", "TenantOption"]
 
 
 def _imports(name: str, value: Any) -> tuple[str, ...]:
@@ -101,3 +102,15 @@ class PoolOptions(Options):
                 f"min_size={self.min_size} is more than max_size={self.max_size}: lower the first, "
                 "or raise the second"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenantOption(Options):
+    """Tenant of an executor that takes its sandbox from a pool."""
+
+    tenant: str = option(
+        "",
+        "whose quota of the pool the sandbox counts for (`max_per_tenant`)",
+        tenant_of,
+        form="a name",
+    )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import option, same_as
-from ...options.words import CORES, DISK, PROCESSES
+from ...options.words import CORES, DISK, ENGINES, PROCESSES
 from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
 from ...sandboxes.resource_limits import size_or_none
@@ -130,7 +130,7 @@ class ProcessOptions(GuestOptions):
     @property
     def readable(self) -> tuple[str, ...]:
         """Absolute paths the code may read besides libraries."""
-        return accept.paths("readable_paths", self.readable_paths)
+        return tuple(os.fspath(path) for path in self.readable_paths)
 
     @property
     def file_bytes(self) -> int | None:
@@ -188,5 +188,5 @@ class ProcessArguments(ProcessOptions, Arguments):
         'whose nodes run the child, such as `RayEngine(sandbox="process")`; `None`: this machine',
         _engine,
         form="an engine",
-        elsewhere="base_url docker_host docker_url",
+        elsewhere=ENGINES,
     )

@@ -55,7 +55,7 @@ class RayFactory:
         known = {*parameters, *about(ProcessArguments)}
         owner = f"executor_type={self._name!r}"
         keywords = current_names(owner, keywords, known)
-        check_known(owner, keywords, known, words_of(ProcessArguments))
+        check_known(owner, keywords, known, lambda: words_of(ProcessArguments))
         own = {name: keywords.pop(name) for name in parameters if name in keywords}
         if engine is None:
             keywords["engine"] = self._engine_class(**own)

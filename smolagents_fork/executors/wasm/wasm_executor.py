@@ -15,6 +15,7 @@ from ..async_calls import created
 from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
+from ..pools.pool_options import TenantOption
 from ..pools.pool_queue import tenant_of
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
@@ -28,17 +29,11 @@ __all__ = ["WasmExecutor"]
 
 
 @dataclass(frozen=True)
-class WasmArguments(WasmOptions, Arguments):
+class WasmArguments(WasmOptions, TenantOption, Arguments):
     """Arguments of WasmExecutor's constructor."""
 
     _: KW_ONLY
     pool: WasmPool | None = option(None, "gives a ready guest", pool_of(WasmPool), form="a pool")
-    tenant: str = option(
-        "",
-        "whose quota of the pool the guest counts for (`max_per_tenant`)",
-        tenant_of,
-        form="a name",
-    )
     #: A guest that a pool has given; not an option.
     ready: DenoProcess | None = None
 

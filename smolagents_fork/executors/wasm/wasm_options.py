@@ -75,7 +75,7 @@ class WasmOptions(GuestOptions, SetupOptions):
     network: str = same_as(
         GuestOptions,
         "network",
-        says="WebAssembly has no sockets, so there is no other value; `docker` has networks",
+        says="WebAssembly has no sockets, so this is the only value; `docker` has networks",
         check=network_of(
             ("none",),
             ", WebAssembly has no sockets; use executor_type='docker' with network='bridge'",
