@@ -18,7 +18,7 @@ from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
 from .forks import ForkSafeLock, reset_in_child
 
-__all__ = ["Operation", "Pool", "PoolFigures", "operation", "tool_call", "watch_pool"]
+__all__ = ["MeasuredPool", "Operation", "PoolFigures", "operation", "tool_call", "watch_pool"]
 
 _SCOPE, _VERSION = "smolagents_fork", f"{upstream_version}+fork.{fork_revision}"
 EXECUTOR, STATE, CAUSE = f"{_SCOPE}.executor", f"{_SCOPE}.pool.state", f"{_SCOPE}.death.cause"
@@ -46,7 +46,7 @@ class PoolFigures(Protocol):
         """Executors that wait for a sandbox."""
 
 
-class Pool(Protocol):
+class MeasuredPool(Protocol):
     """Pool of sandboxes that is read when metrics are exported."""
 
     def stats(self) -> PoolFigures:
@@ -105,7 +105,7 @@ def tool_call(name: str) -> contextlib.AbstractContextManager[Operation]:
     return _recorded(f"execute_tool {name}", "tool", attributes, None)
 
 
-def watch_pool(pool: Pool) -> None:
+def watch_pool(pool: MeasuredPool) -> None:
     """Report a pool's figures until it is collected.
 
     Args:

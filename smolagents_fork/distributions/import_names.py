@@ -21,7 +21,7 @@ from types import ModuleType
 from ..errors import ConfigurationError
 from ..standard_library import absence
 from .namespaces import import_name_in
-from .requirements import Entry, distribution_for, import_names_of, parse_entry
+from .requirements import ImportEntry, distribution_for, import_names_of, parse_entry
 
 __all__ = ["import_names", "missing_packages", "providers"]
 
@@ -54,7 +54,7 @@ def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> t
     return tuple(names)
 
 
-def _check_is_module(entry: Entry) -> None:
+def _check_is_module(entry: ImportEntry) -> None:
     """Refuse an entry such as ``os.path.join``, if what is installed here shows that it is one.
 
     Raises:
@@ -110,7 +110,7 @@ def _is_found(name: str) -> bool:
     return _module_exists(top, None) or _installed(name, None) is not None
 
 
-def _version_error(entry: Entry) -> str:
+def _version_error(entry: ImportEntry) -> str:
     distribution = _provider(entry)
     wanted = entry.text.strip()
     if distribution is None:
@@ -125,7 +125,7 @@ def _version_error(entry: Entry) -> str:
     )
 
 
-def _provider(entry: Entry) -> metadata.Distribution | None:
+def _provider(entry: ImportEntry) -> metadata.Distribution | None:
     """Find the installed distribution that an entry with a version names."""
     named = _installed(distribution_for(entry.name) or entry.name, None)
     if named is not None:

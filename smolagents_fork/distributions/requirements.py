@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISTRIBUTIONS",
-    "Entry",
+    "ImportEntry",
     "distribution_for",
     "import_names_of",
     "missing_requirements",
@@ -128,7 +128,7 @@ _SMOLAGENTS = ("smolagents", "smolagents_fork")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImportEntry:
     """One entry of a list of authorised imports.
 
     Attributes:
@@ -169,7 +169,7 @@ class Entry:
         return SpecifierSet(self.versions).contains(version, prereleases=True)
 
 
-def parse_entry(text: str) -> Entry:
+def parse_entry(text: str) -> ImportEntry:
     """Parse an entry of ``additional_authorized_imports``.
 
     Args:
@@ -182,13 +182,13 @@ def parse_entry(text: str) -> Entry:
         raise ConfigurationError(f"additional_authorized_imports: {text!r} is not a module's name")
     text = text.strip()
     if text == "*":
-        return Entry(text, text)
+        return ImportEntry(text, text)
     name, wildcard, _ = text.partition(".*")
     if _PLAIN.match(name):
-        return Entry(text, name, wildcard)
+        return ImportEntry(text, name, wildcard)
     parsed = parse_requirement(text)
     name, versions = parsed.name, str(parsed.specifier)
-    entry = Entry(text, name, versions=versions)
+    entry = ImportEntry(text, name, versions=versions)
     if versions and is_standard(entry.top):
         raise ConfigurationError(
             f"{text!r}: {name} is part of Python and has no version of its own; leave it out"

@@ -27,7 +27,7 @@ from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFai
 from ..figures import FigureFolder
 from ..forks import reset_in_child
 from ..free_threading import check_global_lock
-from ..interpreter.guarded import Interpreter, Limits
+from ..interpreter.guarded import Interpreter, RunLimits
 from ..interpreter.guarded.policy import REFUSED_BUILTINS
 from ..interpreter.imports import is_authorized
 from ..options import accept
@@ -60,13 +60,13 @@ _MAX_DISPLAY_BYTES = 256 * 1024 * 1024
 _VALUE = "_output_of_the_last_call"
 
 
-def _default_limits(**given: Any) -> Limits:
+def _default_limits(**given: Any) -> RunLimits:
     """Return limits with upstream's module constants as defaults, which its users patch."""
     values: dict[str, Any] = {
         "max_while_iterations": upstream.MAX_WHILE_ITERATIONS,
     }
     values.update({name: value for name, value in given.items() if value is not _UNSET})
-    return Limits(**values)
+    return RunLimits(**values)
 
 
 _UNSET: Any = object()
@@ -455,7 +455,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self._interpreter.state.clear()
             self._interpreter.state.update(variables)
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> RunLimits:
         # Read at every call: users change the attributes, and upstream's constants.
         settings = (
             self.max_print_outputs_length,
@@ -467,7 +467,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self._settings = settings
         return self._current_limits
 
-    def _limits_now(self) -> Limits:
+    def _limits_now(self) -> RunLimits:
         given = {name: value for name, value in self._given.items() if value is not None}
         return _default_limits(
             max_print_outputs_length=self.max_print_outputs_length,

@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..hints import hint, positions
 from ..texts import class_name, exact_text, exception_field, exit_failure, missing_cause
-from .program_text import Program, find_program
+from .program_text import CompiledProgram, find_program
 from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = ["failed", "stopped"]
@@ -36,7 +36,7 @@ _LONGEST = 50_000
 _GROUP: Any = getattr(__import__("builtins"), "BaseExceptionGroup", None)
 
 
-def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
+def _frames(error: BaseException) -> list[tuple[CompiledProgram, TracebackType, int]]:
     """Find the traceback's frames that are a program's own, with their lines."""
     found = []
     entry = exception_field(error, "__traceback__")
@@ -50,7 +50,7 @@ def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
     return found
 
 
-def _top_statement(program: Program, entry: TracebackType | None, line: int | None) -> str:
+def _top_statement(program: CompiledProgram, entry: TracebackType | None, line: int | None) -> str:
     """Give the text of the top level's statement at ``line``: of several, the one that failed."""
     found = ""
     column = positions(entry)[2] if entry is not None else None
@@ -66,7 +66,7 @@ def _top_statement(program: Program, entry: TracebackType | None, line: int | No
     return found
 
 
-def _trace(frames: list[tuple[Program, TracebackType, int]], statement: str) -> str:
+def _trace(frames: list[tuple[CompiledProgram, TracebackType, int]], statement: str) -> str:
     if len(frames) < (1 if "\n" in statement else 2):
         return ""
     shown = frames if len(frames) <= _MOST_FRAMES else [frames[0], *frames[1 - _MOST_FRAMES :]]
@@ -129,7 +129,9 @@ def _members(error: BaseException, depth: int = 1) -> str:
 # -- the errors --
 
 
-def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> InterpreterError:
+def stopped(
+    stop: BaseException, program: CompiledProgram, *, waited: bool = False
+) -> InterpreterError:
     """Make the error for a run that reached a limit or was interrupted.
 
     Args:
@@ -168,7 +170,7 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
 
 def failed(
     error: BaseException,
-    program: Program,
+    program: CompiledProgram,
     refused: Mapping[str, str] = MappingProxyType({}),
     recursion_advice: str = "",
 ) -> InterpreterError:

@@ -14,16 +14,16 @@ from types import CodeType
 
 from ..errors import InterpreterError
 
-__all__ = ["Program", "compiler_errors", "find_program", "new_filename", "register_program"]
+__all__ = ["CompiledProgram", "compiler_errors", "find_program", "new_filename", "register_program"]
 
 #: Programs that are found; the oldest ones are forgotten.
 _MOST_PROGRAMS = 512
-_programs: OrderedDict[str, Program] = OrderedDict()
+_programs: OrderedDict[str, CompiledProgram] = OrderedDict()
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledProgram:
     """A compiled program.
 
     Args:
@@ -49,7 +49,7 @@ def new_filename() -> str:
     return f"<program {next(_numbers)}>"
 
 
-def register_program(program: Program) -> None:
+def register_program(program: CompiledProgram) -> None:
     """Let messages find a program, and libraries its source text."""
     _programs[program.filename] = program
     source = program.source
@@ -61,7 +61,7 @@ def register_program(program: Program) -> None:
         linecache.cache.pop(forgotten, None)
 
 
-def find_program(filename: str) -> Program | None:
+def find_program(filename: str) -> CompiledProgram | None:
     """Return the program whose frames have ``filename``, if it is still known."""
     return _programs.get(filename)
 

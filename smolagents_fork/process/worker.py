@@ -20,7 +20,7 @@ from .confinement import Confinement
 from .confinement_report import Bounds, Report
 from .stop_request import REQUEST_SIZE, STOPPED_RUN
 
-__all__ = ["Link", "main", "rehearse"]
+__all__ = ["SocketLink", "main", "rehearse"]
 
 _REHEARSED_PROGRAM = (
     "import math\nprint([math.sqrt(n + 1) for n in range(3)])\nx = {}\n(x, 'text', 2.5)"
@@ -54,14 +54,14 @@ def main(
     # Open until the process exits; the finalisers of mmap and socket never run.
     request = mmap.mmap(request_number, REQUEST_SIZE)
     os.close(request_number)
-    link = Link(socket.socket(fileno=data_number), request)
+    link = SocketLink(socket.socket(fileno=data_number), request)
     worker = _ready_worker(link, lambda: confinement.complete(bounds, parent), worker_class)
     parent.close()
     worker.serve()
 
 
 def _ready_worker(
-    link: Link, confine: Callable[[], Report], worker_class: Callable[..., Worker] = Worker
+    link: SocketLink, confine: Callable[[], Report], worker_class: Callable[..., Worker] = Worker
 ) -> Worker:
     setup = link.receive()
     if setup is None or setup.kind is not Kind.SETUP:
@@ -90,7 +90,7 @@ def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
     with host, guest, mmap.mmap(-1, REQUEST_SIZE) as request:
         host.sendall(packed(Kind.SETUP, 0, encode(_REHEARSED_SETUP)))
         try:
-            worker = _ready_worker(Link(guest, request), Report)
+            worker = _ready_worker(SocketLink(guest, request), Report)
             if not enough():
                 # A text of this process: what was compiled before the fork is not compiled again.
                 program = _REHEARSED_PROGRAM.format(os.getpid()).encode()
@@ -101,7 +101,7 @@ def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
             signal.signal(signal.SIGINT, handler)
 
 
-class Link:
+class SocketLink:
     """Child side of the connection; one writer at a time."""
 
     def __init__(self, data: socket.socket, request: mmap.mmap) -> None:

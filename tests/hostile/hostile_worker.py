@@ -99,11 +99,11 @@ def run_ours(
     code: str, imports: list[str], limits: dict[str, Any]
 ) -> tuple[str, BaseException | None]:
     """Run the program in the fork's interpreter; other errors are faults."""
-    from smolagents_fork.interpreter.guarded import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     interpreter = Interpreter(
         additional_authorized_imports=tuple(imports),
-        limits=Limits(**limits),
+        limits=RunLimits(**limits),
     )
     interpreter.send_tools(hostile_canary.tools())
     interpreter.send_variables(hostile_canary.variables())
@@ -134,7 +134,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     probe is a separate program.
     """
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter.guarded import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     weak = request["mode"] == "weak"
     space: dict[str, Any] = {**hostile_canary.tools(), **hostile_canary.variables()}
@@ -143,7 +143,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     def ready() -> Interpreter:
         interpreter = Interpreter(
             additional_authorized_imports=tuple(request["imports"]),
-            limits=Limits(**request["limits"]),
+            limits=RunLimits(**request["limits"]),
             extra_dunders=request.get("extra_dunders", []),
         )
         interpreter.send_tools(hostile_canary.tools())

@@ -39,9 +39,9 @@ def test_no_header_is_left_in_the_code() -> None:
 
 
 def test_limits_of_the_suite_are_those_the_interpreter_takes() -> None:
-    from smolagents_fork.interpreter.guarded import Limits
+    from smolagents_fork.interpreter.guarded import RunLimits
 
-    assert Limits(**LIMITS).timeout_seconds == TIMEOUT_SECONDS
+    assert RunLimits(**LIMITS).timeout_seconds == TIMEOUT_SECONDS
 
 
 def test_gaps_of_local_are_documented() -> None:

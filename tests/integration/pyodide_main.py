@@ -60,9 +60,9 @@ def run_hostile(step: int, without: list[str]) -> None:
     import hostile_harness
 
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter.guarded import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-    limits = Limits(**{**hostile_harness.LIMITS, "timeout_seconds": SECONDS})
+    limits = RunLimits(**{**hostile_harness.LIMITS, "timeout_seconds": SECONDS})
     for name in hostile_harness.HARMLESS_MODULES:
         with contextlib.suppress(ImportError):
             __import__(name)

@@ -116,10 +116,10 @@ class Inside:
     """The fork's interpreter, with the modules that the file imports authorised."""
 
     def __init__(self, text: str, path: str, seconds: float) -> None:
-        from smolagents_fork.interpreter.guarded import Interpreter, Limits
+        from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
         # CPython has no such limits; the process's memory is limited in both engines.
-        limits = Limits(
+        limits = RunLimits(
             max_operations=_MANY,
             max_while_iterations=_MANY,
             timeout_seconds=seconds,

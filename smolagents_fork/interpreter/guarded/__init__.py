@@ -7,6 +7,6 @@ Rooms: ``policy`` (data), ``compiling`` (text to code object), ``guards`` (decis
 from __future__ import annotations
 
 from .api import Interpreter, Result
-from .meter import Limits
+from .meter import RunLimits
 
-__all__ = ["Interpreter", "Limits", "Result"]
+__all__ = ["Interpreter", "Result", "RunLimits"]

@@ -21,7 +21,7 @@ from ...output import PrintContainer, print_whole
 from ...texts import class_name, encodable, is_successful_exit
 from .. import messages
 from ..imports import DEFAULT_IMPORTS
-from ..program_text import Program
+from ..program_text import CompiledProgram
 from ..stops import FinalAnswer, ProgramStop
 from .compiling.ast_builders import place_of
 from .compiling.program import bind, compile_program
@@ -30,11 +30,11 @@ from .guards.builtins_table import program_builtins, program_guards
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .meter import Limits, Meter, recursion_room
+from .meter import Meter, RunLimits, recursion_room
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.places import ProgramPlaces
-from .modules.showing import ProgramDisplays, note_import
+from .modules.showing import InterpreterDisplays, note_import
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .policy import REFUSED_BUILTINS
@@ -78,14 +78,14 @@ class Interpreter:
         self,
         additional_authorized_imports: Iterable[str] = (),
         *,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         default_imports: Iterable[str] = DEFAULT_IMPORTS,
         state: dict[str, Any] | None = None,
         extra_dunders: Iterable[str] = (),
         on_output: Callable[[str], None] | None = None,
         on_display: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or RunLimits()
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
@@ -99,7 +99,7 @@ class Interpreter:
         )
         self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
-        self._displays = ProgramDisplays(self._places)
+        self._displays = InterpreterDisplays(self._places)
         self._threads = ProgramThreads(self.meter, self._places)
         waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
@@ -123,7 +123,7 @@ class Interpreter:
         #: The guards of this interpreter's programs, by the constants that stand for them.
         self._guards: dict[Any, Any] = {}
         #: The latest program and its code, by what they were made from.
-        self._bound: tuple[object, Program, types.CodeType] | None = None
+        self._bound: tuple[object, CompiledProgram, types.CodeType] | None = None
         self._protected: frozenset[str] = frozenset()
 
     # -- what programs find --
@@ -332,7 +332,7 @@ class Interpreter:
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count
 
-    def _compiled(self, code: str) -> tuple[Program, types.FunctionType]:
+    def _compiled(self, code: str) -> tuple[CompiledProgram, types.FunctionType]:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
         self.state["__builtins__"] = self._namespace()
@@ -364,7 +364,7 @@ def _weak(method: Any) -> Callable[..., Any]:
     return call
 
 
-def _failure(error: BaseException, program: Program) -> InterpreterError:
+def _failure(error: BaseException, program: CompiledProgram) -> InterpreterError:
     """Make the error of a program that raised; of its class only the name is safe to tell."""
     try:
         return messages.failed(

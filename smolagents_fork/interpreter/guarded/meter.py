@@ -27,8 +27,8 @@ from ...output import DEFAULT_PRINT_LENGTH
 from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = [
-    "Limits",
     "Meter",
+    "RunLimits",
     "recursion_room",
 ]
 
@@ -46,7 +46,7 @@ _LONGEST_SECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """Limits of one run.
 
     Args:
@@ -130,7 +130,7 @@ class Meter:
         limits: the limits in force.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RunLimits) -> None:
         self.limits = limits
         #: What compiled code takes its ticks from, for all runs. It never comes to its end: each
         #: portion sets it back.
@@ -164,7 +164,7 @@ class Meter:
 
     # -- called by the interpreter --
 
-    def begin(self, limits: Limits, tools: bool = True) -> None:
+    def begin(self, limits: RunLimits, tools: bool = True) -> None:
         """Start a run, with or without tools: everything counted so far is forgotten."""
         self.limits = limits
         self.end = self.answer = None

@@ -20,7 +20,7 @@ from ...texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
 from ..program_loop import ProgramLoop
-from ..program_text import Program, compiler_errors, new_filename, register_program
+from ..program_text import CompiledProgram, compiler_errors, new_filename, register_program
 from ..stops import FinalAnswer, ProgramStop
 from .import_policy import import_function
 from .program_displays import ProgramDisplays
@@ -146,7 +146,7 @@ class PlainEngine:
         return False
 
     def _within(
-        self, program: Program, use: Callable[[Any], _Result]
+        self, program: CompiledProgram, use: Callable[[Any], _Result]
     ) -> _Result | InterpreterError:
         """Do all of a run that may be stopped; return the error of a program that raised."""
         try:
@@ -161,7 +161,7 @@ class PlainEngine:
         except BaseException as error:
             return messages.failed(error, program)
 
-    def _execute(self, program: Program) -> Any:
+    def _execute(self, program: CompiledProgram) -> Any:
         """Run a program; return the value of its last statement."""
         namespace = self._module.__dict__
         # A stop may have broken off the end of a loop, which would count as running for ever.
@@ -197,7 +197,7 @@ class PlainEngine:
 # -- compiling --
 
 
-def compile_plain(source: str) -> Program:
+def compile_plain(source: str) -> CompiledProgram:
     """Compile a program whose last statement leaves its value.
 
     Args:
@@ -214,7 +214,7 @@ def compile_plain(source: str) -> Program:
         keep_last_value(tree.body, _VALUE)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         code = compile(tree, filename, "exec", flags, dont_inherit=True)
-    program = Program(source, code, filename, bool(code.co_flags & _COROUTINE))
+    program = CompiledProgram(source, code, filename, bool(code.co_flags & _COROUTINE))
     register_program(program)
     return program
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError, ProgramRefusedError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 MODULES = ["asyncio", "contextlib", "dataclasses", "enum", "json"]
 #: Small, so that a rule that forgets to count is noticed at once.
-LIMITS = Limits(max_operations=200_000, max_while_iterations=5_000, timeout_seconds=20)
+LIMITS = RunLimits(max_operations=200_000, max_while_iterations=5_000, timeout_seconds=20)
 
 
 def interpreter() -> Interpreter:
@@ -71,7 +71,7 @@ def refused(code: str, words: str) -> None:
     assert interpreter().run(f"if False:\n{indented}\n'on'").output == "on"
 
 
-def stopped(code: str, limits: Limits = LIMITS, *modules: str) -> str:
+def stopped(code: str, limits: RunLimits = LIMITS, *modules: str) -> str:
     """Assert that a limit ends ``code``; return the error's text."""
     with pytest.raises(LimitExceededError) as caught:
         Interpreter([*MODULES, *modules], limits=limits).run(code)

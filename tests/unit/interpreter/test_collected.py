@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from smolagents_fork.errors import InterpreterError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 PROGRAMS = [
     "import math\nx = 1\nfor i in range(3): x = x * math.pi",
@@ -27,7 +27,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("code", PROGRAMS)
 def test_interpreter_is_collected(code: str) -> None:
     interpreter = Interpreter(
-        ["json", "sys", "asyncio", "threading"], limits=Limits(max_operations=100_000)
+        ["json", "sys", "asyncio", "threading"], limits=RunLimits(max_operations=100_000)
     )
     interpreter.send_tools({"final_answer": lambda value: value})
     with contextlib.suppress(InterpreterError):

@@ -15,8 +15,8 @@ HEAD = """
 import os, signal, sys, threading, time
 # A shell starts what it puts into the background with SIGINT ignored, which children inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
-ours = Interpreter(["asyncio", "contextlib", "threading"], limits=Limits(
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
+ours = Interpreter(["asyncio", "contextlib", "threading"], limits=RunLimits(
     timeout_seconds=40, max_operations=10**12, max_while_iterations=10**12))
 def begun():
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -12,7 +12,7 @@ from smolagents_fork.errors import (
     ProgramFailedError,
     ProgramInterruptedError,
 )
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 MODULES = ("asyncio", "contextlib", "threading")
 #: Ways to go on after {end}; ``late()`` is a tool, and the list ``seen`` is the program's.
@@ -91,7 +91,7 @@ ENDS = {
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_nothing_goes_on(way: str, end: str) -> None:
-    interpreter = Interpreter(MODULES, limits=Limits(max_operations=20_000, timeout_seconds=300))
+    interpreter = Interpreter(MODULES, limits=RunLimits(max_operations=20_000, timeout_seconds=300))
     calls: list[str] = []
     interpreter.send_tools(
         {

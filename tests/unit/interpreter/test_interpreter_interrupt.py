@@ -16,9 +16,9 @@ from smolagents_fork.errors import (
     TimeLimitExceededError,
 )
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-PLENTY = Limits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
+PLENTY = RunLimits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
 # Well before what is not interrupted ends by itself.
 SOON_SECONDS = 100
 WORDS = r"due to: InterpreterError: the code was interrupted by interrupt\(\); its state is kept"
@@ -78,7 +78,7 @@ def test_what_runs_is_ended(code: str) -> None:
 
 
 def test_a_run_without_a_time_limit_is_ended() -> None:
-    limits = Limits(max_while_iterations=10**12, max_operations=10**12, timeout_seconds=None)
+    limits = RunLimits(max_while_iterations=10**12, max_operations=10**12, timeout_seconds=None)
     interrupted(Interpreter(limits=limits), "while True:\n    pass")
     interrupted(Interpreter(limits=limits), "import time\ntime.sleep(500)")
 
@@ -95,7 +95,7 @@ def test_the_run_after_an_interrupted_one_has_its_own_limits() -> None:
     interpreter = Interpreter(limits=PLENTY)
     with later(interpreter), pytest.raises(ProgramInterruptedError):
         interpreter.run("import time\ntime.sleep(500)")
-    interpreter.limits = Limits(timeout_seconds=1)
+    interpreter.limits = RunLimits(timeout_seconds=1)
     with pytest.raises(TimeLimitExceededError, match="1 seconds"):
         interpreter.run("import time\ntime.sleep(9)")
 
@@ -173,13 +173,13 @@ def test_the_executors_error_is_both_sides() -> None:
 
 
 def test_the_time_a_tool_works_is_not_the_programs() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=1))
+    interpreter = Interpreter(limits=RunLimits(timeout_seconds=1))
     interpreter.send_tools({"slow": lambda: time.sleep(1.1)})
     assert interpreter.run("slow()\nfor i in range(10_000): pass\n'ends'").output == "ends"
 
 
 def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=0.5))
+    interpreter = Interpreter(limits=RunLimits(timeout_seconds=0.5))
     interpreter.send_tools({"apply": lambda function: function()})
     started = time.monotonic()
     with pytest.raises(TimeLimitExceededError):
@@ -188,7 +188,7 @@ def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
 
 
 def test_a_tool_that_fails_gives_its_time_back_too() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=1))
+    interpreter = Interpreter(limits=RunLimits(timeout_seconds=1))
 
     def slow() -> None:
         time.sleep(1.1)

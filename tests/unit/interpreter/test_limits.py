@@ -15,12 +15,12 @@ from smolagents_fork.errors import (
     ProgramFailedError,
     TimeLimitExceededError,
 )
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-SMALL = Limits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=300)
+SMALL = RunLimits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=300)
 
 
-def stopped(code: str, limits: Limits = SMALL) -> str:
+def stopped(code: str, limits: RunLimits = SMALL) -> str:
     with pytest.raises(LimitExceededError) as caught:
         Interpreter(["contextlib", "functools"], limits=limits).run(code)
     return str(caught.value)
@@ -35,7 +35,7 @@ def test_words_of_the_while_limit() -> None:
 
 @pytest.mark.parametrize("most", [1, 7, 100, 1000])
 def test_the_while_limit_is_exact(most: int) -> None:
-    limits = Limits(max_while_iterations=most)
+    limits = RunLimits(max_while_iterations=most)
     code = f"i = 0\nwhile i < {most}:\n    i += 1\ni"
     assert Interpreter(limits=limits).run(code).output == most
     assert "iterations in While loop exceeded" in stopped(
@@ -50,8 +50,8 @@ def test_words_of_the_operations_limit() -> None:
 
 
 def test_defaults_end_an_endless_loop_and_no_ordinary_one() -> None:
-    assert Limits().max_operations >= 1_000_000_000
-    assert Limits().max_while_iterations == 1_000_000
+    assert RunLimits().max_operations >= 1_000_000_000
+    assert RunLimits().max_while_iterations == 1_000_000
     assert Interpreter().run("n = 0\nfor i in range(11_000_000): n += 1\nn").output == 11_000_000
 
 
@@ -89,7 +89,7 @@ def test_no_program_outlives_a_limit(code: str) -> None:
 
 @pytest.mark.parametrize("most", range(20_000, 20_008))
 def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None:
-    interpreter = Interpreter(["asyncio"], limits=Limits(max_operations=most))
+    interpreter = Interpreter(["asyncio"], limits=RunLimits(max_operations=most))
     interpreter.run(
         "import asyncio\nf = lambda x: abs(x)\nasync def three():\n    for i in range(3): yield i\n"
         "async def items(): return [x async for x in three()]"
@@ -116,7 +116,7 @@ def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None
     ],
 )
 def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None:
-    limits = Limits(max_integer_bits=100_000, max_items=100_000, max_text_length=100_000)
+    limits = RunLimits(max_integer_bits=100_000, max_items=100_000, max_text_length=100_000)
     assert words in stopped(code, limits)
 
 
@@ -131,7 +131,7 @@ def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None
 def test_the_deadline_is_kept(code: str) -> None:
     started = time.monotonic()
     with pytest.raises(TimeLimitExceededError, match=r"maximum execution time of 0\.3 seconds"):
-        Interpreter(limits=Limits(timeout_seconds=0.3)).run(code)
+        Interpreter(limits=RunLimits(timeout_seconds=0.3)).run(code)
     assert time.monotonic() - started < 60
 
 
@@ -167,17 +167,17 @@ def test_recursion_is_pythons_own_error_at_its_limit() -> None:
     with pytest.raises(ProgramFailedError, match="max_recursion_depth"):
         Interpreter().run("def f(): f()\nf()")
     deep = "def f(n): return n and 1 + f(n - 1)\nf(3000)"
-    assert Interpreter(limits=Limits(max_recursion_depth=4000)).run(deep).output == 3000
+    assert Interpreter(limits=RunLimits(max_recursion_depth=4000)).run(deep).output == 3000
 
 
 def test_limit_of_the_process_is_raised_and_never_lowered() -> None:
     before = sys.getrecursionlimit()
-    interpreter = Interpreter(limits=Limits(max_recursion_depth=500))
+    interpreter = Interpreter(limits=RunLimits(max_recursion_depth=500))
     interpreter.send_tools({"limit": sys.getrecursionlimit, "change": sys.setrecursionlimit})
     try:
         sys.setrecursionlimit(5000)
         assert interpreter.run("limit()").output == 5000
-        interpreter.limits = Limits(max_recursion_depth=6000)
+        interpreter.limits = RunLimits(max_recursion_depth=6000)
         assert interpreter.run("limit()").output > 6000
         assert sys.getrecursionlimit() == 5000
         interpreter.run("change(20_000)")  # as another thread of the host may do meanwhile
@@ -187,7 +187,7 @@ def test_limit_of_the_process_is_raised_and_never_lowered() -> None:
 
 
 def test_print_is_cut_to_head_and_tail() -> None:
-    interpreter = Interpreter(limits=Limits(max_print_outputs_length=100))
+    interpreter = Interpreter(limits=RunLimits(max_print_outputs_length=100))
     logs = interpreter.run("for i in range(10000): print(i)").logs
     assert logs.startswith("0\n1\n2\n")
     assert logs.endswith("9998\n9999\n")
@@ -197,13 +197,13 @@ def test_print_is_cut_to_head_and_tail() -> None:
 @pytest.mark.parametrize("value", [0, -1, True, "x"])
 def test_limits_refuse_what_is_no_limit(value: object) -> None:
     with pytest.raises(ConfigurationError, match="max_operations must be a positive number"):
-        Limits(max_operations=value)  # type: ignore[arg-type]
+        RunLimits(max_operations=value)  # type: ignore[arg-type]
 
 
 def test_the_page_of_the_local_executor_has_the_defaults() -> None:
     page = (Path(__file__).parents[3] / "docs" / "executors" / "local.md").read_text("utf-8")
     told = dict(re.findall(r"`(\w+)=([\d_]+)`", page))
-    limits = Limits()
+    limits = RunLimits()
     assert {name: int(value) for name, value in told.items()} == {
         name: int(getattr(limits, name)) for name in vars(limits)
     }

@@ -8,7 +8,7 @@ import pytest
 from background import at_once
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 
 def run(code: str, **variables: Any) -> Any:
@@ -70,7 +70,7 @@ def test_names_of_functions_and_classes_are_those_of_a_module() -> None:
     assert run(code) == ("f", "A.m", "<lambda>", "__main__")
 
 
-SMALL = Limits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_000)
+SMALL = RunLimits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_000)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from smolagents_fork.guest.frame_stream import FrameStream
 from smolagents_fork.guest.frames import Kind, from_guest, packed
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.stop_request import REQUEST_SIZE
-from smolagents_fork.process.worker import Link
+from smolagents_fork.process.worker import SocketLink
 
 ENDED = struct.pack("!i", 3)
 
@@ -151,7 +151,7 @@ def test_interruption_of_a_closed_child_is_not_written_to_the_file_with_its_numb
 
 
 def test_interruption_names_the_run(ends):
-    link = Link(ends.data, ends.request)
+    link = SocketLink(ends.data, ends.request)
     link.run = 2
     for run, asked in ((1, False), (2, True), (2 + (1 << 32), True), (3, False)):
         ends.child.interrupt(run)

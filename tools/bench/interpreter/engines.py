@@ -52,9 +52,9 @@ def cpython() -> Callable[[str], Any]:
 
 def fork() -> Callable[[str], Any]:
     """The fork's interpreter with every limit in force, set so that no program reaches one."""
-    from smolagents_fork.interpreter.guarded import Interpreter, Limits
+    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-    limits = Limits(max_operations=MANY, max_while_iterations=10**9, timeout_seconds=600.0)
+    limits = RunLimits(max_operations=MANY, max_while_iterations=10**9, timeout_seconds=600.0)
 
     def run(source: str) -> Any:
         return Interpreter(additional_authorized_imports=MODULES, limits=limits).run(source).output

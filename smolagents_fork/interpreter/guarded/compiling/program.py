@@ -11,7 +11,7 @@ from typing import Any
 
 from ....errors import InterpreterError, ProgramRefusedError
 from ...last_value import keep_last_value
-from ...program_text import Program, compiler_errors, new_filename, register_program
+from ...program_text import CompiledProgram, compiler_errors, new_filename, register_program
 from ..meter import recursion_room
 from .ast_builders import assign, check_nodes, const, function_definition, load, place
 from .rewriter import Rewriter
@@ -30,7 +30,7 @@ _ANNOTATIONS = __future__.annotations.compiler_flag
 
 def compile_program(
     source: str, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
-) -> Program:
+) -> CompiledProgram:
     """Compile a program. Its code runs once it is bound.
 
     Args:
@@ -97,7 +97,7 @@ def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
 
 def _rewritten(
     source: str, tree: ast.Module, filename: str, plain: CodeType, rewriter: Rewriter
-) -> Program:
+) -> CompiledProgram:
     is_async = bool(plain.co_flags & _COROUTINE)
     names = set(_global_names(plain))
     _keep_documentation(tree, names)
@@ -115,7 +115,7 @@ def _rewritten(
     module = ast.Module(body=[function], type_ignores=[])
     code = compile(module, filename, "exec", plain.co_flags & _ANNOTATIONS, dont_inherit=True)
     program = next(c for c in code.co_consts if isinstance(c, CodeType))
-    return Program(source, program, filename, is_async)
+    return CompiledProgram(source, program, filename, is_async)
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _keep_documentation(tree: ast.Module, names: set[str]) -> None:
 # -- binding --
 
 
-def bind(program: Program, guards: Mapping[Any, Any], note: Any) -> CodeType:
+def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> CodeType:
     """Make the code that runs: with an interpreter's guards, its names as if it were a module's.
 
     Args:

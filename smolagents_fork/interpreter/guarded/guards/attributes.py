@@ -17,7 +17,7 @@ from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
 from .program_classes import ProgramClasses, real_namespace
 
-__all__ = ["AttributeGuard", "ModuleViews", "exact_name"]
+__all__ = ["AttributeGuard", "ModuleAccess", "exact_name"]
 
 _MISSING: Any = object()
 #: Types that are never handed out, whatever attribute they were found under.
@@ -39,7 +39,7 @@ _ORDINARY = frozenset(
 )
 
 
-class ModuleViews(Protocol):
+class ModuleAccess(Protocol):
     """Modules as the guard knows them."""
 
     def view(self, module: types.ModuleType) -> types.ModuleType:
@@ -86,7 +86,7 @@ class AttributeGuard:
     def __init__(
         self,
         classes: ProgramClasses,
-        views: ModuleViews,
+        views: ModuleAccess,
         extra_dunders: frozenset[str],
     ) -> None:
         self._classes = classes

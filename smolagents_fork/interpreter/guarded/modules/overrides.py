@@ -18,7 +18,7 @@ from ..guards.attributes import AttributeGuard, exact_name
 from ..guards.sizes import Sizes
 from ..guards.text_format import Formatter
 from .places import ProgramPlaces
-from .showing import ProgramDisplays
+from .showing import InterpreterDisplays
 from .views import ModuleViews
 
 __all__ = ["OVERRIDES", "Parts", "overrides_of"]
@@ -39,7 +39,7 @@ class Parts(NamedTuple):
     sizes: Sizes
     attributes: AttributeGuard
     places: ProgramPlaces
-    displays: ProgramDisplays
+    displays: InterpreterDisplays
     waiting: Mapping[str, Any]
     imports: ModuleViews
 

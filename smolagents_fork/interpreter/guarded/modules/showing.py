@@ -13,10 +13,10 @@ from ....forks import ForkSafeLock
 from ...display_forms import bundle_of, give_if_changed
 from .places import ProgramPlaces, current_places
 
-__all__ = ["ProgramDisplays", "note_import"]
+__all__ = ["InterpreterDisplays", "note_import"]
 
 
-class ProgramDisplays:
+class InterpreterDisplays:
     """Displays of one interpreter's programs.
 
     Args:
@@ -70,7 +70,7 @@ def note_import(module: ModuleType) -> None:
         return
     from PIL import ImageShow
 
-    class ProgramViewer(ImageShow.Viewer):
+    class InterpreterViewer(ImageShow.Viewer):
         """Displays images of programs, and leaves those of the host to the other viewers."""
 
         def show(self, image: Any, **_options: Any) -> int:
@@ -82,8 +82,8 @@ def note_import(module: ModuleType) -> None:
 
     with _viewer_lock:
         if not _registered:
-            ImageShow.register(ProgramViewer, 0)
-            _registered.append(ProgramViewer)
+            ImageShow.register(InterpreterViewer, 0)
+            _registered.append(InterpreterViewer)
 
 
 _viewer_lock = ForkSafeLock()

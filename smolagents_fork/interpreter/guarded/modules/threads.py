@@ -179,7 +179,7 @@ def _thread_class(threads: ProgramThreads) -> type:
 
 
 def _pool_class(threads: ProgramThreads) -> type:
-    class Pool(ThreadPoolExecutor):
+    class TrackedThreadPool(ThreadPoolExecutor):
         def __init__(self, *arguments: Any, **keywords: Any) -> None:
             super().__init__(*arguments, **keywords)
             threads.add_pool(self)
@@ -187,9 +187,9 @@ def _pool_class(threads: ProgramThreads) -> type:
         def submit(self, fn: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return super().submit(threads.run_task, fn, *arguments, **keywords)
 
-    Pool.__name__ = Pool.__qualname__ = "ThreadPoolExecutor"
-    Pool.__module__ = ThreadPoolExecutor.__module__
-    return Pool
+    TrackedThreadPool.__name__ = TrackedThreadPool.__qualname__ = "ThreadPoolExecutor"
+    TrackedThreadPool.__module__ = ThreadPoolExecutor.__module__
+    return TrackedThreadPool
 
 
 def _own(error: BaseException) -> Any:

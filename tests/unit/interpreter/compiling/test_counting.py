@@ -9,9 +9,9 @@ import pytest
 from program_harness import stopped
 
 from smolagents_fork.errors import ProgramFailedError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-SMALL = Limits(max_operations=20_000, timeout_seconds=300)
+SMALL = RunLimits(max_operations=20_000, timeout_seconds=300)
 NEST = "a = 1\nfor i in range(60): a = A(a)\n"
 HOLDS = "class A:\n    def __init__(self, inner): self.inner = inner\n"
 
@@ -149,10 +149,10 @@ PROTOCOLS = {
 HEAD = """
 import os, sys, resource
 from smolagents_fork.errors import LimitExceededError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
-    Interpreter(limits=Limits(max_operations=20_000)).run(sys.argv[1])
+    Interpreter(limits=RunLimits(max_operations=20_000)).run(sys.argv[1])
 except LimitExceededError:
     print("ended", flush=True)
 os._exit(0)

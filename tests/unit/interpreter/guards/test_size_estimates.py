@@ -7,10 +7,10 @@ from program_harness import in_ours, in_python, stopped
 
 from smolagents_fork.errors import LimitExceededError
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.interpreter.guarded import Limits
+from smolagents_fork.interpreter.guarded import RunLimits
 from smolagents_fork.interpreter.guarded.guards.sizes import ESTIMATES
 
-LIMITS = Limits(
+LIMITS = RunLimits(
     max_items=10_000, max_text_length=10_000, max_integer_bits=10_000, timeout_seconds=300
 )
 HEAD = "import operator\nfrom collections import deque\nfrom array import array\n"

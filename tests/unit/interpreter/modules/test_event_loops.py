@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import InterpreterError, ProgramInterruptedError, TimeLimitExceededError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 from smolagents_fork.interpreter.guarded.modules import event_loops
 
 PROGRAM = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 7\n"
@@ -82,7 +82,7 @@ def test_a_loop_ends_at_the_deadline_and_is_closed(
 ) -> None:
     interpreter = Interpreter(["asyncio"])
     interpreter.run(PROGRAM)
-    interpreter.limits = Limits(
+    interpreter.limits = RunLimits(
         timeout_seconds=0.5, max_operations=10**12, max_while_iterations=10**12
     )
     if "timeout(" in code and sys.version_info < (3, 11):
@@ -90,7 +90,7 @@ def test_a_loop_ends_at_the_deadline_and_is_closed(
     with pytest.raises(TimeLimitExceededError):
         interpreter.run(code)
     assert [loop.is_closed() for loop in made] == [True] * len(made)
-    interpreter.limits = Limits()
+    interpreter.limits = RunLimits()
     assert interpreter.run("asyncio.run(f())").output == 7
     gc.collect()  # what Python has to report about the program is this test's
 
@@ -116,7 +116,7 @@ def test_no_loop_is_left_after_interruptions_at_many_places(
     made: list[asyncio.AbstractEventLoop],
 ) -> None:
     program = PROGRAM + "begun()\nwhile True:\n    asyncio.run(f())"
-    interpreter = Interpreter(["asyncio"], limits=Limits(timeout_seconds=300))
+    interpreter = Interpreter(["asyncio"], limits=RunLimits(timeout_seconds=300))
     for number in range(20):
         timer = threading.Timer(0.01 + number * 0.0013, interpreter.interrupt)
         interpreter.send_tools({"begun": timer.start})
@@ -143,7 +143,7 @@ def test_a_top_level_that_awaits_has_a_loop_without_asyncio_being_authorised() -
 
 
 def test_a_top_level_await_past_the_limit_is_said_to_be_one() -> None:
-    interpreter = Interpreter(["asyncio"], limits=Limits(timeout_seconds=0.2))
+    interpreter = Interpreter(["asyncio"], limits=RunLimits(timeout_seconds=0.2))
     with pytest.raises(TimeLimitExceededError) as caught:
         interpreter.run("import asyncio\nawait asyncio.sleep(30)")
     assert str(caught.value).startswith(

@@ -9,7 +9,7 @@ import pytest
 from program_harness import in_ours, in_python
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError, TimeLimitExceededError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 from smolagents_fork.interpreter.guarded.modules.overrides import OVERRIDES
 
 ALL = sorted({module for module, _member in OVERRIDES})
@@ -103,7 +103,7 @@ def test_an_override_does_what_the_library_does(
 
 @pytest.mark.parametrize(("code", "words"), HELD.values(), ids=HELD)
 def test_an_override_refuses_or_ends(code: str, words: str) -> None:
-    limits = Limits(max_operations=100_000, timeout_seconds=300)
+    limits = RunLimits(max_operations=100_000, timeout_seconds=300)
     interpreter = Interpreter([*ALL, "fractions"], limits=limits)
     with pytest.raises(InterpreterError) as caught:
         interpreter.run(IMPORTS + code)
@@ -116,7 +116,7 @@ def test_an_override_refuses_or_ends(code: str, words: str) -> None:
 def test_an_override_that_waits_keeps_the_deadline(code: str) -> None:
     interpreter = Interpreter([*ALL, "fractions"])
     interpreter.run(IMPORTS)
-    interpreter.limits = Limits(timeout_seconds=0.2)
+    interpreter.limits = RunLimits(timeout_seconds=0.2)
     with pytest.raises(TimeLimitExceededError):
         interpreter.run(code)
 

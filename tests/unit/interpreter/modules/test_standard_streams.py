@@ -11,7 +11,7 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import InterpreterError
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 
 def test_what_a_library_prints_for_a_program_is_the_programs_output(
@@ -121,7 +121,7 @@ def test_threads_of_a_program_print_into_its_logs(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("code", ["print(1)", "1 / 0", "while True: pass", "final_answer(1)"])
 def test_the_hosts_streams_are_back_after_every_end(code: str) -> None:
     before = sys.stdout, sys.stderr
-    interpreter = Interpreter(limits=Limits(max_operations=1000))
+    interpreter = Interpreter(limits=RunLimits(max_operations=1000))
     interpreter.send_tools({"final_answer": lambda x: x})
     with contextlib.suppress(InterpreterError):
         interpreter.run(code)

@@ -16,7 +16,7 @@ from smolagents_fork.errors import (
     ProgramInterruptedError,
     TimeLimitExceededError,
 )
-from smolagents_fork.interpreter.guarded import Interpreter, Limits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 from smolagents_fork.interpreter.guarded.modules.threads import ENDING_SECONDS
 from smolagents_fork.interpreter.stops import ProgramStop
 
@@ -31,7 +31,9 @@ SOON_SECONDS = 60
 
 
 def interpreter(seconds: float | None = 100.0, operations: int = PLENTY) -> Interpreter:
-    limits = Limits(timeout_seconds=seconds, max_operations=operations, max_while_iterations=PLENTY)
+    limits = RunLimits(
+        timeout_seconds=seconds, max_operations=operations, max_while_iterations=PLENTY
+    )
     return Interpreter(MODULES, limits=limits)
 
 
@@ -202,7 +204,7 @@ def test_the_error_says_that_threads_were_waited_for() -> None:
     words = r"while the program's threads were waited for, .* 1 seconds\. Join threads"
     ours = interpreter()
     ours.run(IMPORTS)  # on a loaded machine, importing alone may take the second
-    ours.limits = Limits(timeout_seconds=1)
+    ours.limits = RunLimits(timeout_seconds=1)
     with pytest.raises(TimeLimitExceededError, match=words):
         ours.run("threading.Thread(target=time.sleep, args=(500,)).start()\n1")
 
@@ -223,7 +225,7 @@ def test_no_words_of_a_thread_are_lost() -> None:
         "with ThreadPoolExecutor(4) as p:\n    for _ in range(4): p.submit(f)"
     )
     ours = interpreter()
-    ours.limits = Limits(max_print_outputs_length=10_000_000)
+    ours.limits = RunLimits(max_print_outputs_length=10_000_000)
     assert ours.run(IMPORTS + code).logs.count("x") == 4 * 300 * 99
 
 
@@ -269,7 +271,7 @@ def test_a_tool_in_a_thread_may_end_after_the_run() -> None:
     code += "threading.Thread(target=f, daemon=True).start()\nwhile not begun(): time.sleep(0.01)"
     try:
         ours.run(IMPORTS + code)
-        ours.limits = Limits(timeout_seconds=0.4)
+        ours.limits = RunLimits(timeout_seconds=0.4)
         with acting(lambda: ours.meter.running, go.set), pytest.raises(TimeLimitExceededError):
             ours.run("time.sleep(500)")
         assert ours.state["r"] == []
