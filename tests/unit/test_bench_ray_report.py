@@ -1,4 +1,4 @@
-"""The Ray benchmark's rows: each limit of issue 14 is a goal, and parts are chosen by name."""
+"""The Ray benchmark's rows: each limit is a goal, and parts are chosen by name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 import tools.bench.__main__ as everything
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from tools.bench.ray import __main__ as command
-from tools.bench.ray.report import FAULTS, PARTS, drawn
+from tools.bench.ray.report import PARTS, drawn
 
-LOST = {"seconds": 0.5, "neighbours_lost": 0, "left": 0}
 MANY = {"count": 12, "answered": 12, "seconds": 6.0}
 GOOD = {
     "start": {"local": [0.05], "ray": [0.07]},
@@ -23,18 +22,6 @@ GOOD = {
     "processes": {**MANY, "bytes_each": 7.2e6, "supervisor_bytes": 80e6, "actors": 3},
     "containers": {**MANY, "bytes": [56e6, 57e6], "local_bytes": [55e6]},
     "scaling": {"rates": [16.0, 31.0, 46.0]},
-    **dict.fromkeys(FAULTS, LOST),
-    "driver": {"left": 0},
-    "acquires": {"count": 1000, "failed": 9, "foreign": 0, "grown_bytes": 5e6, "left": 0},
-    "callers": {
-        "callers": 48,
-        "unserved": 0,
-        "out_of_order": 0,
-        "most": 12,
-        "beyond_quota": 0,
-        "second_waited": 0,
-    },
-    "head": {"seconds": 3.0, "named": True, "alive": True},
 }
 
 
@@ -60,23 +47,6 @@ def test_goals_reached():
         ("containers", {"bytes": [64e6]}),
         ("scaling", {"rates": [16.0, 31.0, 43.0]}),
         ("scaling", {"rates": [16.0, 28.0, 46.0]}),
-        ("supervisor", {"seconds": 1.1}),
-        ("raylet", {"seconds": 6.1}),
-        ("link", {"seconds": 12.1}),
-        ("link", {"neighbours_lost": 1}),
-        ("raylet", {"left": 1}),
-        ("driver", {"left": 1}),
-        ("acquires", {"foreign": 1}),
-        ("acquires", {"left": 1}),
-        ("acquires", {"grown_bytes": 20.1e6}),
-        ("callers", {"unserved": 1}),
-        ("callers", {"out_of_order": 2}),
-        ("callers", {"most": 13}),
-        ("callers", {"beyond_quota": 1}),
-        ("callers", {"second_waited": 1}),
-        ("head", {"seconds": 15.1}),
-        ("head", {"named": False}),
-        ("head", {"alive": False}),
     ],
 )
 def test_missed_goal_is_reported(part, figures):
@@ -95,20 +65,15 @@ def test_every_part_has_rows_and_a_measure():
     assert all(PARTS[name].rows(GOOD[name]) and PARTS[name].goals for name in PARTS)
 
 
-def test_parts_are_chosen_by_name_and_long_ones_by_their_count():
-    none, both = {"acquires": 0, "callers": 0}, {"acquires": 1000, "callers": 48}
-    usual = [name for name in PARTS if name not in command.LONG]
-    assert command.chosen("", none) == usual
-    assert command.chosen("", both) == list(PARTS)
-    assert command.chosen("link, start", both) == ["start", "link"]
+def test_parts_are_chosen_by_name():
+    assert command.chosen("") == list(PARTS)
+    assert command.chosen("calls, start") == ["start", "calls"]
     with pytest.raises(ConfigurationError, match="no part weather; there are start, calls"):
-        command.chosen("weather", none)
-    with pytest.raises(ConfigurationError, match="--only callers: give --callers a number"):
-        command.chosen("callers", none)
+        command.chosen("weather")
 
 
 def test_without_namespaces_the_reason_is_said(monkeypatch):
-    options = command.argparse.Namespace(only="", acquires=0, callers=0)
+    options = command.argparse.Namespace(only="")
     monkeypatch.setattr(command.network, "missing", lambda: "network namespaces need root")
     with pytest.raises(EngineUnavailableError, match=r"three nodes .*: network namespaces need"):
         command.measured(options)
@@ -122,11 +87,9 @@ def test_failed_part_keeps_the_figures_of_the_others(monkeypatch):
         "start": lambda *_: GOOD["start"],
         "calls": fails,
         "scaling": lambda *_: {"rates": [16.0]},
-        "driver": lambda *_: GOOD["driver"],
+        "containers": lambda *_: GOOD["containers"],
     }
-    options = command.argparse.Namespace(
-        only=",".join(measures), acquires=0, callers=0, starts=1, calls=1
-    )
+    options = command.argparse.Namespace(only=",".join(measures), starts=1, calls=1)
     monkeypatch.setattr(command, "MEASURES", measures)
     monkeypatch.setattr(command.network, "missing", lambda: "")
     monkeypatch.setattr(command, "using_bench_cluster", contextlib.nullcontext)
@@ -134,12 +97,12 @@ def test_failed_part_keeps_the_figures_of_the_others(monkeypatch):
     text, reached = found.drawn
     assert not reached
     assert "process: start and first call" in text
-    assert "driver killed: left after 20 s" in text
+    assert "docker: memory of a container" in text
     assert found.notes[0] == (
         "FAILED, without figures: calls: EngineUnavailableError: the head is gone"
     )
     assert found.notes[1].startswith("FAILED, without figures: scaling: ValueError: goals without")
-    assert list(found.raw["parts"]) == ["start", "driver"]
+    assert list(found.raw["parts"]) == ["start", "containers"]
 
 
 @pytest.mark.parametrize(("reason", "there"), [("", True), ("it needs root", False)])

@@ -94,7 +94,7 @@ def test_this_machine_is_named():
 @pytest.fixture
 def commands(monkeypatch):
     """Commands that would be run; statuses by name."""
-    ran, statuses = [], {"images": 1, "docker": 0}
+    ran, statuses = [], {"process": 1, "docker": 0}
 
     class Done:
         def __init__(self, command):
@@ -106,23 +106,22 @@ def commands(monkeypatch):
     monkeypatch.setattr(everything, "wait_until_idle", lambda _seconds: None)
     monkeypatch.setattr(everything, "NEEDS", {})
     monkeypatch.setattr(everything.contract_table, "write_times", lambda: ran.append("times"))
-    monkeypatch.setattr(everything.scale_table, "write", lambda: ran.append("scale"))
     return ran
 
 
-def test_all_benchmarks_but_the_soak_are_recorded_then_the_times(commands, capsys):
+def test_all_benchmarks_are_recorded_then_the_times(commands, capsys):
     assert everything.main([]) == 1
-    names = [command[2] for command in commands[:-2]]
-    assert names == [f"tools.bench.{n}" for n in everything.benchmarks() if n != "soak"]
-    assert all(command[0] == sys.executable for command in commands[:-2])
-    assert all(command[3:] == ["--record"] for command in commands[:-2])
-    assert commands[-2:] == ["times", "scale"]
-    assert "images: a goal MISSED" in capsys.readouterr().err
+    names = [command[2] for command in commands[:-1]]
+    assert names == [f"tools.bench.{n}" for n in everything.benchmarks()]
+    assert all(command[0] == sys.executable for command in commands[:-1])
+    assert all(command[3:] == ["--record"] for command in commands[:-1])
+    assert commands[-1] == "times"
+    assert "process: a goal MISSED" in capsys.readouterr().err
 
 
 def test_named_benchmarks_are_recorded_in_their_order(commands):
-    assert everything.main(["soak", "docker"]) == 0
-    assert [command[2] for command in commands[:-2]] == ["tools.bench.soak", "tools.bench.docker"]
+    assert everything.main(["wasm", "docker"]) == 0
+    assert [command[2] for command in commands[:-1]] == ["tools.bench.wasm", "tools.bench.docker"]
     with pytest.raises(SystemExit):
         everything.main(["weather"])
 
@@ -132,11 +131,3 @@ def test_every_benchmark_has_a_target_of_make_and_a_line_on_the_page():
     for name in everything.benchmarks():
         assert f"tools.bench.{name} --record" in makefile
         assert f"| `make bench-{name}` |" in page
-
-
-def test_soak_is_scheduled_and_fails_when_it_is_not_flat():
-    text = (ROOT / ".github" / "workflows" / "soak.yml").read_text()
-    assert "cron:" in text
-    assert "make bench-soak SECONDS=600" in text
-    assert re.findall(r"uses: \S+@([0-9a-f]{40}) # v", text)
-    assert not re.findall(r"uses: \S+@(?![0-9a-f]{40} )", text)

@@ -11,13 +11,8 @@ from pathlib import Path
 import pytest
 
 from tools.layers import PACKAGE, repeated_names, room_imports
-from tools.layers_picture import PICTURE, draw
 from tools.lint import COMMANDS
 from tools.paths import ROOT
-
-
-def test_committed_picture_is_the_table():
-    assert PICTURE.read_text("utf-8") == draw(), "run: python -m tools.layers_picture"
 
 
 def lint(folder: Path) -> tuple[int, str]:

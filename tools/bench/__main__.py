@@ -2,10 +2,9 @@
 
     python -m tools.bench [NAME ...] [--idle-seconds 180]
 
-Without names: every one but soak, which is as long as it is told to be, and those that cannot run
-here, which are skipped with the reason. Each runs in a process of its own with ``--record``, after
-the load of the one before has gone. The table of times in docs/executors/index.md and those of
-docs/scale.md are drawn again at the end. The exit status is the largest of all.
+Without names: every one but those that cannot run here, which are skipped with the reason. Each
+runs in a process of its own with ``--record``, after the load of the one before has gone. The table
+of times in docs/executors/index.md is drawn again at the end. The exit status is the largest.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import contract_table, scale_table
+from .. import contract_table
 from ..ray_cluster import network
 from .machine import busy_note, machine
 
 __all__ = ["benchmarks", "main"]
 
-#: Not a part of a record without names.
-APART = ("soak",)
 #: Name -> why it cannot run here, or nothing.
 NEEDS = {"ray": network.missing}
 #: For one benchmark, whose own waits have shorter deadlines.
@@ -59,14 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         results[name] = subprocess.run(command, check=False, timeout=_LONGEST_SECONDS).returncode
         say(f"{name}: exit status {results[name]} after {time.monotonic() - began:.0f} s")
     contract_table.write_times()
-    scale_table.write()
     say(", ".join(f"{name}: {_words(code)}" for name, code in results.items()))
     return max(results.values())
 
 
 def usual() -> list[str]:
     """Names of those that run without names; says why one of them cannot."""
-    names = [name for name in benchmarks() if name not in APART]
+    names = benchmarks()
     for name in [one for one in names if one in NEEDS]:
         if reason := NEEDS[name]():
             say(f"{name}: skipped: {reason}")

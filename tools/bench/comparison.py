@@ -93,12 +93,12 @@ def markdown(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def verdict(reached: bool) -> str:
-    """The word for a goal, as every page has it."""
+    """Return the word for a goal, as every page has it."""
     return "reached" if reached else "MISSED"
 
 
 def shown(figure: float, unit: str) -> str:
-    """A figure with its unit.
+    """Return a figure with its unit.
 
     Args:
         figure: in seconds, bytes, or a number.

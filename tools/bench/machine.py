@@ -33,7 +33,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_text(where: dict[str, Any]) -> str:
-    """The machine in a line, as every page names it.
+    """Return the machine in a line, as every page names it.
 
     Args:
         where: from :func:`machine`.

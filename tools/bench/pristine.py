@@ -39,7 +39,7 @@ def pristine_python(
     project: Project | None = None,
     say: Say = lambda _line: None,
 ) -> Path:
-    """The interpreter of an environment with the locked release; made when there is none.
+    """Return the interpreter of an environment with the locked release; made when there is none.
 
     Args:
         extras: of the release.
@@ -83,7 +83,7 @@ def pristine_python(
 
 
 def checked_version(python: str | Path, expected: str | None = None) -> str:
-    """The version of smolagents that ``python`` has.
+    """Return the version of smolagents that ``python`` has.
 
     Args:
         python: an interpreter.

@@ -32,7 +32,7 @@ def write_section(name: str, text: str, page: Path = PAGE) -> None:
 
 
 def recorded(page: str, name: str, text: str) -> str:
-    """The page's text with ``text`` as its section ``name``; errors as :func:`write_section`."""
+    """Return the page's text with ``text`` as its section; errors as :func:`write_section`."""
     begin, end = f"<!-- bench {name} -->", f"<!-- end bench {name} -->"
     if "<!-- bench " in text or "<!-- end bench " in text:
         raise ValueError(f"the text of section {name!r} has a section's marker in it")

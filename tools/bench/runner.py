@@ -106,13 +106,13 @@ class Benchmark:
 
 
 def started_document() -> dict[str, Any]:
-    """The date and the machine, before anything is measured."""
+    """Return the date and the machine, before anything is measured."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {"date": now.isoformat(timespec="seconds"), "machine": machine()}
 
 
 def heading(document: Mapping[str, Any], about: str = "") -> str:
-    """The lines above a table: date, machine, and whether it was busy.
+    """Return the lines above a table: date, machine, and whether it was busy.
 
     Args:
         document: of the run.

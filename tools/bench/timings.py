@@ -73,7 +73,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that ``share`` of all values do not exceed.
+    """Return the value that ``share`` of all values do not exceed.
 
     Args:
         values: at least one.

@@ -69,7 +69,7 @@ def answering_run(client: Any, image: str) -> float:
 
 @contextlib.contextmanager
 def driven_kernel(client: Any, container: str) -> Iterator[Companion]:
-    """A second kernel in a container, driven over ZeroMQ without a gateway.
+    """Return a second kernel in a container, driven over ZeroMQ without a gateway.
 
     Args:
         client: docker-py's.
@@ -83,7 +83,7 @@ def driven_kernel(client: Any, container: str) -> Iterator[Companion]:
 
 @contextlib.contextmanager
 def crossings(client: Any, container: str) -> Iterator[Companion]:
-    """A program that answers at once, on the pipes of an attached exec.
+    """Return a program that answers at once, on the pipes of an attached exec.
 
     Args:
         client: docker-py's.

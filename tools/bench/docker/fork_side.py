@@ -20,7 +20,7 @@ ARRAYS = 11
 def run_fork(
     client: Any, image: str, calls: int, starts: int, tool_calls: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The floor's figures and the fork's.
+    """Return the floor's figures and the fork's.
 
     Args:
         client: docker-py's.
@@ -116,7 +116,7 @@ def pool_times(count: int) -> list[float]:
 
 
 def loaded() -> dict[str, Any]:
-    """Calls of several executors at once."""
+    """Measure calls of several executors at once."""
     made: list[DockerExecutor] = []
     try:
         for _ in range(AT_ONCE):

@@ -22,7 +22,7 @@ FLOATS = 2_500_000
 
 
 def load(executors: Sequence[Callable[[str], object]]) -> dict[str, Any]:
-    """Calls a second of several executors at once, and the seconds of each call."""
+    """Measure calls a second of several executors at once, and the seconds of each call."""
     calls = [lambda one=one: one(ONE) for one in executors]
     times = at_once(calls, SECONDS)
     return {"rate": len(times) / SECONDS, "times": times}

@@ -95,7 +95,7 @@ def executor(port: int = 18888) -> Any:
 
 
 def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
-    """An executor that has given its first result, and when its start began.
+    """Return an executor that has given its first result, and when its start began.
 
     Upstream gives its gateway ten seconds and goes on without it; on a busy machine a start then
     fails. Those are counted and left out of the times.

@@ -216,7 +216,7 @@ def arguments() -> argparse.Namespace:
 
 
 def interpreters(options: argparse.Namespace) -> dict[str, str]:
-    """The Python of each engine; those that are not named are made.
+    """Return the Python of each engine; those that are not named are made.
 
     Raises:
         PristineError: one cannot be had.
@@ -254,7 +254,7 @@ def measured(
 
 
 def document_of(rows: list[Row], engines: dict[str, Engine]) -> dict[str, Any]:
-    """The document's parts about programs."""
+    """Return the document's parts about programs."""
     others = [name for name in engines if name != "cpython"]
     means = {name: mean_ratio(rows, name) for name in others}
     return {
@@ -313,7 +313,7 @@ def main() -> int:
 
 
 def wanted_engines(options: argparse.Namespace) -> list[str]:
-    """The engines that the command line names.
+    """Return the engines that the command line names.
 
     Raises:
         SystemExit: an unknown one, none of the fork's, or less than --record writes.

@@ -51,7 +51,7 @@ def cpython() -> Callable[[str], Any]:
 
 
 def fork() -> Callable[[str], Any]:
-    """The fork's interpreter with every limit in force, set so that no program reaches one."""
+    """Return the fork's interpreter with every limit in force; no program reaches one."""
     from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     limits = RunLimits(max_operations=MANY, max_while_iterations=10**9, timeout_seconds=600.0)

@@ -28,7 +28,7 @@ class Program:
     source: str
 
     def text(self, n: int) -> str:
-        """The program at input size ``n``."""
+        """Return the program at input size ``n``."""
         return f"n = {n}\n{self.source}"
 
 

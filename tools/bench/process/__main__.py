@@ -41,7 +41,7 @@ FLOOR_PROGRAM = Path(__file__).with_name("floor.py")
 
 
 def measured(options: argparse.Namespace) -> Measured:
-    """The figures of all rows."""
+    """Return the figures of all rows."""
     with local_companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         rows = [*starts(floor, options.starts)]
         with ProcessExecutor(["numpy"], None) as executor:
@@ -114,7 +114,7 @@ def calls(executor: ProcessExecutor, floor: Companion, count: int) -> list[Row]:
 
 
 def tool(executor: ProcessExecutor, floor: Companion) -> Row:
-    """The row about calls of a tool."""
+    """Return the row about calls of a tool."""
     pipe = median([floor.ask("pipe") for _ in range(1000)])
     executor.send_tools({"same": lambda value: value})
     many = timed(lambda: executor(f"for i in range({TOOL_CALLS}): same(i)"))

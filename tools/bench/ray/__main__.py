@@ -1,6 +1,6 @@
 """Run the benchmark of the Ray engine, print its table, write JSON; with ``--record`` the page.
 
-    python -m tools.bench.ray [--only start,calls] [--acquires 1000] [--callers 48] [--record]
+    python -m tools.bench.ray [--only start,calls] [--record]
 
 A cluster with a head and three nodes is started in network namespaces of this machine, which needs
 root. The floor is the same executor without a cluster, in turns in the same run; that of calls on
@@ -20,20 +20,14 @@ from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from ...ray_cluster import network
 from ..runner import Benchmark, Measured
 from .bench_cluster import BenchCluster, using_bench_cluster
-from .endurance import acquires, callers
-from .faults import driver_killed, head_killed, node_lost
 from .numbers import containers, processes, scaling
-from .report import FAULTS, PARTS, drawn
+from .report import PARTS, drawn
 from .speed import calls, start
 
 __all__ = ["chosen"]
 
 Options = argparse.Namespace
 Measure = Callable[[BenchCluster, Options], Mapping[str, Any]]
-
-
-def _node_lost(fault: str) -> Measure:
-    return lambda bench, _options: node_lost(bench, fault)
 
 
 #: Part -> what measures it.
@@ -43,40 +37,29 @@ MEASURES: Mapping[str, Measure] = {
     "processes": lambda bench, options: processes(bench, options.processes),
     "containers": lambda bench, options: containers(bench, options.containers),
     "scaling": lambda bench, _: scaling(bench),
-    **{name: _node_lost(name) for name in FAULTS},
-    "driver": lambda bench, _: driver_killed(bench),
-    "acquires": lambda bench, options: acquires(bench, options.acquires),
-    "callers": lambda bench, options: callers(bench, options.callers),
-    "head": lambda bench, options: head_killed(bench, float(options.head_seconds)),
 }
-#: Only with a count that is not 0: they take minutes.
-LONG = ("acquires", "callers")
 
 
-def chosen(only: str, counts: Mapping[str, int]) -> list[str]:
+def chosen(only: str) -> list[str]:
     """Names of the parts to measure, in their order.
 
     Args:
         only: their names with commas between; empty for all.
-        counts: of the long ones, which are left out at 0.
 
     Raises:
-        ConfigurationError: there is no such part, or nothing to measure.
+        ConfigurationError: there is no such part.
     """
     wanted = [name.strip() for name in only.split(",") if name.strip()] or list(PARTS)
     if unknown := sorted(set(wanted) - set(PARTS)):
         raise ConfigurationError(
             f"--only: no part {', '.join(unknown)}; there are {', '.join(PARTS)}"
         )
-    names = [name for name in PARTS if name in wanted and counts.get(name, 1)]
-    if not names:
-        raise ConfigurationError(f"--only {only}: give --{only} a number of them, too")
-    return names
+    return [name for name in PARTS if name in wanted]
 
 
 def measured(options: Options) -> Measured:
-    """The figures of all parts."""
-    names = chosen(options.only, {name: getattr(options, name) for name in LONG})
+    """Return the figures of all parts."""
+    names = chosen(options.only)
     if reason := network.missing():
         raise EngineUnavailableError(f"a cluster with three nodes cannot be made: {reason}")
     found: dict[str, Mapping[str, Any]] = {}
@@ -100,7 +83,7 @@ def measured(options: Options) -> Measured:
 def _document(
     found: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str], options: Options
 ) -> Measured:
-    """The table of the parts that were measured, and why others failed."""
+    """Return the table of the parts that were measured, and why others failed."""
     table, reached = drawn(found)
     without = [name for name in PARTS if name not in found and name not in failed]
     notes = [f"FAILED, without figures: {name}: {why}" for name, why in failed.items()]
@@ -125,9 +108,6 @@ BENCHMARK = Benchmark(
         "calls": (200, "calls of 1+1 in Docker on each side"),
         "processes": (120, "process sandboxes at once"),
         "containers": (30, "containers at once"),
-        "acquires": (0, "sandboxes acquired while a node is killed every 100; 0: left out"),
-        "callers": (0, "callers of a pool with 12 slots; 0: left out"),
-        "head-seconds": (65, "seconds that the host process has to live without a head"),
     },
 )
 

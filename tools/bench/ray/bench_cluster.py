@@ -71,7 +71,7 @@ class BenchCluster:
         self._digits = itertools.count(1)
 
     def new_lease(self) -> float:
-        """A lease in seconds, the default one but for digits that no other reservation has."""
+        """Return a lease in seconds: the default one, with digits that no other lease has."""
         return 15.0 + next(self._digits) / 1000
 
     def engine(
@@ -80,7 +80,7 @@ class BenchCluster:
         lease: float,
         slots: int,
     ) -> RayEngine:
-        """The engine; it reserves little, for idle supervisors keep what they have for a minute."""
+        """Return the engine; it reserves little, since idle supervisors keep that for a minute."""
         return RayEngine(
             self.cluster.address,
             sandbox=sandbox,
@@ -91,7 +91,7 @@ class BenchCluster:
         )
 
     def process(self, lease: float, slots: int = 8) -> ProcessExecutor:
-        """A process sandbox on the cluster."""
+        """Return a process sandbox on the cluster."""
         return ProcessExecutor(
             ["time"],
             engine=self.engine("process", lease, slots),
@@ -100,7 +100,7 @@ class BenchCluster:
         )
 
     def container(self, lease: float, slots: int = 8) -> DockerExecutor:
-        """A container on the cluster."""
+        """Return a container on the cluster."""
         return DockerExecutor(
             engine=self.engine("docker", lease, slots),
             startup_timeout_seconds=PATIENCE_SECONDS,
@@ -110,7 +110,7 @@ class BenchCluster:
     # -- counts --
 
     def supervisors(self) -> dict[int, str]:
-        """Processes of the supervisors, each with its node."""
+        """Return processes of the supervisors, each with its node."""
         found = {
             pid: node
             for node in self.cluster.nodes
@@ -138,7 +138,7 @@ class BenchCluster:
         return {node: ids[address] for node, address in addresses.items() if address in ids}
 
     def node_of(self, pid: int | None) -> str:
-        """The node of a process sandbox.
+        """Return the node of a process sandbox.
 
         Args:
             pid: of its child process.
@@ -152,7 +152,7 @@ class BenchCluster:
         raise ForkError(f"no supervisor has the child process {pid}")
 
     def sandboxes(self) -> set[int]:
-        """Processes of the supervisors and of all that they have started."""
+        """Return processes of the supervisors and of all that they have started."""
         found = self.supervisors().keys()
         return {*found, *(child for pid in found for child in descendants(pid))}
 

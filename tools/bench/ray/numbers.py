@@ -68,7 +68,7 @@ def containers(bench: BenchCluster, count: int) -> dict[str, Any]:
 
 
 def scaling(bench: BenchCluster) -> dict[str, Any]:
-    """Calls a second that sleep 0.5 s, on one node, on two, and so on."""
+    """Measure calls a second that sleep 0.5 s, on one node, on two, and so on."""
     code = "import time\ntime.sleep(0.5)"
     with contextlib.ExitStack() as stack:
         groups: dict[str, list[ProcessExecutor]] = {}

@@ -9,16 +9,10 @@ from typing import Any
 from ..comparison import Goal, Row, compared
 from ..timings import median
 
-__all__ = ["FAULTS", "PARTS", "Part", "drawn"]
+__all__ = ["PARTS", "Part", "drawn"]
 
 Figures = Mapping[str, Any]
 
-#: Fault -> words for it, and the most seconds to the error of a running call.
-FAULTS = {
-    "supervisor": ("supervisor killed", 1.0),
-    "raylet": ("raylet killed", 6.0),
-    "link": ("link cut", 12.0),
-}
 _NONE = Goal(0, of="")
 
 
@@ -99,58 +93,7 @@ def _nodes(number: int) -> str:
     return "1 node" if number == 1 else f"{number} nodes"
 
 
-def _fault(name: str) -> Part:
-    words, seconds = FAULTS[name]
-    error, lost, left = (
-        f"{words}: error of a running call",
-        f"{words}: sandboxes of other nodes lost",
-        f"{words}: left after 20 s",
-    )
-
-    def rows(figures: Figures) -> list[Row]:
-        return [
-            Row(error, figures["seconds"]),
-            Row(lost, figures["neighbours_lost"], ""),
-            Row(left, figures["left"], ""),
-        ]
-
-    return Part(rows, {error: Goal(seconds, of=""), lost: _NONE, left: _NONE})
-
-
-def _driver(figures: Figures) -> list[Row]:
-    return [Row("driver killed: left after 20 s", figures["left"], "")]
-
-
-def _head(figures: Figures) -> list[Row]:
-    return [
-        Row("head killed: error of a new start", figures["seconds"]),
-        Row("head killed: errors that do not name it", int(not figures["named"]), ""),
-        Row("head killed: host processes ended", int(not figures["alive"]), ""),
-    ]
-
-
-def _acquires(figures: Figures) -> list[Row]:
-    return [
-        Row("acquired and released", figures["count"], ""),
-        Row("of these lost with their node", figures["failed"], ""),
-        Row("errors that are not the fork's", figures["foreign"], ""),
-        Row("sandboxes left", figures["left"], ""),
-        Row("growth of the driver", figures["grown_bytes"], "MB"),
-    ]
-
-
-def _callers(figures: Figures) -> list[Row]:
-    return [
-        Row("callers of a pool", figures["callers"], ""),
-        Row("callers: not served", figures["unserved"], ""),
-        Row("callers: not in their order", figures["out_of_order"], ""),
-        Row("callers: sandboxes in use at once", figures["most"], ""),
-        Row("first tenant: sandboxes beyond its quota", figures["beyond_quota"], ""),
-        Row("second tenant: waits for the first", figures["second_waited"], ""),
-    ]
-
-
-#: Name -> part, in the order of the table and of the run: the head is killed last.
+#: Name -> part, in the order of the table and of the run.
 PARTS: Mapping[str, Part] = {
     "start": Part(_start, {"process: start and first call": Goal(2.0)}),
     "calls": Part(
@@ -180,34 +123,6 @@ PARTS: Mapping[str, Part] = {
         {
             "calls that sleep 0.5 s, 2 nodes": Goal(0.9, at_least=True),
             "calls that sleep 0.5 s, 3 nodes": Goal(0.9, at_least=True),
-        },
-    ),
-    **{name: _fault(name) for name in FAULTS},
-    "driver": Part(_driver, {"driver killed: left after 20 s": _NONE}),
-    "acquires": Part(
-        _acquires,
-        {
-            "errors that are not the fork's": _NONE,
-            "sandboxes left": _NONE,
-            "growth of the driver": Goal(20e6, of=""),
-        },
-    ),
-    "callers": Part(
-        _callers,
-        {
-            "callers: not served": _NONE,
-            "callers: not in their order": _NONE,
-            "callers: sandboxes in use at once": Goal(12, of=""),
-            "first tenant: sandboxes beyond its quota": _NONE,
-            "second tenant: waits for the first": _NONE,
-        },
-    ),
-    "head": Part(
-        _head,
-        {
-            "head killed: error of a new start": Goal(15.0, of=""),
-            "head killed: errors that do not name it": _NONE,
-            "head killed: host processes ended": _NONE,
         },
     ),
 }

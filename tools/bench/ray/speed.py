@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
 
-from ..executor_kinds import OpenExecutor
 from ..timings import alternated, median, timed
 from .bench_cluster import BenchCluster
 
 __all__ = ["calls", "start"]
 
 _TOOL_CALLS = 100
+
+
+class OpenExecutor(Protocol):
+    """Methods of every executor, upstream's local one included."""
+
+    def __call__(self, code_action: str, /) -> Any:
+        """Run code."""
+
+    def send_tools(self, tools: dict[str, Any], /) -> None:
+        """Give the code tools."""
+
+    def cleanup(self) -> None:
+        """Close it."""
 
 
 def start(bench: BenchCluster, count: int) -> dict[str, Any]:

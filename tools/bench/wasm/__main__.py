@@ -41,7 +41,7 @@ _MANY = 1000
 
 
 def measured(options: argparse.Namespace) -> Measured:
-    """The figures of all rows."""
+    """Return the figures of all rows."""
     WasmExecutor.setup()
     rows = [*starts(options.starts), *pooled(options.starts), *calls(options.calls)]
     return Measured(rows, about=f"medians of {options.calls} calls and {options.starts} starts")

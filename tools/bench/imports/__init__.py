@@ -1,1 +1,0 @@
-"""Cost of ``import smolagents``, beside upstream's."""

@@ -1,1 +1,0 @@
-"""Many executors of each kind, opened, used and closed: rate, memory, and what is left."""
