@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
+INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 
 # Compiled modules are kept: the tests start hundreds of processes, each of which would compile all.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,13 +21,13 @@ $(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	@echo "building and installing the fork into $(VENV) ..."
-	@$(BIN)/python tools/install.py --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 # The same with what the maintainers' commands and the tests need.
 $(VENV)/.dev: $(VENV)/.fork requirements-dev.txt
 	@echo "installing requirements-dev.txt into $(VENV) ..."
-	@$(BIN)/python tools/install.py "uv>=0.5"
+	@$(INSTALL) "uv>=0.5"
 	@$(RUN) tools.uv requirements-dev.txt
 	@touch $@
 
@@ -37,8 +38,8 @@ dev: ## (re)build the fork and install it, editable, into .venv
 
 .PHONY: demo
 demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
-	@$(if $(filter wasm,$(EXECUTOR)),$(BIN)/python tools/install.py "deno==2.*")
-	@$(if $(OPENAI_API_KEY),$(BIN)/python tools/install.py "smolagents[openai]")
+	@$(if $(filter wasm,$(EXECUTOR)),$(INSTALL) "deno==2.*")
+	@$(if $(OPENAI_API_KEY),$(INSTALL) "smolagents[openai]")
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
@@ -129,26 +130,18 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-images bench-imports bench-process bench-wasm bench-many bench-ray bench-soak
+.PHONY: bench-interpreter bench-docker bench-process bench-wasm bench-ray
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
 	@$(RUN) tools.bench.docker --record
-bench-images: $(VENV)/.dev ## builds of images beside pip alone, for the same packages
-	@$(RUN) tools.bench.images --record
-bench-imports: $(VENV)/.dev ## import smolagents beside upstream's, in processor time
-	@$(RUN) tools.bench.imports --record
 bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
 	@$(RUN) tools.bench.process --record
 bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
 	@$(RUN) tools.bench.wasm --record
-bench-many: $(VENV)/.dev ## 200 executors of each kind: rate, memory, nothing left
-	@$(RUN) tools.bench.many --record
 bench-ray: $(VENV)/.dev ## sandboxes on a Ray cluster beside those of one machine; needs root (ACQUIRES=1000 CALLERS=48)
 	@$(RUN) tools.bench.ray --record $(if $(ACQUIRES),--acquires $(ACQUIRES)) $(if $(CALLERS),--callers $(CALLERS))
-bench-soak: $(VENV)/.dev ## 50 calls a second of each kind: memory and descriptors stay flat (SECONDS=600)
-	@$(RUN) tools.bench.soak --record $(if $(SECONDS),--seconds $(SECONDS))
 
 .PHONY: bench-record
-bench-record: $(VENV)/.dev ## every benchmark but the soak, each on an idle machine (NAMES="docker process")
+bench-record: $(VENV)/.dev ## every benchmark, each on an idle machine (NAMES="docker process")
 	@$(RUN) tools.bench $(NAMES)

@@ -98,7 +98,7 @@ FIGURES = {
 
 
 def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence[Any]) -> str:
-    """The page.
+    """Return the page.
 
     Args:
         behaviours: the suite's promises, in the order of their areas.

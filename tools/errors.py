@@ -50,5 +50,5 @@ class GitError(CommandError):
 
 
 def last_lines(output: str, *, lines: int) -> str:
-    """The last lines of a program's output."""
+    """Return the last lines of a program's output."""
     return "\n".join(output.strip().splitlines()[-lines:])

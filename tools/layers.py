@@ -1,29 +1,15 @@
-"""The layers of ``smolagents_fork`` as ``.importlinter`` has them, and its rooms' imports."""
+"""Rooms of ``smolagents_fork``, their imports, and the names of modules."""
 
 from __future__ import annotations
 
-import configparser
 from collections import defaultdict
 from pathlib import Path
 
 import grimp
 
-from tools.paths import ROOT
-
-__all__ = ["LAYERS", "PACKAGE", "repeated_names", "room_imports"]
+__all__ = ["PACKAGE", "repeated_names", "room_imports"]
 
 PACKAGE = "smolagents_fork"
-
-
-def _layers() -> tuple[tuple[str, ...], ...]:
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / ".importlinter", "utf-8")
-    rows = parser["importlinter:contract:layers"]["layers"].split("\n")
-    return tuple(tuple(row.split(" | ")) for row in rows if row)
-
-
-#: High to low; the parts of one row are siblings.
-LAYERS = _layers()
 
 
 def room_imports(package: Path) -> dict[str, set[str]]:

@@ -64,7 +64,7 @@ def find_deno(path: str | None = None) -> str:
 def confined_command(
     deno: str, readable: Iterable[str], v8_flags: Iterable[str], arguments: Iterable[str]
 ) -> list[str]:
-    """The command of a Deno that may read ``readable`` and has no other permission.
+    """Return the command of a Deno that may read ``readable`` and has no other permission.
 
     Args:
         deno: the program.

@@ -32,7 +32,7 @@ _MEGABYTES = 13
 
 
 def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of what is kept from start to start, made if it is not there.
+    """Return the folder of what is kept from start to start; it is made if it is missing.
 
     Args:
         path: another than the user's own cache folder.
@@ -58,7 +58,7 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def pyodide_files(cache: Path, deno: str, seconds: float, note: Callable[[str], None]) -> Path:
-    """The folder of Pyodide's files in the cache, fetched from npm if they are not there.
+    """Return the folder of Pyodide's files in the cache, fetched from npm if missing.
 
     Args:
         cache: from :func:`cache_folder`.

@@ -33,7 +33,7 @@ def snapshot_file(
     seconds: float,
     note: Callable[[str], None],
 ) -> Path:
-    """The snapshot of a guest with these sources, made if it is not in the cache.
+    """Return the snapshot of a guest with these sources, made if it is not in the cache.
 
     Args:
         cache: the folder of what is kept from start to start.

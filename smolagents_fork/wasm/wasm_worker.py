@@ -123,7 +123,7 @@ class _Pipe:
         """Nothing is ever read."""
 
     def fileno(self) -> int:
-        """The reading end."""
+        """Return the reading end."""
         return self._ends[0]
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class StreamLink:
         return self._stopped_run() in (self.run, _ANY_RUN)
 
     def receive(self) -> Frame | None:
-        """The next frame; none when the host has closed the connection."""
+        """Return the next frame; none when the host has closed the connection."""
         while True:
             wanted = self._reader.wanted
             data: bytes = self._read(wanted).to_bytes() if wanted else b""

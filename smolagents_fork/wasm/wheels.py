@@ -47,7 +47,7 @@ def wheels_for(
     seconds: float,
     note: Callable[[str], None],
 ) -> list[Path]:
-    """The wheels that provide ``requirements`` and all they depend on, in the cache.
+    """Return the wheels that provide ``requirements`` and all they depend on, in the cache.
 
     pip is asked once: what it chose is kept with the requirements, so that later executors need no
     network.

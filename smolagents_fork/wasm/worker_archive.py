@@ -21,7 +21,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 @functools.lru_cache(maxsize=1)
 def worker_archive() -> bytes:
-    """A zip archive, not compressed: reading it is all that a start waits for."""
+    """Make a zip archive, not compressed: reading it is all that a start waits for."""
     paths = [_PACKAGE / f"{name}.py" for name in _MODULES]
     paths += sorted((_PACKAGE / "interpreter").glob("*.py"))
     for folder in _FOLDERS:

@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def _measured(folder: Path, names: list[str], settings: Settings, jobs: int) -> list[FileResult]:
-    """The results in the order of ``names``, each printed when it is there."""
+    """Return the results in the order of ``names``, each printed when it is there."""
     results: dict[str, FileResult] = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = {}

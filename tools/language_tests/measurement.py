@@ -131,7 +131,7 @@ class _Lines:
         self._rest = b""
 
     def next(self, seconds: float) -> bytes | None:
-        """The next line; empty at the pipe's end; ``None`` when none came in time."""
+        """Return the next line; empty at the pipe's end; ``None`` when none came in time."""
         end = time.monotonic() + seconds
         while b"\n" not in self._rest:
             left = max(end - time.monotonic(), 0.0)

@@ -44,7 +44,7 @@ class Removed:
 
 
 def find_test_folder() -> Path | None:
-    """The folder of the running Python's own test package; ``None`` where it is not installed."""
+    """Return the folder of Python's own test package; ``None`` where it is not installed."""
     try:
         found = importlib.util.find_spec("test.support")
     except ImportError:

@@ -40,7 +40,7 @@ class Cause:
 
 
 def cause_of(error: str) -> str:
-    """The group of an error: its first line without numbers, addresses and long values."""
+    """Return the group of an error: its first line without numbers, addresses and long values."""
     if error.startswith("AssertionError"):
         return "AssertionError: a value or message differs from CPython's"
     for pattern, instead in _VARYING:
@@ -49,7 +49,7 @@ def cause_of(error: str) -> str:
 
 
 def causes(results: Iterable[FileResult]) -> list[Cause]:
-    """The groups, the largest first."""
+    """Return the groups, the largest first."""
     found: dict[str, Cause] = {}
     for result in results:
         for method in result.methods:
@@ -75,7 +75,7 @@ def file_line(result: FileResult) -> str:
 
 
 def totals(results: Sequence[FileResult]) -> dict[str, Any]:
-    """The figures of the whole run."""
+    """Return the figures of the whole run."""
     total = sum(len(result.methods) for result in results)
     kept = sum(result.kept for result in results)
     whole = sum(result.kept for result in results if not result.whole_error)
@@ -91,7 +91,7 @@ def totals(results: Sequence[FileResult]) -> dict[str, Any]:
 
 
 def document(results: Sequence[FileResult], about: dict[str, Any]) -> dict[str, Any]:
-    """The run as JSON."""
+    """Return the run as JSON."""
     return {
         **about,
         "totals": totals(results),

@@ -181,7 +181,7 @@ def run_method(engine: Any, cls: str, method: str) -> dict[str, Any]:
 
 
 def load(request: dict[str, Any], text: str) -> Any:
-    """An engine with the program run in it, and its ``setUpModule``."""
+    """Return an engine with the program run in it, and its ``setUpModule``."""
     engine = ENGINES[request["engine"]](text, request["path"], request["seconds"])
     if re.search(r"^def setUpModule\(", text, re.MULTILINE):
         engine.run(_MODULE_FIXTURE)
@@ -191,7 +191,7 @@ def load(request: dict[str, Any], text: str) -> Any:
 def load_reduced(
     request: dict[str, Any], text: str, say: Callable[[dict[str, Any]], None]
 ) -> tuple[Any, list[Removed]]:
-    """An engine with the file, less the parts with which it does not load, and these parts.
+    """Return an engine with the file, less the parts with which it does not load, and these parts.
 
     Raises:
         Exception: the file does not load, and no part of it can be blamed.
@@ -213,7 +213,7 @@ def load_reduced(
 
 
 def blamed(removed: list[Removed], error: str, cls: str, line: int) -> Removed | None:
-    """The removed part because of which a method cannot pass, if there is one.
+    """Return the removed part because of which a method cannot pass, if there is one.
 
     Args:
         removed: the parts.

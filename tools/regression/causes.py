@@ -50,6 +50,6 @@ RULES: tuple[Cause, ...] = (
 
 
 def classify(outcome: Outcome) -> Cause:
-    """The cause of a failure, with the rule that matched; ``UNEXPLAINED`` when none does."""
+    """Return the cause of a failure, with the rule that matched; ``UNEXPLAINED`` when none does."""
     words = f"{outcome.message}\n{outcome.text}"
     return next((rule for rule in RULES if re.search(rule.rule, words)), UNEXPLAINED)

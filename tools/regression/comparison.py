@@ -94,7 +94,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def of(self, kind: Kind) -> list[Comparison]:
-        """The comparisons of one kind."""
+        """Return the comparisons of one kind."""
         return [found for found in self.comparisons if found.kind is kind]
 
     @property

@@ -109,7 +109,7 @@ def folder_digest(project: Project) -> str:
 
 
 def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, bytes]:
-    """The tree that the series is written on: the release, verified and pruned.
+    """Return the tree that the series is written on: the release, verified and pruned.
 
     Args:
         lock: which release, byte for byte.
@@ -220,7 +220,7 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
 
 
 def exported(git: Git, base: str) -> dict[str, bytes]:
-    """The commits after the base as patch files, checked to give the same tree when applied.
+    """Return the commits after the base as patch files, checked to give the same tree when applied.
 
     Args:
         git: the repository; HEAD is the last commit of the series.

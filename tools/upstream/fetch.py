@@ -42,7 +42,7 @@ def _pip(*arguments: str) -> str:
 
 
 def released_versions(package: str = PACKAGE) -> list[Version]:
-    """Final releases on the index, oldest first; pre-releases are left out.
+    """Return final releases on the index, oldest first; pre-releases are left out.
 
     Raises:
         FetchError: the index does not answer, or answers with none.
@@ -73,7 +73,7 @@ def _download(cache: Path, version: str, name: str, option: str) -> Path:
 
 
 def fetch_wheel(version: str, cache: Path) -> Path:
-    """The release's wheel, from the cache folder or else through pip.
+    """Return the release's wheel, from the cache folder or else through pip.
 
     Raises:
         FetchError: pip failed or gave something else.
@@ -82,7 +82,7 @@ def fetch_wheel(version: str, cache: Path) -> Path:
 
 
 def fetch_sdist(version: str, cache: Path) -> Path:
-    """The release's source distribution, from the cache folder or else through pip.
+    """Return the release's source distribution, from the cache folder or else through pip.
 
     Raises:
         FetchError: pip failed or gave something else.

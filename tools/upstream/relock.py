@@ -19,7 +19,7 @@ def _archive(path: Path) -> Archive:
 
 
 def console_scripts(site: Path, version: str) -> dict[str, str]:
-    """The scripts of an unpacked release, name to ``module:function``."""
+    """Return the scripts of an unpacked release, name to ``module:function``."""
     parser = configparser.ConfigParser()
     # Names of scripts are case-sensitive; configparser lowers them unless told.
     parser.optionxform = str  # type: ignore[assignment, method-assign]
@@ -28,7 +28,7 @@ def console_scripts(site: Path, version: str) -> dict[str, str]:
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
-    """The lock of one release."""
+    """Return the lock of one release."""
     with tempfile.TemporaryDirectory() as scratch:
         site = unpack_wheel(wheel, Path(scratch))
         info = site / f"{PACKAGE}-{version}.dist-info"

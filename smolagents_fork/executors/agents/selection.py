@@ -88,7 +88,7 @@ def _name_modules(agent: CodeAgent) -> None:
 
 
 def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
-    """The built-in executor that ``agent.executor_type`` names, or None for any other name.
+    """Return the built-in executor that ``agent.executor_type`` names, None for other names.
 
     Upstream's ``create_python_executor`` calls this, so that a subclass that extends the method
     gets the fork's executors too.

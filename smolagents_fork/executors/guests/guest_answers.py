@@ -18,7 +18,7 @@ __all__ = ["copied", "display_bundle", "failure", "program_error", "variable"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
-    """The error class that a FAILED frame names."""
+    """Return the error class that a FAILED frame names."""
     # Compared with the classes there are; nothing is looked up that the guest could choose.
     known = {
         name: value

@@ -48,7 +48,7 @@ class Launcher(Protocol):
         """Start a guest, which waits for its SETUP frame."""
 
     def setup(self) -> dict[str, Any]:
-        """The content of the SETUP frame."""
+        """Return the content of the SETUP frame."""
 
     def accept(self, report: Any) -> None:
         """Check the content of the READY frame.

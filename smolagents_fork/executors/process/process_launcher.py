@@ -37,7 +37,7 @@ class ProcessLauncher:
         return self.place.start(from_guest(most, most))
 
     def setup(self) -> dict[str, Any]:
-        """The content of the SETUP frame."""
+        """Return the content of the SETUP frame."""
         return {
             "imports": list(self._imports),
             "memory": self._options.memory,

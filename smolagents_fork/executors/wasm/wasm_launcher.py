@@ -46,7 +46,7 @@ class WasmLauncher:
         return self._process
 
     def setup(self) -> dict[str, Any]:
-        """The content of the SETUP frame."""
+        """Return the content of the SETUP frame."""
         return {
             "imports": list(self._imports),
             "memory": self._options.memory,

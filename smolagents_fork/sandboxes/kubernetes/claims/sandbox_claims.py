@@ -2,8 +2,7 @@
 
 A ``SandboxClaim`` names a ``SandboxWarmPool``; its controller hands out a sandbox with a running
 pod. The pod was made from the pool's template, so what was asked for is compared with what the pod
-has. The fields that are relied on are in :data:`FIELDS`; ``python -m tools.published_crds``
-compares them with a checkout of the project.
+has.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from ..pod_manifest import TOKEN_VARIABLE
 
 __all__ = [
     "CLAIMS",
-    "FIELDS",
     "GROUP",
     "POD_ANNOTATION",
     "POOLS",
@@ -40,24 +38,6 @@ CLAIMS, POOLS, TEMPLATES = "sandboxclaims", "sandboxwarmpools", "sandboxtemplate
 SANDBOX_GROUP = "agents.x-k8s.io"
 #: Annotation of a sandbox with the name of its pod; without it the pod has the sandbox's name.
 POD_ANNOTATION = f"{SANDBOX_GROUP}/pod-name"
-#: Group and plural of each resource -> fields that are relied on, with their types.
-FIELDS: Mapping[tuple[str, str], Mapping[str, str]] = {
-    (GROUP, CLAIMS): {
-        "spec.warmPoolRef.name": "string",
-        "spec.lifecycle.shutdownTime": "string",
-        "spec.lifecycle.shutdownPolicy": "string",
-        "spec.lifecycle.ttlSecondsAfterFinished": "integer",
-        "spec.additionalPodMetadata.annotations": "object",
-        "status.conditions": "array",
-        "status.sandbox.name": "string",
-    },
-    (GROUP, POOLS): {"spec.sandboxTemplateRef.name": "string"},
-    (GROUP, TEMPLATES): {
-        "spec.podTemplate.metadata.labels": "object",
-        "spec.podTemplate.spec": "object",
-    },
-    (SANDBOX_GROUP, "sandboxes"): {"status.conditions": "array"},
-}
 _PAUSE_SECONDS = 0.1
 _FINISHED_SECONDS = 600
 
