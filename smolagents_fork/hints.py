@@ -364,6 +364,8 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
 _UNREACHABLE = re.compile(
     r"name resolution|Name or service not known|No address associated with hostname"
     r"|Network is unreachable|WebAssembly has no sockets|urllib3 only works in Node\.js"
+    # Where packets are dropped, as a cluster's network policy does.
+    r"|Connection timed out|[Cc]onnect ?timeout|TimeoutError: timed out|<urlopen error timed out>"
 )
 # The second for ::1, which is tried after 127.0.0.1 and which a sandbox without IPv6 does not have.
 _REFUSED = re.compile(r"Connection refused|Cannot assign requested address")

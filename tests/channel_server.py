@@ -86,14 +86,28 @@ class ChannelServer:
         """Pass the client's input to the container's first process."""
         # As API servers do, on the first channel that the client reads.
         self._send(STATUS, b"")
-        path, query = f"/containers/{container}/attach", {"stdin": 1, "stream": 1}
-        stream = ExecStream(hijack(api, path, query=query, seconds=api.timeout))
-        stream.setblocking(True)
+        query = {"stdin": 1, "stdout": 1, "stream": 1}
+        stream = ExecStream(
+            hijack(api, f"/containers/{container}/attach", query=query, seconds=api.timeout)
+        )
+        reading = threading.Thread(target=self._pass_on, args=(stream,), daemon=True)
+        reading.start()
         with contextlib.suppress(OSError, ValueError):
             for channel, data in self._messages():
                 if channel == INPUT:
-                    stream.send(data)
+                    _send_all(stream, data)
+        with contextlib.suppress(OSError):
+            stream.shutdown(socket.SHUT_RDWR)
+        reading.join(30)
         stream.close()
+
+    def _pass_on(self, stream: ExecStream) -> None:
+        """Pass output on until the container or the connection ends."""
+        with contextlib.suppress(Exception):
+            while data := _receive(stream):
+                self._send(OUTPUT, data)
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def execute(self, api: Any, container: str, command: list[str]) -> None:
         """Run a program and pass its streams on."""

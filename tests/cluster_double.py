@@ -6,6 +6,7 @@ does. Faults are injected by method and path; streams can be cut, and the server
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import json
 import re
@@ -63,6 +64,7 @@ class Pod:
         waiting: why it cannot run: reason and message.
         unscheduled: why it has no node.
         evicted: reason and message of its end.
+        warnings: reason, message and seconds of repetition of its events.
     """
 
     manifest: dict[str, Any]
@@ -70,6 +72,7 @@ class Pod:
     waiting: tuple[str, str] = ("ContainerCreating", "")
     unscheduled: str = ""
     evicted: tuple[str, str] | None = None
+    warnings: list[tuple[str, str, int]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -113,6 +116,8 @@ class ClusterDouble:
         self.before_start: Callable[[Pod], None] = lambda pod: None
         #: Called with a custom resource that was created.
         self.created: Callable[[str, dict[str, Any]], None] = lambda plural, found: None
+        #: Seconds after which the end of a container is in the status of its pod.
+        self.lag = 0.0
         self.protocols: tuple[str, ...] = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 
     def reset(self) -> None:
@@ -307,7 +312,7 @@ class ClusterDouble:
             state = self.engine.api.inspect_container(pod.container.id)["State"]
         except docker.errors.NotFound:
             return {"waiting": {"reason": "ContainerCreating", "message": ""}}
-        if state["Running"]:
+        if state["Running"] or time.time() - _seconds(state["FinishedAt"]) < self.lag:
             return {"running": {"startedAt": state["StartedAt"]}}
         if state["Status"] == "created":
             return {"waiting": {"reason": "ContainerCreating", "message": ""}}
@@ -393,6 +398,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._pods(body)
             else:
                 self._pod(parts[5], parts[6:])
+        elif parts == ["api", "v1", "namespaces", NAMESPACE, "events"]:
+            self._events()
         elif parts[0] == "apis" and parts[3:5] == ["namespaces", NAMESPACE]:
             self._custom(parts[5], parts[6:], body)
         else:
@@ -414,6 +421,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, str(error))
             return
         self._answer(201, self.cluster.described(pod))
+
+    def _events(self) -> None:
+        (selector,) = parse_qs(urlsplit(self.path).query)["fieldSelector"]
+        asked = dict(part.split("=") for part in selector.split(","))
+        assert asked["type"] == "Warning"
+        pod = self.cluster.pods.get(asked["involvedObject.name"])
+        items = [
+            {
+                "type": "Warning",
+                "reason": reason,
+                "message": message,
+                "firstTimestamp": _now(-seconds),
+                "lastTimestamp": _now(),
+            }
+            for reason, message, seconds in (pod.warnings if pod is not None else ())
+        ]
+        self._answer(200, {"kind": "EventList", "items": items})
 
     def _selects(self, found: dict[str, Any]) -> bool:
         """Return whether the query's selector of labels is for an object."""
@@ -476,5 +500,10 @@ class _Handler(BaseHTTPRequestHandler):
             server.execute(api, pod.container.id, query["command"])
 
 
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def _now(offset: float = 0.0) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + offset))
+
+
+def _seconds(text: str) -> float:
+    """Return a time of the engine in seconds of the epoch."""
+    return float(calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))

@@ -19,7 +19,7 @@ __all__ = ["KubernetesAdministration"]
 # Credentials may come from a program that the kubeconfig names.
 _CLUSTER_SECONDS = 60.0
 _FOLDER = "jupyter"
-_FILES = (SCRIPT, "requirements.txt", "gateway*.py")
+_FILES = (SCRIPT, "requirements.txt", "kernel_server.py")
 
 
 class KubernetesAdministration(ClusterPreparation):

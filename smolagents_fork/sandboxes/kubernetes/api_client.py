@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -40,6 +41,8 @@ _LOAD_SECONDS = 30.0
 # Pause where a server that is overloaded names none.
 _PAUSE_SECONDS = 0.5
 _GONE_PAUSE_SECONDS = 0.05
+# The API server's words where the account lacks a permission. Admission refuses with 403, too.
+_NOT_AUTHORIZED = re.compile(r'User "[^"]*" cannot [a-z*]+ ')
 # Statuses of objects that do not exist.
 _GONE = (404, 410)
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -165,6 +168,32 @@ class ClusterClient:
         action = f"reading the log of pod {pod}"
         return self.text(action, read, pod, self.namespace, tail_lines=lines).splitlines()
 
+    def warnings(self, pod: str, *, seconds: float = _CALL_SECONDS) -> list[dict[str, Any]]:
+        """Return the warnings among a pod's events, the last one at the end.
+
+        Args:
+            pod: its name.
+            seconds: for all attempts together.
+
+        Returns:
+            the events as the API describes them; none where the account may not list events.
+
+        Raises:
+            EngineUnavailableError: no answer.
+        """
+        try:
+            answer = self.call(
+                f"listing the events of pod {pod}",
+                self.core.list_namespaced_event,
+                self.namespace,
+                field_selector=f"involvedObject.kind=Pod,involvedObject.name={pod},type=Warning",
+                seconds=seconds,
+            )
+        except ClusterRefusal:
+            return []
+        events = [event for event in answer.get("items") or () if isinstance(event, dict)]
+        return sorted(events, key=_event_time)
+
     def delete(
         self, subject: str, delete: Callable[..., Any], read: Callable[..., Any], *args: Any,
         deadline: Deadline, **keywords: Any,
@@ -254,11 +283,12 @@ class ClusterClient:
         if status >= 500:
             return EngineUnavailableError(f"{where}: the cluster cannot work now ({reason})")
         advice = {
-            403: "; 'smolagents-fork setup kubernetes --print' writes the Role that is needed",
+            403: "; the account may do this, and the cluster's admission refuses it: change what "
+            "it names, in the arguments or in the cluster",
             429: "; the API server is overloaded: start fewer sandboxes at once",
         }.get(status, "")
-        if status == 403 and "quota" in reason:
-            advice = "; the namespace's ResourceQuota is used up"
+        if status == 403 and _NOT_AUTHORIZED.search(reason):
+            advice = "; 'smolagents-fork setup kubernetes --print' writes the Role that is needed"
         return ClusterRefusal(f"{where}: {reason} (HTTP status {status}){advice}", status)
 
     def stream(
@@ -381,6 +411,12 @@ def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
         return False
     time.sleep(asked)
     return True
+
+
+def _event_time(event: Mapping[str, Any]) -> str:
+    """Return when an event was last seen, in a form that sorts by time."""
+    times = (event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp"))
+    return next((str(one) for one in times if one), "")
 
 
 def _reason(body: bytes) -> str:

@@ -83,6 +83,7 @@ def _rules(claims: bool) -> list[dict[str, Any]]:
     rules = [
         rule("", "pods", ["create", "delete", "get", "list"]),
         rule("", "pods/log", ["get"]),
+        rule("", "events", ["list"]),
         rule("", "pods/exec", _STREAM_VERBS),
         rule("", "pods/attach", _STREAM_VERBS),
     ]

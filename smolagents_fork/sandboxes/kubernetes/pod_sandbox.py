@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
-from ...first_process_link import MARK
+from ...first_process_link import MARK, FirstProcess
 from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
-from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from .api_client import ClusterClient, ClusterRefusal
 from .cgroup_usage import cgroup_usage
 from .pod_status import PodState, pod_state
@@ -30,6 +29,8 @@ __all__ = ["PodSandbox", "StartedPod"]
 _QUERY_SECONDS = 2.0
 _LOG_LINES = 8
 _PING_SECONDS = 2.0
+# Time that a node may take to report the end of a container, and the pause between two looks.
+_LAG_SECONDS, _LAG_PAUSE_SECONDS = 4.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._lease = PodLease(self._attach, spec.lease_seconds, self._may_run)
 
     @property
+    def first_process(self) -> FirstProcess:
+        """The pod's first process."""
+        return self._lease.first_process
+
+    @property
     def id(self) -> str:
         """Short identifier, part of the pod's name."""
         return self._started.sandbox
@@ -128,7 +134,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         return self._stream("exec", seconds, command=short_command(argv), stdout=True, stderr=True)
 
     def _attach(self, seconds: float) -> ChannelSocket:
-        return self._stream("attach", seconds)
+        return self._stream("attach", seconds, stdout=True)
 
     def _stream(self, subresource: str, seconds: float, **parameters: Any) -> ChannelSocket:
         asked = {"container": self._started.container, "stdin": True, **parameters}
@@ -161,9 +167,9 @@ class PodSandbox(ContainerSandbox[StartedPod]):
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""
-        state = self._state()
+        state = self._last_state()
         if isinstance(state, str):
-            return SandboxStatus(state)
+            return self._with_end(SandboxStatus(state))
         lines: tuple[str, ...] = ()
         missing = ""
         try:
@@ -182,7 +188,35 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             )  # fmt: skip
         except ExecutorError as error:
             missing = str(error)
-        return state.status(lines, missing)
+        return self._with_end(state.status(lines, missing))
+
+    def _last_state(self) -> PodState | str:
+        """Return the pod's state, which the API has some time after the pod's own end.
+
+        A node reports the end of a container after a second or two. The first process's words about
+        the end come at once; the API's are waited for where only they may have the reason: after a
+        signal from outside, or without words.
+        """
+        end = self.first_process.end
+        told = end is not None and (end.out_of_memory or not signal_name(end.exit_code))
+        deadline = Deadline(0.0 if told or self.first_process.connected else _LAG_SECONDS)
+        while True:
+            state = self._state()
+            if isinstance(state, str) or not state.running or deadline.expired():
+                return state
+            time.sleep(_LAG_PAUSE_SECONDS)
+
+    def _with_end(self, status: SandboxStatus) -> SandboxStatus:
+        """Return a status with the first process's words about the end, if there are any."""
+        end = self.first_process.end
+        if end is None:
+            return status
+        return replace(
+            status,
+            state=status.state if status.state.startswith("ended") else "ended",
+            exit_code=end.exit_code,
+            out_of_memory=status.out_of_memory or end.out_of_memory,
+        )
 
     def _state(self) -> PodState | str:
         """Return the pod's state, or the text of one that cannot be read."""
@@ -220,6 +254,5 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             if self._removed:
                 return
             self._removed = True
-        with contextlib.suppress(Exception):
-            self._lease.close()
+        self._lease.close()
         self._end()

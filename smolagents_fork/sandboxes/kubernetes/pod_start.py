@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorStartError
 from ...first_process_link import MARK
 from .api_client import ClusterClient, ClusterRefusal
-from .pod_status import PodState, pod_state
+from .pod_status import PodState, joined, pod_state
 
 __all__ = ["addresses_of_node", "await_running"]
 
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 0.5
+# Pause before events are first listed, and between two listings: most pods run before.
+_EVENTS_PAUSE_SECONDS = 2.0
+# Time for which a node may repeat a warning, by the API's clock: it would do so without end.
+_REPEATED_SECONDS = 60.0
 _LOG_LINES = 8
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def await_running(
@@ -45,6 +53,7 @@ def await_running(
     """
     pause = _FIRST_PAUSE_SECONDS
     state = PodState()
+    warnings = _Warnings(client, name)
     while True:
         try:
             found = client.call(
@@ -69,16 +78,65 @@ def await_running(
             )
         if state.hopeless:
             raise ExecutorStartError(f"image {image!r} in pod {name}: {state.waiting}")
-        if state.waiting:
-            waiting(state.waiting)
+        warnings.update(now=deadline.expired())
+        reason = "; ".join(part for part in (state.waiting, warnings.text) if part)
+        if reason:
+            waiting(reason)
+        where = f" on node {state.node}" if state.node else ""
+        if state.node and warnings.repeated_seconds >= _REPEATED_SECONDS:
+            raise ExecutorStartError(
+                f"pod {name} (image {image}) cannot start{where}, which has repeated for "
+                f"{warnings.repeated_seconds:.0f} s: {reason}"
+            )
         if deadline.expired():
-            where = f" on node {state.node}" if state.node else ""
+            without = f"phase {state.phase or 'unknown'}, without a reason in its status or events"
             raise ExecutorStartError(
                 f"pod {name} (image {image}) did not run in {option}={deadline.seconds:g}{where}: "
-                f"{state.waiting or 'the cluster gives no reason'}"
+                f"{reason or without}"
             )
         time.sleep(deadline.at_most(pause))
         pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)
+
+
+class _Warnings:
+    """Warnings of a pod that does not run yet.
+
+    Args:
+        client: of the cluster.
+        name: of the pod.
+    """
+
+    def __init__(self, client: ClusterClient, name: str) -> None:
+        self._client, self._name = client, name
+        self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
+        #: Reason and message of the last one; empty without any.
+        self.text = ""
+        #: Seconds for which the last one has been repeated.
+        self.repeated_seconds = 0.0
+
+    def update(self, *, now: bool) -> None:
+        """List the events if that is due.
+
+        Args:
+            now: list them in any case.
+        """
+        if not now and time.monotonic() < self._due:
+            return
+        with contextlib.suppress(EngineUnavailableError):
+            for event in self._client.warnings(self._name)[-1:]:
+                self.text = joined(event.get("reason"), event.get("message"))
+                self.repeated_seconds = _repeated_seconds(event)
+        self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
+
+
+def _repeated_seconds(event: Mapping[str, Any]) -> float:
+    with contextlib.suppress(ValueError):
+        first, last = (
+            datetime.datetime.strptime(str(event.get(name)), _TIME_FORMAT)
+            for name in ("firstTimestamp", "lastTimestamp")
+        )
+        return (last - first).total_seconds()
+    return 0.0
 
 
 def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..provisioner import SandboxStatus
 
-__all__ = ["PodState", "pod_state"]
+__all__ = ["PodState", "joined", "pod_state"]
 
 # Reasons of a waiting container that no time mends, or that have failed once already.
 _HOPELESS = frozenset(
@@ -38,6 +38,7 @@ class PodState:
         waiting: why it does not run yet, in the cluster's words; may be empty.
         hopeless: whether ``waiting`` is an error.
         node: name of its node; empty before it has one.
+        phase: ``Pending``, ``Running`` and the like, as the API has it.
     """
 
     running: bool = False
@@ -47,6 +48,7 @@ class PodState:
     waiting: str = ""
     hopeless: bool = False
     node: str = ""
+    phase: str = ""
 
     def status(self, lines: tuple[str, ...], missing: str = "") -> SandboxStatus:
         """Return it as the status of a sandbox.
@@ -72,7 +74,7 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     ended = states.get("terminated")
     if isinstance(ended, Mapping):
         out_of_memory = ended.get("reason") == "OOMKilled"
-        reason = _joined(status.get("reason"), status.get("message"))
+        reason = joined(status.get("reason"), status.get("message"))
         said = f"ended ({reason})" if reason else "ended"
         code = ended.get("exitCode")
         return PodState(
@@ -82,7 +84,7 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
             node=node,
         )
     if status.get("phase") in ("Failed", "Succeeded"):
-        reason = _joined(status.get("reason"), status.get("message"))
+        reason = joined(status.get("reason"), status.get("message"))
         return PodState(ended=f"ended ({reason})" if reason else "ended", node=node)
     if (pod.get("metadata") or {}).get("deletionTimestamp"):
         return PodState(ended="ended and is being removed", node=node)
@@ -90,17 +92,19 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
         return PodState(running=True, node=node)
     waiting = states.get("waiting") or {}
     if waiting.get("reason") in _HOPELESS:
-        reason = _joined(waiting.get("reason"), waiting.get("message"))
+        reason = joined(waiting.get("reason"), waiting.get("message"))
         return PodState(waiting=reason, hopeless=True, node=node)
-    return PodState(waiting=_unscheduled(status) or _joined(waiting.get("reason"), None), node=node)
+    reason = _unscheduled(status) or joined(waiting.get("reason"), waiting.get("message"))
+    return PodState(waiting=reason, node=node, phase=str(status.get("phase") or ""))
 
 
 def _unscheduled(status: Mapping[str, Any]) -> str:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return _joined(condition.get("reason"), condition.get("message"))
+            return joined(condition.get("reason"), condition.get("message"))
     return ""
 
 
-def _joined(reason: object, message: object) -> str:
+def joined(reason: object, message: object) -> str:
+    """Return a reason and a message as one text, bounded; empty if there is neither."""
     return ": ".join(str(part)[:1000] for part in (reason, message) if part)

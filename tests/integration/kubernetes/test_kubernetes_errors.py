@@ -41,7 +41,6 @@ def spec(image):
     ("status", "words"),
     [
         (401, "does not accept the token or certificate"),
-        (403, r"forbidden by test.*HTTP status 403.*setup kubernetes --print"),
         (404, "forbidden by test.*HTTP status 404"),
         (409, "HTTP status 409"),
         (410, "HTTP status 410"),
@@ -53,6 +52,41 @@ def test_refused_pod_is_an_error_in_the_clusters_words(cluster, provisioner, spe
     with pytest.raises(ExecutorStartError, match=words):
         provisioner.start(spec)
     assert cluster.pods == {}
+
+
+ADMISSION = "the cluster's admission refuses it"
+ROLE = "'smolagents-fork setup kubernetes --print' writes the Role"
+
+
+@pytest.mark.parametrize(
+    ("words", "advice", "other"),
+    [
+        (
+            'pods is forbidden: User "system:serviceaccount:a:b" cannot create resource "pods" in '
+            'API group "" in the namespace "a"',
+            ROLE,
+            ADMISSION,
+        ),
+        ('pods "p" is forbidden: pod rejected: RuntimeClass "gvisor" not found', ADMISSION, ROLE),
+        ('pods "p" is forbidden: violates PodSecurity "restricted:latest"', ADMISSION, ROLE),
+        ('pods "p" is forbidden: maximum cpu usage per Container is 500m', ADMISSION, ROLE),
+        (
+            'pods "p" is forbidden: exceeded quota: q, used: pods=2, limited: pods=2',
+            ADMISSION,
+            ROLE,
+        ),
+        ('admission webhook "w.example" denied the request: no', ADMISSION, ROLE),
+    ],
+)
+def test_403_advises_the_role_for_missing_permissions_only(
+    cluster, provisioner, spec, words, advice, other
+):
+    cluster.faults.append(Fault("POST", "/pods$", 403, words))
+    with pytest.raises(ExecutorStartError) as refused:
+        provisioner.start(spec)
+    assert words in str(refused.value)
+    assert advice in str(refused.value)
+    assert other not in str(refused.value)
 
 
 def test_overloaded_server_is_waited_for_as_long_as_it_asks(cluster, provisioner, spec):
@@ -137,6 +171,58 @@ def test_pod_without_a_node_says_why(cluster, provisioner, image):
     with pytest.raises(ExecutorStartError, match=r"startup_timeout_seconds=1.*Unschedulable: 0/3"):
         provisioner.start(SandboxSpec(image, start_seconds=1))
     assert cluster.pods == {}
+
+
+def test_pod_that_does_not_start_has_the_reason_of_its_events(cluster, provisioner, image):
+    def waiting(pod):
+        pod.waiting = ("PodInitializing", "")
+        pod.warnings = [("FailedCreatePodSandBox", "no runtime is configured", 2)]
+
+    cluster.before_start = waiting
+    with pytest.raises(ExecutorStartError, match="FailedCreatePodSandBox: no runtime is config"):
+        provisioner.start(SandboxSpec(image, start_seconds=1))
+
+
+def test_warning_that_a_node_repeats_ends_the_wait(cluster, provisioner, image):
+    def waiting(pod):
+        pod.waiting = ("PodInitializing", "")
+        pod.warnings = [("FailedMount", "no such volume", 75)]
+
+    cluster.before_start = waiting
+    lines: list[str] = []
+    with pytest.raises(ExecutorStartError, match=r"repeated for 75 s: .*FailedMount: no such vol"):
+        provisioner.prepare_image(ImageSpec(image=image), report=lines.append, rebuild=True)
+
+
+def test_pod_without_a_reason_names_phase_and_time(cluster, provisioner, image):
+    def silent(pod):
+        pod.waiting = ("", "")
+
+    cluster.before_start = silent
+    words = r"startup_timeout_seconds=1 on node node-1: phase Pending, without a reason in its stat"
+    with pytest.raises(ExecutorStartError, match=words):
+        provisioner.start(SandboxSpec(image, start_seconds=1))
+
+
+def test_end_of_the_kernel_is_known_before_the_api_has_it(make, cluster):
+    executor = make(timeout_seconds=600)
+    executor("import os")
+    cluster.lag = 600.0
+    with pytest.raises(SandboxDiedError, match="exit code 7") as died:
+        executor("os._exit(7)")
+    assert "sandbox ended" in str(died.value)
+
+
+def test_end_without_the_first_processs_words_is_waited_for(make, cluster, provisioner, spec):
+    sandbox = provisioner.start(spec)
+    assert eventually(lambda: sandbox.first_process.connected)
+    (pod,) = cluster.pods.values()
+    cluster.lag = 3.0
+    pod.container.kill()
+    assert eventually(lambda: not sandbox.first_process.connected)
+    status = sandbox.status()
+    assert status.state.startswith("ended")
+    assert status.exit_code == 137
 
 
 def test_evicted_pod_is_named(make, cluster):

@@ -49,6 +49,10 @@ def test_module_that_pip_cannot_install_gets_no_advice(module):
         "[Errno -3] Temporary failure in name resolution",
         "<urlopen error [Errno -2] Name or service not known>",
         "[Errno 101] Network is unreachable",
+        "TimeoutError: [Errno 110] Connection timed out",
+        "TimeoutError: timed out",
+        "URLError: <urlopen error timed out>",
+        "ConnectTimeoutError(..., 'Connection to example.org timed out. (connect timeout=5)')",
         'Max retries exceeded with url: / (Caused by NameResolutionError("Failed to resolve '
         "'example.org' ([Errno -3] Temporary failure in name resolution)\"))",
     ],

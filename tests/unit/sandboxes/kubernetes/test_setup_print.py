@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -36,6 +37,8 @@ def test_json_has_both(capsys):
     found = json.loads(out)
     assert {"manifests", "dockerfile", "context"} == set(found)
     assert "SandboxWarmPool" in found["manifests"]
+    (copied,) = [line for line in found["dockerfile"].splitlines() if line.startswith("COPY ")]
+    assert all((Path(found["context"]) / name).is_file() for name in copied.split()[1:-1])
 
 
 @pytest.mark.parametrize(
