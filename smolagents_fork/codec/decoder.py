@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from smolagents_fork.codec.attachments import has_attachments, split_message
 from smolagents_fork.codec.coding import fill
-from smolagents_fork.codec.datetimes import find_zone
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
@@ -29,6 +28,7 @@ from smolagents_fork.codec.limits import (
     key_segment,
 )
 from smolagents_fork.codec.type_table import TAGS
+from smolagents_fork.codec.types.datetimes import find_zone
 from smolagents_fork.errors import DecodeError
 
 _CONTAINERS = frozenset({list, dict})

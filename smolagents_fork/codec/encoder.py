@@ -28,9 +28,9 @@ from smolagents_fork.codec.limits import (
     check_items,
     to_base64,
 )
-from smolagents_fork.codec.number_values import encode_big_int
-from smolagents_fork.codec.text_values import well_formed
 from smolagents_fork.codec.type_table import EXACT_ENCODERS, encoder_of
+from smolagents_fork.codec.types.number_values import encode_big_int
+from smolagents_fork.codec.types.text_values import well_formed
 from smolagents_fork.errors import EncodeError
 
 # Methods by which tables and arrays of other libraries become those that can be encoded.

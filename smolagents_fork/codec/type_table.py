@@ -6,20 +6,20 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-from smolagents_fork.codec.arrays import ARRAY_TAGS, array_encoder
 from smolagents_fork.codec.coding import Encode, Encoding, Row, Tree
-from smolagents_fork.codec.container_values import (
+from smolagents_fork.codec.types.arrays import ARRAY_TAGS, array_encoder
+from smolagents_fork.codec.types.container_values import (
     CONTAINER_COPIES,
     CONTAINER_ENCODERS,
     CONTAINER_TAGS,
 )
-from smolagents_fork.codec.datetimes import DATE_COPIES, DATE_ENCODERS, DATE_TAGS
-from smolagents_fork.codec.image_values import IMAGE_TAGS, image_encoder
-from smolagents_fork.codec.number_values import NUMBER_COPIES, NUMBER_ENCODERS, NUMBER_TAGS
-from smolagents_fork.codec.pandas_values import PANDAS_TAGS, pandas_encoder
-from smolagents_fork.codec.polars_values import POLARS_TAGS, polars_encoder
-from smolagents_fork.codec.record_values import RECORD_ENCODERS, RECORD_TAGS, record_encoder
-from smolagents_fork.codec.text_values import (
+from smolagents_fork.codec.types.datetimes import DATE_COPIES, DATE_ENCODERS, DATE_TAGS
+from smolagents_fork.codec.types.image_values import IMAGE_TAGS, image_encoder
+from smolagents_fork.codec.types.number_values import NUMBER_COPIES, NUMBER_ENCODERS, NUMBER_TAGS
+from smolagents_fork.codec.types.pandas_values import PANDAS_TAGS, pandas_encoder
+from smolagents_fork.codec.types.polars_values import POLARS_TAGS, polars_encoder
+from smolagents_fork.codec.types.record_values import RECORD_ENCODERS, RECORD_TAGS, record_encoder
+from smolagents_fork.codec.types.text_values import (
     TEXT_COPIES,
     TEXT_ENCODERS,
     TEXT_TAGS,

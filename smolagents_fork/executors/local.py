@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 from .. import telemetry, upstream
 from ..bridge import check_name, directly, offer
 from ..codec import Variables, is_public
-from ..codec.image_values import open_pictures
+from ..codec.types.image_values import open_pictures
 from ..deadline import check_seconds
 from ..displays import DisplayLog
 from ..distributions.import_names import import_names, missing_packages

@@ -17,8 +17,8 @@ from typing import Any, NoReturn, Protocol
 
 from ..codec import decode, encode, encode_message, encode_parts, encode_variables
 from ..codec.attachments import split_messages
-from ..codec.image_values import open_pictures
 from ..codec.rpc import RUN_ENDED, HostCalls
+from ..codec.types.image_values import open_pictures
 from ..errors import EncodeError, InterpreterError
 from ..interpreter.display_forms import bundle_of
 from ..interpreter.imports import DEFAULT_IMPORTS

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...codec.image_values import picture_of
+from ...codec.types.image_values import picture_of
 from ..display_forms import bundle_of, give_if_changed
 
 __all__ = ["ProgramDisplays", "show_all_figures"]

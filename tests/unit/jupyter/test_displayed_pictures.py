@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, PngImagePlugin
 
-from smolagents_fork.codec.image_values import open_pictures
+from smolagents_fork.codec.types.image_values import open_pictures
 from smolagents_fork.displays import display_from, image_from
 
 

@@ -19,8 +19,8 @@ from smolagents_fork.codec.coding import (
     stored,
 )
 from smolagents_fork.codec.limits import Fault, key_segment
-from smolagents_fork.codec.number_values import encode_packed
-from smolagents_fork.codec.text_values import well_formed
+from smolagents_fork.codec.types.number_values import encode_packed
+from smolagents_fork.codec.types.text_values import well_formed
 
 # Default factories that a defaultdict may have.
 _FACTORIES = {kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple)}

@@ -6,10 +6,10 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.arrays import need_numpy
 from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, fill, row
-from smolagents_fork.codec.datetimes import decode_zone, encode_zone
 from smolagents_fork.codec.limits import Fault
+from smolagents_fork.codec.types.arrays import need_numpy
+from smolagents_fork.codec.types.datetimes import decode_zone, encode_zone
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
