@@ -36,8 +36,6 @@ RUN: dict[str, list[type]] = {
     "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],
     "docs/executors/docker.md:2": [DockerExecutor],
-    "docs/executors/docker.md:3": [],
-    "docs/executors/docker.md:4": [DockerExecutor],
     "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],
