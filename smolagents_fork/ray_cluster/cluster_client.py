@@ -7,11 +7,18 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..deadline import Deadline
+from ..errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    ForkError,
+    ProtocolError,
+    SandboxDiedError,
+)
 from ..forks import Owner, disconnect_in_child
 from ..results import ExecutorStats, FileInfo
 from .node_link import answer_of, connect
@@ -19,7 +26,7 @@ from .placer_process import Placement, PlacerProcess, running_placer, shared_pla
 from .plain_data import (
     NodeStats,
     Reservation,
-    StartRequest,
+    SlotRequest,
     SupervisorPlace,
     as_data,
     file_infos_of,
@@ -35,6 +42,10 @@ _FILE_SECONDS = 600.0
 _PIECE = 1 << 18
 # Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
 _LOST_SECONDS = 3.0
+# Nodes whose engines may not answer, one after the other, in one start.
+_MOST_NODES = 4
+# Pause before a start is made elsewhere, in seconds.
+_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -290,25 +301,73 @@ class Cluster:
             EngineUnavailableError: the cluster is lost, or the nodes' engines do not answer.
             ExecutorStartError: it did not start, or no slot was free.
         """
-        placer, placement = self._running_placer(), Placement(secrets.token_hex(6))
+        deadline = Deadline(timeout)
+        failed: dict[str, str] = {}
+        while True:
+            limit = deadline.at_most(timeout if slot_timeout is None else slot_timeout)
+            request = SlotRequest(secrets.token_hex(6), reservation, limit, tuple(failed))
+            try:
+                return self._start_once(request, options, tenant, deadline)
+            except _EngineFailedError as error:
+                failed[error.node] = str(error)
+                if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
+                    raise EngineUnavailableError("; and ".join(failed.values())) from error
+            except SandboxDiedError as error:  # elsewhere, for no code of a program has run
+                if error.cause != "node" or deadline.expired():
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+            except ForkError as error:
+                if not failed:
+                    raise
+                before = "; and ".join(failed.values())
+                raise error.reworded(f"{error}; before that, {before}") from error
+
+    def _start_once(
+        self, request: SlotRequest, options: dict[str, Any], tenant: str, deadline: Deadline
+    ) -> StartedSandbox:
+        """Start a sandbox on one node.
+
+        Raises:
+            _EngineFailedError: the node's engine does not answer.
+            SandboxDiedError: the node was lost meanwhile.
+            ForkError: it did not start; says why.
+        """
+        placer, placement = self._running_placer(), Placement(request.sandbox)
         placer.watch(placement)
-        slot_seconds = timeout if slot_timeout is None else slot_timeout
-        request = StartRequest(
-            placement.sandbox, reservation, options, tenant, timeout, slot_seconds
-        )
+        request = replace(request, avoided=placer.nodes_without_engine())
+        kind, begun = request.reservation.kind, time.monotonic()
         try:
-            made = placer.ask("start", timeout, request=as_data(request))
-            place = from_data(SupervisorPlace, made["place"])
-        except BaseException:
+            try:
+                found = placer.ask("acquire", request.seconds, request=as_data(request))
+            finally:
+                placer.record("wait", time.monotonic() - begun, "", kind, tenant)
+            place, begun = from_data(SupervisorPlace, found), time.monotonic()
+            info = _ask_to_start(placement, place, options, tenant, max(1.0, deadline.at_most(1e6)))
+        except BaseException as error:
+            if isinstance(error, _EngineFailedError):
+                placer.engine_errors[error.node] = str(error), time.monotonic()
+            placer.post("suspect", sandbox=request.sandbox)
             # It may be started yet.
-            placer.post("remove", sandbox=placement.sandbox)
+            placer.post("remove", sandbox=request.sandbox)
             raise
-        return StartedSandbox(placer, placement, place, reservation.kind, tenant, made["info"])
+        placer.engine_errors.pop(place.node, None)
+        placer.record("start", time.monotonic() - begun, place.node, kind, tenant)
+        return StartedSandbox(placer, placement, place, kind, tenant, info)
+
+    def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
+        if reservation.node:
+            return False
+        try:
+            return not set(self.nodes(reservation)) <= set(nodes)
+        except EngineUnavailableError:
+            return False
 
     def stats(self) -> list[NodeStats]:
         """Return the figures of each supervisor of this process."""
-        found = self._running_placer().ask("stats", _REQUEST_SECONDS)
-        return [from_data(NodeStats, one) for one in found]
+        placer = self._running_placer()
+        figures = [from_data(NodeStats, one) for one in placer.ask("stats", _REQUEST_SECONDS)]
+        errors = placer.engine_errors
+        return [replace(one, engine_error=errors.get(one.node, ("", 0.0))[0]) for one in figures]
 
     def nodes(self, reservation: Reservation) -> list[str]:
         """Return the ids of the nodes that can have a reservation once they are free.
@@ -319,9 +378,9 @@ class Cluster:
         Raises:
             EngineUnavailableError: the cluster is lost, or does not answer.
         """
-        data = as_data(reservation)
-        found: list[str] = self._running_placer().ask("nodes", _REQUEST_SECONDS, reservation=data)
-        return found
+        placer = self._running_placer()
+        nodes: list[str] = placer.ask("nodes", _REQUEST_SECONDS, reservation=as_data(reservation))
+        return nodes
 
     def _running_placer(self) -> PlacerProcess:
         with self._lock:
@@ -332,6 +391,46 @@ class Cluster:
     def close(self) -> None:
         """Give the placer back; sandboxes are removed one by one. Idempotent."""
         self._placer.release(self._user)
+
+
+class _EngineFailedError(Exception):
+    """The engine of a node does not answer; the message names the node.
+
+    Args:
+        node: its id.
+        message: of the error.
+    """
+
+    def __init__(self, node: str, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def _ask_to_start(
+    placement: Placement,
+    place: SupervisorPlace,
+    options: dict[str, Any],
+    tenant: str,
+    seconds: float,
+) -> dict[str, Any]:
+    """Have a supervisor start a sandbox and return what it says about it; see `_start_once`."""
+    arguments = {"sandbox": placement.sandbox, "options": options, "tenant": tenant}
+    try:
+        with connect(place, seconds, "start", **arguments) as connection:
+            placement.add(connection)
+            info = answer_of(connection, seconds)
+    except OSError as error:
+        lost = placement.lost or isinstance(error, ConnectionError)
+        raise SandboxDiedError(
+            f"node {place}: {error}", cause="node" if lost else "unknown"
+        ) from error
+    except EngineUnavailableError as error:
+        raise _EngineFailedError(place.node, f"node {place}: {error}") from error
+    except ForkError as error:
+        raise error.reworded(f"node {place}: {error}") from error
+    if type(info) is not dict:
+        raise ProtocolError(f"node {place}: a start answers with what the host has to know")
+    return info
 
 
 def waiting_starts(address: str) -> str:

@@ -17,13 +17,15 @@ from ..sandboxes.docker.docker_provisioner import DockerProvisioner
 from ..sandboxes.docker.lifetime import reaper
 from ..sandboxes.provisioner import ImageSpec, SandboxSpec
 from ..sandboxes.stream_copy import copy_both_ways
-from .node_link import Stream, use_normal_priority
+from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 from .plain_data import from_data
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
 _REMOVE_SECONDS = 20.0
+# Limit of an answer of a container's first process, which waits for nothing, in seconds.
+_ANSWER_SECONDS = 10.0
 # Time in which an engine that was dead when a supervisor ended may come back, in seconds.
 _REAP_SECONDS = 60.0
 _REAP = "smolagents_fork.sandboxes.docker.lifetime.reaper:reap_supervisor"
@@ -136,7 +138,7 @@ class PreparedImage:
     def __init__(self, image: str, digest: str) -> None:
         self.info: dict[str, Any] = {"image": image, "digest": digest}
 
-    def open_stream(self, timeout: float) -> Stream:
+    def open_stream(self, timeout: float) -> AnswerStream:
         """Refuse: there is nothing to open."""
         del timeout
         raise ExecutorError(f"image {self.info['image']!r} has no stream")
@@ -155,15 +157,19 @@ class ContainerOnNode:
 
     def __init__(self, sandbox: DockerSandbox, digest: str) -> None:
         self._sandbox = sandbox
-        self.requests = {name: getattr(sandbox, name) for name in _REQUESTS}
+        self.requests: dict[str, Callable[..., Any]] = {
+            "first_process": self._ask_first_process,
+            **{name: getattr(sandbox, name) for name in _REQUESTS},
+        }
         self.info: dict[str, Any] = {
             "container": sandbox.id,
             "image": sandbox.spec.image,
             "digest": digest,
             "token": sandbox.gateway_token,
+            "first_process": sandbox.first_process is not None,
         }
 
-    def open_stream(self, timeout: float) -> Stream:
+    def open_stream(self, timeout: float) -> AnswerStream:
         """Open a stream to the gateway; the answer is its token."""
         inside = self._sandbox.open_stream(timeout=timeout)
 
@@ -174,7 +180,15 @@ class ContainerOnNode:
             finally:
                 inside.close()
 
-        return Stream(self._sandbox.gateway_token, serve)
+        return AnswerStream(self._sandbox.gateway_token, serve)
+
+    def _ask_first_process(self, request: str) -> bool:
+        """Pass a request on to the first process; return whether it has answered."""
+        first = self._sandbox.first_process
+        if first is None:
+            return False
+        asked = first.interrupt() if request == "interrupt" else first.ask()
+        return asked and first.wait(_ANSWER_SECONDS)
 
     def close(self) -> None:
         """Remove the container, and wait for that."""

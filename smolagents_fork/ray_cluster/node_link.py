@@ -37,9 +37,9 @@ from .plain_data import SupervisorPlace, failure_data, failure_of
 
 __all__ = [
     "KEY_BYTES",
+    "AnswerStream",
     "FrameSocket",
     "RequestServer",
-    "Stream",
     "answer_of",
     "ask",
     "connect",
@@ -223,7 +223,7 @@ def _keep_alive(connection: socket.socket) -> None:
 
 
 @dataclass(frozen=True)
-class Stream:
+class AnswerStream:
     """Answer that the bytes of a stream follow.
 
     Attributes:
@@ -282,7 +282,7 @@ class RequestServer:
         try:
             work: Callable[..., Any] = getattr(self, f"do_{request['op']}")
             value = work(connection, **request["arguments"])
-            if isinstance(value, Stream):
+            if isinstance(value, AnswerStream):
                 value, rest = value.head, value.serve
             answer = {"ok": value}
         except ForkError as error:

@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import logging
 import os
-import platform
 import secrets
 import socket
 import threading
@@ -20,14 +19,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from .._version import fork_revision, upstream_version
 from ..errors import ExecutorError, ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.cluster_owner import ClusterOwner
 from .node_link import (
     KEY_BYTES,
+    AnswerStream,
     FrameSocket,
     RequestServer,
-    Stream,
     use_normal_priority,
     uses_tls,
 )
@@ -39,8 +37,6 @@ __all__ = [
     "NodeSandbox",
     "Supervisor",
     "SupervisorActor",
-    "refusal",
-    "versions",
 ]
 
 #: Kinds of sandboxes, each with the class that starts them on a node.
@@ -69,7 +65,7 @@ class NodeSandbox(Protocol):
     def requests(self) -> Mapping[str, Callable[..., Any]]:
         """Methods that the host may call, by name."""
 
-    def open_stream(self, timeout: float) -> Stream:
+    def open_stream(self, timeout: float) -> AnswerStream:
         """Open a stream of the host.
 
         Args:
@@ -101,66 +97,31 @@ class _Entry:
     sandbox: NodeSandbox | None = None
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that both ends must share."""
-    return {
-        "smolagents": f"{upstream_version}+fork.{fork_revision}",
-        "Python": platform.python_version(),
-    }
-
-
-def refusal(asked: dict[str, str], node: str) -> str:
-    """Return why a supervisor does not serve a driver; empty if it does.
-
-    Args:
-        asked: versions of the driver.
-        node: for the message.
-    """
-    other = [
-        f"{name} {asked.get(name)} here and {version} on node {node}"
-        for name, version in versions().items()
-        if asked.get(name) != version
-    ]
-    return f"{' and '.join(other)}: install the same on both" if other else ""
-
-
 class Supervisor(RequestServer):
     """Owner of the sandboxes of one reservation. Knows nothing of Ray.
 
     Args:
         reservation: its resources, as plain data.
-        asked: versions of the driver.
         cluster: name of the cluster.
         node: id of the node.
         address: of the node.
     """
 
-    def __init__(
-        self,
-        reservation: dict[str, Any],
-        asked: dict[str, str],
-        cluster: str,
-        node: str,
-        address: str,
-    ) -> None:
+    def __init__(self, reservation: dict[str, Any], cluster: str, node: str, address: str) -> None:
         self._lock = threading.Lock()
         self._reservation = from_data(Reservation, reservation)
-        owner, key = (
-            ClusterOwner(cluster, node, secrets.token_hex(6)),
-            secrets.token_bytes(KEY_BYTES),
-        )
+        owner = ClusterOwner(cluster, node, secrets.token_hex(6))
+        key = secrets.token_bytes(KEY_BYTES)
         self._entries: dict[str, _Entry] = {}
         self._removed: deque[str] = deque(maxlen=_MOST_REMOVED)
         self._closed = False
         self._heard = time.monotonic()
         self._place = SupervisorPlace(owner.supervisor, node, address, 0, key, uses_tls())
-        self._refusal = refusal(asked, str(self._place))
-        self._kind: NodeKind | None = None
+        self._refusal = ""
+        module, _, name = KINDS[self._reservation.kind].partition(":")
+        self._kind: NodeKind = getattr(importlib.import_module(module), name)(owner)
         self._server: socket.socket | None = None
-        if not self._refusal:
-            module, _, name = KINDS[self._reservation.kind].partition(":")
-            self._kind = getattr(importlib.import_module(module), name)(owner)
-            self._listen()
+        self._listen()
         threading.Thread(target=self._watch, name="smolagents-fork-lease", daemon=True).start()
 
     def _listen(self) -> None:
@@ -208,9 +169,9 @@ class Supervisor(RequestServer):
         finally:
             os._exit(0)
 
-    def do_lease(self, _connection: socket.socket) -> Stream:
+    def do_lease(self, _connection: socket.socket) -> AnswerStream:
         """Answer the heartbeats of a connection; its end alone ends nothing."""
-        return Stream(None, self._keep_lease)
+        return AnswerStream(None, self._keep_lease)
 
     def _keep_lease(self, connection: socket.socket) -> None:
         use_normal_priority()  # a node that computes is not silent
@@ -219,15 +180,9 @@ class Supervisor(RequestServer):
             self._heard = time.monotonic()
             if beat.get("end"):
                 self.close()
-            frames.send({"ok": self.counts()})
+            frames.send({"ok": True})
             if beat.get("end"):
                 self._exit()
-
-    def counts(self) -> dict[str, int]:
-        """Return the sandboxes in use and those that start."""
-        with self._lock:
-            ready = sum(entry.sandbox is not None for entry in self._entries.values())
-            return {"in_use": ready, "starting": len(self._entries) - ready}
 
     def close(self) -> None:
         """End all sandboxes. Idempotent."""
@@ -242,8 +197,7 @@ class Supervisor(RequestServer):
             end.start()
         for end in ends:
             end.join(_REMOVE_SECONDS)
-        if self._kind is not None:
-            self._kind.close()
+        self._kind.close()
 
     # -- requests --
 
@@ -267,7 +221,7 @@ class Supervisor(RequestServer):
         """
         slots = self._reservation.slots
         with self._lock:
-            if self._closed or self._kind is None:
+            if self._closed:
                 raise ExecutorStartError("the supervisor has ended")
             if name in self._entries or name in self._removed:
                 raise ExecutorStartError(f"sandbox {name} was removed before it started")
@@ -317,7 +271,7 @@ class Supervisor(RequestServer):
                 self._entries.pop(name, None)
         _log.info("%s removed", self._described(name, entry.tenant))
 
-    def do_stream(self, _connection: socket.socket, sandbox: str, timeout: float) -> Stream:
+    def do_stream(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
         """Open a stream into a sandbox."""
         return self._existing(sandbox).open_stream(timeout)
 
@@ -329,10 +283,10 @@ class Supervisor(RequestServer):
 
     def do_read(
         self, _connection: socket.socket, sandbox: str, path: str, max_bytes: int
-    ) -> Stream:
+    ) -> AnswerStream:
         """Answer with the size of a file, and then send it."""
         data = self._request(sandbox, "read_file")(path, max_bytes)
-        return Stream(len(data), lambda stream: stream.sendall(data))
+        return AnswerStream(len(data), lambda stream: stream.sendall(data))
 
     def do_write(self, connection: socket.socket, sandbox: str, path: str, size: int) -> None:
         """Write the file that comes."""
@@ -369,11 +323,10 @@ class SupervisorActor(Supervisor):
 
     Args:
         reservation: its resources, as plain data.
-        asked: versions of the driver.
         cluster: name of the cluster.
     """
 
-    def __init__(self, reservation: dict[str, Any], asked: dict[str, str], cluster: str) -> None:
+    def __init__(self, reservation: dict[str, Any], cluster: str) -> None:
         import ray
         import ray.util
 
@@ -383,4 +336,4 @@ class SupervisorActor(Supervisor):
         logger.setLevel(logging.INFO)
         node = ray.get_runtime_context().get_node_id()
         address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
-        super().__init__(reservation, asked, cluster, node, address)
+        super().__init__(reservation, cluster, node, address)

@@ -14,7 +14,6 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,15 +24,14 @@ from ..errors import (
     ExecutorStartError,
     ForkError,
     ProtocolError,
-    SandboxDiedError,
 )
 from . import ray_calls
 from .head_check import probe_head
 from .node_link import (
     KEY_BYTES,
+    AnswerStream,
     FrameSocket,
     RequestServer,
-    Stream,
     answer_of,
     ask,
     connect,
@@ -42,7 +40,7 @@ from .node_link import (
 from .plain_data import (
     NodeStats,
     Reservation,
-    StartRequest,
+    SlotRequest,
     SupervisorPlace,
     as_data,
     failure_data,
@@ -55,17 +53,13 @@ _HEAD_SECONDS = 3.0
 _BEAT_SECONDS = 1.0
 # Pause before a connection is opened again, or a supervisor is asked for again, in seconds.
 _AGAIN_SECONDS = 0.02
-# Nodes whose engines may not answer, one after the other, in one start.
-_MOST_NODES = 4
 _CONNECT_SECONDS = 10.0
 _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 # Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
 _IDLE_SECONDS = 60.0
-# Seconds for which a lost node gets no new supervisor while Ray believes it alive.
-_AVOIDED_SECONDS = 120.0
-# Supervisors that are remembered for the figures once they are lost.
-_MOST_LOST = 16
+# Seconds for which a node that did not answer gets no new supervisor if another can have it.
+_AVOIDED_SECONDS = 60.0
 
 
 def main(number: int, address: str) -> None:
@@ -111,6 +105,7 @@ class Placer(RequestServer):
         self._ended = threading.Event()
         self._supervisors: Supervisors | None = None
         self._head = ""
+        self._figures = ray_calls.Figures("wait", "start", "request", "call")
 
     def connect(self, address: str) -> None:
         """Connect to the cluster; the events say what came of it.
@@ -137,9 +132,9 @@ class Placer(RequestServer):
 
     # -- requests --
 
-    def do_events(self, _connection: socket.socket) -> Stream:
+    def do_events(self, _connection: socket.socket) -> AnswerStream:
         """Send events, and take the requests whose answers nobody waits for."""
-        return Stream(None, self._serve_events)
+        return AnswerStream(None, self._serve_events)
 
     def _serve_events(self, connection: socket.socket) -> None:
         frames = FrameSocket(connection)
@@ -159,10 +154,11 @@ class Placer(RequestServer):
         with contextlib.suppress(ForkError):
             getattr(self, f"do_{posted['op']}")(None, **posted["arguments"])
 
-    def do_start(self, _connection: Any, request: dict[str, Any]) -> dict[str, Any]:
-        """Start a sandbox."""
+    def do_acquire(self, _connection: Any, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the place of a supervisor, a slot of which is the sandbox's until its removal."""
         probe_head(self._head, _HEAD_SECONDS)
-        return self._connected.start(from_data(StartRequest, request))
+        asked = from_data(SlotRequest, request)
+        return dict(as_data(self._connected.acquire(asked, Deadline(asked.seconds)).place))
 
     def do_remove(self, _connection: Any, sandbox: str) -> None:
         """End a sandbox."""
@@ -181,7 +177,7 @@ class Placer(RequestServer):
 
     def do_record(self, _connection: Any, times: list[tuple[str, float, str, str, str]]) -> None:
         """Record times; see :meth:`Figures.record`."""
-        self._connected.figures.record(times)
+        self._figures.record(times)
 
     def do_waiting(self, _connection: Any) -> str:
         """Return what starts wait for; empty if none does."""
@@ -189,7 +185,7 @@ class Placer(RequestServer):
 
     def do_stats(self, _connection: Any) -> list[dict[str, Any]]:
         """Return the figures of each supervisor."""
-        return [as_data(one) for one in self._connected.stats()]
+        return [as_data(stats) for stats in self._connected.stats()]
 
     @property
     def _connected(self) -> Supervisors:
@@ -220,12 +216,7 @@ class Remote:
         self.created = created
         self.lease: FrameSocket | None = lease
         self.sandboxes: set[str] = set()
-        #: Connections of starts, which end when it is given up.
-        self.starting: set[socket.socket] = set()
         self.idle_since = self.heard = time.monotonic()
-        self.counts: dict[str, int] = {}
-        #: Why it was given up; empty while it was not.
-        self.lost = ""
         #: Whether it has to end, because it has no sandbox or the host has none any more.
         self.ending = False
         #: Set when the next heartbeat is due now.
@@ -235,17 +226,12 @@ class Remote:
     @property
     def free(self) -> int:
         """Slots that a sandbox may have."""
-        usable = not (self.lost or self.ending)
-        return self.reservation.slots - len(self.sandboxes) if usable else 0
+        return 0 if self.ending else self.reservation.slots - len(self.sandboxes)
 
     def end(self) -> None:
         """Have its process end."""
         self.ending = True
         self.wake.set()
-
-
-class _EngineFailedError(Exception):
-    """The engine of a node does not answer; the message names the node."""
 
 
 class Supervisors:
@@ -261,106 +247,19 @@ class Supervisors:
         self._tell = tell
         self._changed = threading.Condition()
         self._remotes: list[Remote] = []
-        self._lost: deque[Remote] = deque(maxlen=_MOST_LOST)
         # Sandboxes that wait for a slot, and those of them for which Ray makes a supervisor.
         self._waiting: dict[str, Reservation] = {}
         self._asked: dict[str, Reservation] = {}
+        # Nodes that did not answer, and when.
         self._silent_nodes: dict[str, float] = {}
-        # Nodes whose engine took no sandbox when it was last asked, by kind of sandbox: why, when.
-        self._engine_errors: dict[tuple[str, str], tuple[str, float]] = {}
         self._closed = False
-        self.figures = ray_calls.Figures("wait", "start", "request", "call")
 
-    def start(self, request: StartRequest) -> dict[str, Any]:
-        """Start a sandbox; return its supervisor's place and what its node says about it.
-
-        It is started elsewhere if its node is lost meanwhile, or the node's engine does not answer,
-        for no code of a program has run.
-
-        Args:
-            request: of the host.
-
-        Raises:
-            EngineUnavailableError: the engines of the nodes do not answer; names them.
-            ForkError: says why it did not start.
-        """
-        deadline = Deadline(request.seconds)
-        failed: dict[str, str] = {}
-        without: set[str] = set()
-        while True:
-            try:
-                limit = Deadline(deadline.at_most(request.slot_seconds))
-                remote = self.acquire(request, limit, without)
-            except SandboxDiedError:  # a node was lost while it was asked for a supervisor
-                if deadline.expired():
-                    raise
-                time.sleep(_AGAIN_SECONDS)
-                continue
-            except ForkError as error:
-                if not failed:
-                    raise
-                before = "; and ".join(failed.values())
-                raise error.reworded(f"{error}; before that, {before}") from error
-            try:
-                return self._start_on(remote, request, deadline)
-            except SandboxDiedError as error:
-                if error.cause != "node" or deadline.expired():
-                    raise
-                without.add(remote.place.supervisor)
-            except _EngineFailedError as error:
-                without.add(remote.place.node)
-                failed[remote.place.node] = str(error)
-                if len(failed) == _MOST_NODES or not self._others(request.reservation, failed):
-                    raise EngineUnavailableError("; and ".join(failed.values())) from error
-
-    def _start_on(
-        self, remote: Remote, request: StartRequest, deadline: Deadline
-    ) -> dict[str, Any]:
-        place, kind, tenant = remote.place, remote.reservation.kind, request.tenant
-        begun, seconds = time.monotonic(), max(1.0, deadline.remaining() or 0.0)
-        arguments = {"sandbox": request.sandbox, "options": request.options, "tenant": tenant}
-        try:
-            with connect(place, seconds, "start", **arguments) as connection:
-                remote.starting.add(connection)
-                try:
-                    info = answer_of(connection, seconds)
-                finally:
-                    remote.starting.discard(connection)
-        except Exception as error:
-            # The node may yet finish it: the slot is free once it has ended it, under another name.
-            slot = f"{request.sandbox} ends"
-            with self._changed:
-                remote.sandboxes.discard(request.sandbox)
-                remote.sandboxes.add(slot)
-            ended = remote, request.sandbox, slot
-            threading.Thread(target=self._end, args=ended, daemon=True).start()
-            text = f"node {place}: {error}"
-            if isinstance(error, OSError):
-                cause = "node" if remote.lost or isinstance(error, ConnectionError) else "unknown"
-                raise SandboxDiedError(text, cause=cause) from error
-            if isinstance(error, EngineUnavailableError):
-                with self._changed:
-                    self._engine_errors[kind, place.node] = text, time.monotonic()
-                raise _EngineFailedError(text) from error
-            if isinstance(error, ForkError):
-                raise error.reworded(text) from error
-            raise
-        with self._changed:
-            self._engine_errors.pop((kind, place.node), None)
-        self.figures.record([("start", time.monotonic() - begun, place.node, kind, tenant)])
-        if type(info) is not dict:
-            raise ProtocolError(f"node {place}: a start answers with what the host has to know")
-        return {"place": as_data(place), "info": info}
-
-    def acquire(
-        self, request: StartRequest, deadline: Deadline, without: Collection[str] = ()
-    ) -> Remote:
+    def acquire(self, request: SlotRequest, deadline: Deadline) -> Remote:
         """Return a supervisor, of which a slot is the sandbox's until :meth:`remove`.
 
         Args:
             request: of the host.
             deadline: of the wait; the error has its seconds.
-            without: ids of nodes and supervisors that were tried.
 
         Raises:
             SandboxDiedError: a node was lost while it was asked for a supervisor.
@@ -369,7 +268,7 @@ class Supervisors:
         try:
             with self._changed:
                 self._waiting[request.sandbox] = request.reservation
-            remote = self._wait_for_slot(request, deadline, without)
+            remote = self._wait_for_slot(request, deadline)
             if remote is not None:
                 return remote
             with self._changed:
@@ -379,8 +278,6 @@ class Supervisors:
                 self._waiting.pop(request.sandbox, None)
                 self._asked.pop(request.sandbox, None)
                 self._changed.notify_all()
-            kind, tenant = request.reservation.kind, request.tenant
-            self.figures.record([("wait", deadline.elapsed(), "", kind, tenant)])
         # Without the lock, which heartbeats need: Ray is asked for the capacity.
         raise ExecutorStartError(
             f"no slot for a sandbox became free in {deadline.seconds or 0.0:.0f} s: {busy}; "
@@ -392,36 +289,29 @@ class Supervisors:
         """End a sandbox, also one that waits or starts, and give its slot back. Idempotent."""
         with self._changed:
             self._waiting.pop(sandbox, None)
-            remote = next((one for one in self._remotes if sandbox in one.sandboxes), None)
-        if remote is not None:
-            self._end(remote, sandbox, sandbox)
-
-    def suspect(self, sandbox: str) -> None:
-        """Find out at once whether the supervisor of a sandbox is there; its stream has ended."""
-        with self._changed:
-            for one in self._remotes:
-                if sandbox in one.sandboxes:
-                    one.wake.set()
-
-    def _end(self, remote: Remote, sandbox: str, slot: str) -> None:
+        remote = self._remote_of(sandbox)
+        if remote is None:
+            return
         # A supervisor that cannot be reached is lost, or about to be: its lease ends the sandbox.
         with contextlib.suppress(OSError, ForkError):
             ask(remote.place, _REMOVE_SECONDS, "remove", sandbox=sandbox)
         with self._changed:
-            remote.sandboxes.discard(slot)
+            remote.sandboxes.discard(sandbox)
             remote.idle_since = time.monotonic()
             self._changed.notify_all()
 
-    def _others(self, reservation: Reservation, nodes: Collection[str]) -> bool:
-        if reservation.node:
-            return False
-        try:
-            return not set(ray_calls.fitting_nodes(reservation)) <= set(nodes)
-        except EngineUnavailableError:
-            return False
+    def suspect(self, sandbox: str) -> None:
+        """Find out at once whether the supervisor of a sandbox is there; its stream has ended."""
+        remote = self._remote_of(sandbox)
+        if remote is not None:
+            remote.wake.set()
+
+    def _remote_of(self, sandbox: str) -> Remote | None:
+        with self._changed:
+            return next((one for one in self._remotes if sandbox in one.sandboxes), None)
 
     def stats(self) -> list[NodeStats]:
-        """Return the figures of each supervisor, also of those that were given up lately."""
+        """Return the figures of each supervisor."""
         now = time.monotonic()
         with self._changed:
             return [
@@ -429,13 +319,11 @@ class Supervisors:
                     one.place.node,
                     one.place.supervisor,
                     one.reservation.slots,
-                    one.counts.get("in_use", len(one.sandboxes)),
-                    one.counts.get("starting", 0),
-                    one.lost,
-                    self._engine_error(one),
+                    len(one.sandboxes),
+                    "",
                     now - one.heard,
                 )
-                for one in [*self._remotes, *self._lost]
+                for one in self._remotes
             ]
 
     def waiting(self) -> str:
@@ -459,23 +347,20 @@ class Supervisors:
 
     # -- the caller has the lock --
 
-    def _take_slot(self, request: StartRequest, without: Collection[str]) -> Remote | None:
+    def _take_slot(self, request: SlotRequest) -> Remote | None:
         if request.sandbox not in self._waiting or self._closed:
             raise ExecutorStartError(f"sandbox {request.sandbox} was removed before it started")
         group = [
             one
             for one in self._remotes
             if one.reservation == request.reservation and one.free > 0
-            if not {one.place.node, one.place.supervisor} & set(without)
+            if one.place.node not in request.without
         ]
         if not group:
             return None
-        remote = min(group, key=lambda one: (self._engine_error(one) != "", -one.free))
+        remote = min(group, key=lambda one: (one.place.node in request.avoided, -one.free))
         remote.sandboxes.add(request.sandbox)
         return remote
-
-    def _engine_error(self, remote: Remote) -> str:
-        return self._engine_errors.get((remote.reservation.kind, remote.place.node), ("", 0.0))[0]
 
     def _busy(self, reservation: Reservation) -> str:
         group = [one for one in self._remotes if one.reservation == reservation]
@@ -488,14 +373,12 @@ class Supervisors:
 
     # -- the caller has not --
 
-    def _wait_for_slot(
-        self, request: StartRequest, deadline: Deadline, without: Collection[str]
-    ) -> Remote | None:
+    def _wait_for_slot(self, request: SlotRequest, deadline: Deadline) -> Remote | None:
         """Take a slot that becomes free, or have Ray make a supervisor where more are needed."""
         reservation = request.reservation
         while not deadline.expired():
             with self._changed:
-                remote = self._take_slot(request, without)
+                remote = self._take_slot(request)
                 if remote is not None:
                     return remote
                 waiting = list(self._waiting.values()).count(reservation)
@@ -504,25 +387,23 @@ class Supervisors:
                     self._changed.wait(deadline.at_most(1.0))
                     continue
                 self._asked[request.sandbox] = reservation
-            remote = self._create(request, deadline, without)
+            remote = self._create(request, deadline)
             if remote is not None:
                 return remote
         return None
 
-    def _create(
-        self, request: StartRequest, deadline: Deadline, without: Collection[str]
-    ) -> Remote | None:
+    def _create(self, request: SlotRequest, deadline: Deadline) -> Remote | None:
         """Have Ray make a supervisor, unless a slot becomes free elsewhere meanwhile."""
         reservation = request.reservation
         ray_calls.check_fits(reservation)
-        avoided = self._avoided(reservation)
+        avoided = self._avoided(request)
         created = ray_calls.CreatingSupervisor(reservation, self._cluster, avoided)
         place = None
         try:
             while (place := created.place()) is None:
                 self._end_idle(reservation)
                 with self._changed:
-                    remote = self._take_slot(request, without)
+                    remote = self._take_slot(request)
                 if remote is not None or deadline.expired():
                     created.kill()
                     return remote
@@ -541,32 +422,20 @@ class Supervisors:
             remote.watcher = threading.Thread(target=self._watch, args=(remote,), daemon=True)
             remote.watcher.start()
             self._changed.notify_all()
-            return self._take_slot(request, without)
+            return self._take_slot(request)
 
-    def _avoided(self, reservation: Reservation) -> set[str]:
-        """Return the nodes that get no new supervisor now.
-
-        Nodes that were lost lately, that Ray still believes alive and that do not answer; and
-        those whose engine did not, unless no other node can have it.
-        """
+    def _avoided(self, request: SlotRequest) -> Collection[str]:
+        """Return the nodes that get no new supervisor now; none if no other node can have it."""
+        after = time.monotonic() - _AVOIDED_SECONDS
         with self._changed:
-            failed = {
-                node: since
-                for (kind, node), (_, since) in self._engine_errors.items()
-                if kind == reservation.kind
-            }
-            after = time.monotonic() - _AVOIDED_SECONDS
-            for nodes in (self._silent_nodes, failed):
-                for node in [node for node, since in nodes.items() if since < after]:
-                    del nodes[node]
-            silent = set(self._silent_nodes)
-        if not silent and not failed:
-            return set()
-        alive = ray_calls.alive_nodes()
-        if alive is not None:
-            silent = {name for name in silent & alive.keys() if not ray_calls.answers(alive[name])}
-        both = silent.union(failed if alive is None else failed.keys() & alive.keys())
-        return both if both != silent and self._others(reservation, both) else silent
+            for node in [node for node, since in self._silent_nodes.items() if since < after]:
+                del self._silent_nodes[node]
+            avoided = {*self._silent_nodes, *request.without, *request.avoided}
+        if avoided and not request.reservation.node:
+            with contextlib.suppress(EngineUnavailableError):
+                if set(ray_calls.fitting_nodes(request.reservation)) - avoided:
+                    return avoided
+        return request.without
 
     def _end_idle(self, wanted: Reservation) -> None:
         """Have supervisors of other reservations end that have no sandboxes: Ray may need room."""
@@ -583,18 +452,13 @@ class Supervisors:
         ago = time.monotonic() - remote.heard
         with self._changed:
             self._remotes.remove(remote)
-            if reason and not remote.ending:
-                remote.lost = (
-                    f"the supervisor of node {remote.place} was given up: {reason}; it was last "
-                    f"heard of {ago:.1f} s ago"
-                )
-                self._lost.append(remote)
             self._changed.notify_all()
-        for connection in list(remote.starting):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        if remote.lost:
-            self._tell(lost=sorted(remote.sandboxes), reason=remote.lost)
+        if reason and not remote.ending:
+            text = (
+                f"the supervisor of node {remote.place} was given up: {reason}; it was last heard "
+                f"of {ago:.1f} s ago"
+            )
+            self._tell(lost=sorted(remote.sandboxes), reason=text)
         if remote.lease is not None:
             remote.lease.close()
         remote.created.kill()
@@ -614,9 +478,7 @@ class Supervisors:
                     ends = remote.ending
                     remote.lease.send({"end": ends})
                     asked = True
-                answer = remote.lease.receive(_BEAT_SECONDS)
-                if answer is not None:
-                    remote.counts = _counts_of(answer.get("ok"))
+                if remote.lease.receive(_BEAT_SECONDS) is not None:
                     remote.heard, silent, asked = time.monotonic(), 0.0, False
                     if ends:
                         return ""
@@ -661,16 +523,3 @@ def _open_lease(place: SupervisorPlace, seconds: float) -> FrameSocket:
         connection.close()
         raise
     return FrameSocket(connection)
-
-
-def _counts_of(value: Any) -> dict[str, int]:
-    """Return the figures of a heartbeat.
-
-    Raises:
-        ProtocolError: not a mapping of numbers.
-    """
-    if type(value) is not dict or not all(
-        type(name) is str and type(count) is int for name, count in value.items()
-    ):
-        raise ProtocolError(f"a heartbeat answers with figures, not with {value!r:.100}")
-    return value

@@ -44,6 +44,8 @@ _GRACE_SECONDS = 5.0
 _EXIT_SECONDS = 5.0
 _KILLED_SECONDS = 30.0
 _KEPT_LINES = 30
+# Seconds for which a node whose engine did not answer is used where no other has a free slot.
+_AVOIDED_SECONDS = 120.0
 # Times that wait to be sent; the oldest are dropped.
 _MOST_TIMES = 10_000
 
@@ -119,6 +121,8 @@ class PlacerProcess:
         #: Those who use it; a set, because a finaliser may leave without a lock.
         self.users: set[object] = set()
         self.unused_since = time.monotonic()
+        #: Why a node's engine took no sandbox when it was last asked, and when, by node.
+        self.engine_errors: dict[str, tuple[str, float]] = {}
         #: What came of the connection to the cluster: nothing, or why it failed.
         self._connected: queue.SimpleQueue[ForkError | None] = queue.SimpleQueue()
         self._placements: weakref.WeakValueDictionary[str, Placement]
@@ -211,6 +215,11 @@ class PlacerProcess:
         except OSError as error:
             self._has_ended.wait(_GRACE_SECONDS)
             raise self._lost_cluster() from error
+
+    def nodes_without_engine(self) -> tuple[str, ...]:
+        """Return the ids of the nodes whose engines have lately not answered."""
+        after = time.monotonic() - _AVOIDED_SECONDS
+        return tuple(node for node, (_, at) in self.engine_errors.items() if at > after)
 
     def post(self, op: str, **arguments: Any) -> None:
         """Send a request whose answer nobody waits for; safe in a finaliser."""

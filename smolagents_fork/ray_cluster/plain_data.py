@@ -19,7 +19,7 @@ from ..results import ExecutorStats, FileInfo
 __all__ = [
     "NodeStats",
     "Reservation",
-    "StartRequest",
+    "SlotRequest",
     "SupervisorPlace",
     "as_data",
     "failure_data",
@@ -104,24 +104,22 @@ class SupervisorPlace:
 
 
 @dataclass(frozen=True)
-class StartRequest:
-    """Request of the host for the start of a sandbox.
+class SlotRequest:
+    """Request of the host for a supervisor that can start a sandbox.
 
     Attributes:
         sandbox: its id, which was never used before.
-        reservation: of its supervisor; supervisors with an equal one are shared.
-        options: of the kind of sandbox; plain data.
-        tenant: empty for none.
-        seconds: that the start may take.
-        slot_seconds: of them, to wait for a free slot.
+        reservation: of the supervisor; supervisors with an equal one are shared.
+        seconds: to wait for a slot.
+        without: ids of nodes on which this start has failed.
+        avoided: ids of nodes that are used where no other has a free slot.
     """
 
     sandbox: str
     reservation: Reservation
-    options: Mapping[str, Any]
-    tenant: str
     seconds: float
-    slot_seconds: float
+    without: tuple[str, ...] = ()
+    avoided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,7 @@ class NodeStats:
         node: id of its node.
         supervisor: its id.
         slots: sandboxes that it may have.
-        in_use: sandboxes that it has.
-        starting: sandboxes that start.
-        lost: why it was given up; empty while it was not.
+        in_use: sandboxes that it has, with those that start and end.
         engine_error: why its node's engine took no sandbox when it was last asked; else empty.
         heard_seconds_ago: time since its last heartbeat, in seconds.
     """
@@ -143,16 +139,13 @@ class NodeStats:
     supervisor: str
     slots: int
     in_use: int
-    starting: int
-    lost: str
     engine_error: str
     heard_seconds_ago: float
 
     @property
     def ready(self) -> int:
         """Slots that can take a sandbox now."""
-        unusable = self.lost or self.engine_error
-        return 0 if unusable else max(0, self.slots - self.in_use - self.starting)
+        return 0 if self.engine_error else max(0, self.slots - self.in_use)
 
 
 def as_data(value: object) -> Any:

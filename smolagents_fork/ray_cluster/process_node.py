@@ -6,6 +6,8 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..distributions.import_names import import_names, missing_packages
@@ -23,12 +25,13 @@ from ..process.spawn import spawn, stop_fork_servers
 from ..process.watchdog import Watchdog
 from ..results import ExecutorStats
 from ..sandboxes.cluster_owner import ClusterOwner
-from .node_link import Stream, use_normal_priority
+from .node_link import AnswerStream, use_normal_priority
 
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
 _REMOVE = "smolagents_fork.folders.removal:remove_tree"
 _REMOVE_SECONDS = 30.0
+_SENT = str(Path(__file__).parents[2])
 
 
 class ProcessKind:
@@ -55,6 +58,8 @@ class ProcessKind:
         layout = layout_for(
             import_names(imports), options["readable"], network=options["bounds"]["network"]
         )
+        # This package goes before another version of it that the node has installed.
+        layout = replace(layout, path=(_SENT, *layout.path))
         folder = os.path.join(self._folder, sandbox)
         os.mkdir(folder, 0o700)
         bounds = Bounds(folder=folder, **options["bounds"])
@@ -93,7 +98,7 @@ class ProcessSandbox:
         }
         self.info = {"folder": bounds.work_folder}
 
-    def open_stream(self, timeout: float) -> Stream:
+    def open_stream(self, timeout: float) -> AnswerStream:
         """Fork a child, whose frames are relayed until it, or the stream, ends.
 
         Args:
@@ -125,7 +130,7 @@ class ProcessSandbox:
                         self._child = None
                 child.close()
 
-        return Stream(child.pid, serve)
+        return AnswerStream(child.pid, serve)
 
     def _stats(self) -> ExecutorStats:
         with self._lock:

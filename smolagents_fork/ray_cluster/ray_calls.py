@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import platform
 import re
-import socket
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -18,15 +15,15 @@ from ray.util.metrics import Histogram
 from .._version import fork_revision, upstream_version
 from ..deadline import within
 from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, SandboxDiedError
-from .head_check import CLIENT_SCHEME, host_and_port, refused_token
-from .node_supervisor import SupervisorActor, versions
+from .head_check import CLIENT_SCHEME, refused_token
+from .node_supervisor import SupervisorActor
 from .plain_data import Reservation, SupervisorPlace, as_data, failure_of, from_data
+from .sent_packages import sent_packages
 
 __all__ = [
     "CreatingSupervisor",
     "Figures",
     "alive_nodes",
-    "answers",
     "check_fits",
     "connect_to_ray",
     "fitting_nodes",
@@ -35,8 +32,6 @@ __all__ = [
 
 _NAMESPACE = "smolagents_fork"
 _GIB = 1 << 30
-# Limits of an answer of the head to the first question, in seconds: of Ray, and of everything.
-_ASKED_SECONDS, _ANSWER_SECONDS = 18.0, 20.0
 # Limits of the question which nodes there are, in seconds. The capacity in a message comes after a
 # limit of the host's has passed, within the time that the host grants beyond it.
 _NODES_SECONDS = 20.0
@@ -60,19 +55,12 @@ def connect_to_ray(address: str) -> str:
         EngineUnavailableError: Ray is of another version, or did not connect.
     """
     arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}
+    if not address.startswith(CLIENT_SCHEME):
+        arguments |= {"log_to_driver": False, "configure_logging": False}
     try:
-        if not address.startswith(CLIENT_SCHEME):
-            arguments |= {"log_to_driver": False, "configure_logging": False}
-            late = EngineUnavailableError(
-                f"the head of the Ray cluster at {address} accepts connections and did not answer "
-                f"within {_ANSWER_SECONDS:.0f} s"
-            )
-            if own := within(_ANSWER_SECONDS, lambda: _own_address(address), late):
-                arguments["_node_ip_address"] = own
-        context: Any = ray.init(**arguments)
-        _end_error_listener()
-    except EngineUnavailableError:
-        raise
+        with sent_packages() as folders:
+            # What supervisors import; Ray keeps it by its content, and nodes fetch it once.
+            context: Any = ray.init(runtime_env={"py_modules": folders}, **arguments)
     except Exception as error:
         if refused := refused_token(address, str(error)):
             raise refused from error
@@ -85,50 +73,6 @@ def connect_to_ray(address: str) -> str:
     with contextlib.suppress(Exception):
         return str(context.address_info.get("gcs_address") or address)
     return address
-
-
-def _end_error_listener() -> None:
-    """Have Ray's thread that prints the cluster's errors end at the next one, or with the head.
-
-    Nobody reads the output of this process. Once the head is lost, that thread asks for errors
-    without a pause, and takes half a core or more until Ray ends the process a minute later (Ray
-    2.60, ``listen_error_messages``).
-    """
-    worker: Any = importlib.import_module("ray._private.worker").global_worker
-    stopped: threading.Event | None = getattr(worker, "threads_stopped", None)
-    if stopped is not None:
-        stopped.set()
-
-
-def _own_address(address: str) -> str:
-    """Return the address by which nodes reach this machine, if it is one of the nodes.
-
-    Empty if it is not, or if the question failed: Ray's own connection asks again and says more.
-
-    Ray looks for processes of a head on this machine, and may take the head's address for its own;
-    nodes then call back the wrong machine.
-
-    Raises:
-        Exception: Ray's own, about the token.
-    """
-    target = host_and_port(address)
-    if target is None:
-        return ""
-    family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            # Sends nothing: the system only chooses a route.
-            probe.connect(target)
-            own = str(probe.getsockname()[0])
-        # The client of Ray's own command line.
-        client: Any = importlib.import_module("ray._raylet").GcsClient
-        infos = client(address=address).get_all_node_info(timeout=_ASKED_SECONDS).values()
-    except Exception as error:
-        if refused_token(address, str(error)):
-            raise
-        return ""
-    alive = [info.node_manager_address for info in infos if info.state == 0]
-    return own if own in alive else ""
 
 
 # -- nodes --
@@ -146,20 +90,6 @@ def alive_nodes(seconds: float = _NODES_SECONDS) -> dict[str, Mapping[str, Any]]
     except Exception:
         return None
     return {node["NodeID"]: node for node in found if node["Alive"]}
-
-
-def answers(node: Mapping[str, Any]) -> bool:
-    """Return whether a node can be reached from here; takes a second at most.
-
-    Args:
-        node: from :func:`alive_nodes`.
-    """
-    address = str(node["NodeManagerAddress"]), int(node["NodeManagerPort"])
-    try:
-        socket.create_connection(address, _POLL_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 def fitting_nodes(reservation: Reservation) -> list[str]:
@@ -241,7 +171,7 @@ class CreatingSupervisor:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"}
         decorate: Any = ray.remote
         actor_class = decorate(SupervisorActor).options(scheduling_strategy="SPREAD", **options)
-        self._actor = actor_class.remote(as_data(reservation), versions(), cluster)
+        self._actor = actor_class.remote(as_data(reservation), cluster)
         self._described = self._actor.describe.remote()
 
     def place(self) -> SupervisorPlace | None:

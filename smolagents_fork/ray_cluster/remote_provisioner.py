@@ -13,6 +13,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ForkError, ProtocolError
+from ..first_process_link import MARK, FirstProcess
 from ..forks import reset_in_child
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.provisioner import (
@@ -34,6 +35,7 @@ _START_SECONDS = 120.0
 # A late answer must not look like the end of a container that runs.
 _STATUS_SECONDS = 20.0
 _PING_SECONDS = 2.0
+_ANSWER_SECONDS = 15.0
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
 # Nodes that prepare an image at the same time.
@@ -49,33 +51,8 @@ class _Known:
     digest: str
 
 
-class _Images:
-    """Images that this process has had prepared, by name: any of its provisioners starts them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[tuple[object, str], _Known] = {}
-
-    def add(self, cluster: object, name: str, known: _Known) -> None:
-        """Note an image."""
-        with self._lock:
-            self._known[cluster, name] = known
-
-    def find(self, cluster: object, name: str) -> _Known:
-        """Return an image; one that is not known is used as it is."""
-        with self._lock:
-            return self._known.get((cluster, name), _Known(ImageSpec(image=name), ""))
-
-    def prepared(self, cluster: object, spec: ImageSpec) -> str | None:
-        """Return the name of an image that was prepared from the same specification."""
-        with self._lock:
-            found = (n for (c, n), one in self._known.items() if c == cluster and one.spec == spec)
-            return next(found, None)
-
-
-_images = _Images()
-
-
+# Images that this process has had prepared, by cluster and name: any provisioner starts them.
+_images: dict[tuple[object, str], _Known] = {}
 # Containers of this process that have not been removed yet, by id.
 _existing: dict[str, Placement] = {}
 
@@ -141,13 +118,13 @@ class RemoteProvisioner:
         """Return name and node of an image; no node if one has prepared it before."""
         base = spec.base_image or os.environ.get(_BASE_IMAGE_VARIABLE) or None
         spec = dataclasses.replace(spec, base_image=base, requirements=tuple(spec.requirements))
-        known = _images.prepared(self._place, spec)
-        if known is not None and not rebuild:
-            return known, ""
+        for (place, known_name), known in list(_images.items()):
+            if place == self._place and known.spec == spec and not rebuild:
+                return known_name, ""
         report(f"{STEP}a node of the cluster prepares the image")
         name, digest, node = self._prepared(self._preparing, _Known(spec, ""), rebuild=rebuild)
         # What is built is named by its content; what is used as it is may differ from node to node.
-        _images.add(self._place, name, _Known(spec, digest if spec.image is not None else ""))
+        _images[self._place, name] = _Known(spec, digest if spec.image is not None else "")
         return name, node
 
     def prepare_on_all_nodes(
@@ -166,7 +143,7 @@ class RemoteProvisioner:
             ExecutorError: no node could prepare it; names one and says why.
         """
         name, first = self._prepared_anywhere(spec, report, rebuild=rebuild)
-        known = _images.find(self._place, name)
+        known = self._known(name)
         nodes = self._cluster.nodes(self._preparing)
 
         def prepare(node: str) -> str:
@@ -182,6 +159,10 @@ class RemoteProvisioner:
             for line in threads.map(prepare, nodes):
                 report(f"{STEP}{line}")
         return name
+
+    def _known(self, name: str) -> _Known:
+        """Return an image by its name; one that is not known is used as it is."""
+        return _images.get((self._place, name), _Known(ImageSpec(image=name), ""))
 
     def _prepared(
         self, reservation: Reservation, image: _Known, *, rebuild: bool = False
@@ -209,7 +190,7 @@ class RemoteProvisioner:
 
     def start(self, spec: SandboxSpec) -> RemoteContainer:
         """Start a container on any node with a free slot; see :class:`Provisioner`."""
-        image = _images.find(self._place, spec.image)
+        image = self._known(spec.image)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
         made = self._cluster.start(
             self._reservation(spec.limits),
@@ -255,6 +236,10 @@ class RemoteContainer(RemoteSandbox):
         self.container_id: str = container
         #: Token that the gateway asks for.
         self.gateway_token: str = token
+        #: The container's first process, which its node asks; ``None`` where that cannot.
+        self.first_process: FirstProcess | None = None
+        if self.info.get("first_process") is True:
+            self.first_process = FirstProcess(self._send_to_first_process)
         _forget_removed()
         _existing[self.id] = started.placement
 
@@ -271,6 +256,23 @@ class RemoteContainer(RemoteSandbox):
             raise ProtocolError(f"{self}: a gateway's stream begins with its token")
         self.gateway_token = token
         return stream
+
+    def _send_to_first_process(self, line: bytes) -> None:
+        """Have the node ask the first process; a request that gets lost is not repeated."""
+        request, number = line.decode().split()
+
+        def ask(first: FirstProcess) -> None:
+            try:
+                answered = self.call("first_process", timeout=_ANSWER_SECONDS, request=request)
+            except ForkError:
+                answered = False
+            if answered is True:
+                first.feed(f"{MARK}answer {number} R\n".encode())
+            else:
+                first.reconnect(True)
+
+        # Senders do not wait, and the lost node of an answer may take its seconds.
+        threading.Thread(target=ask, args=(self.first_process,), daemon=True).start()
 
     def engine_responds(self) -> bool:
         """Return whether the node and its engine may answer; takes a few seconds at most.

@@ -24,9 +24,10 @@ from . import network as networks
 from .network import Network
 from .processes import alive, end, in_session, program
 
-__all__ = ["CPUS", "DRIVER", "HEAD", "NODES", "RayCluster", "remove_stale"]
+__all__ = ["CPUS", "HEAD", "NODES", "RayCluster", "remove_stale"]
 
-HEAD, DRIVER = "head", "driver"
+#: Runs without a namespace, as the tests do: a driver takes the head of its machine for its node.
+HEAD = "head"
 NODES = ("node1", "node2", "node3")
 #: Cores that a node says it has. No test computes: they decide how many sandboxes fit.
 CPUS = 16
@@ -94,6 +95,7 @@ class RayCluster:
         subnet: third number of its addresses; ``None``: there is one node, on the loopback.
         certificate: file with the key and certificate of all its connections; empty: without TLS.
         size: number of nodes that run sandboxes, where there is more than the loopback.
+        python: program of the nodes; empty: of this process.
     """
 
     pid: int
@@ -102,13 +104,14 @@ class RayCluster:
     subnet: int | None
     certificate: str = ""
     size: int = len(NODES)
+    python: str = ""
 
     # -- what its users read --
 
     @property
     def address(self) -> str:
         """Address of the head for drivers and nodes."""
-        return f"{self.address_of(HEAD)}:{_PORT}"
+        return f"{self.address_of(HEAD)}:{self._port}"
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ class RayCluster:
         """Return a node's IP address."""
         if self.subnet is None:
             return "127.0.0.1"
-        return self._network.address((DRIVER, HEAD, *NODES).index(node) + 1)
+        return self._network.address((HEAD, *NODES).index(node) + 1)
 
     def node_at(self, address: str) -> str:
         """Return the name of the node with an IP address."""
@@ -172,7 +175,12 @@ class RayCluster:
 
     @classmethod
     def create(
-        cls, *, namespaces: bool, certificate: str = "", size: int = len(NODES)
+        cls,
+        *,
+        namespaces: bool,
+        certificate: str = "",
+        size: int = len(NODES),
+        python: str = "",
     ) -> RayCluster:
         """Start a cluster in this process.
 
@@ -180,13 +188,15 @@ class RayCluster:
             namespaces: whether its nodes get namespaces; otherwise there is one node.
             certificate: see the attribute.
             size: see the attribute.
+            python: see the attribute.
         """
         folder = tempfile.mkdtemp(prefix=f"{networks.PREFIX}{os.getpid()}-")
-        made = cls(os.getpid(), folder, os.urandom(24).hex(), None, certificate, size)
+        token = os.urandom(24).hex()
+        made = cls(os.getpid(), folder, token, None, certificate, size, python)
         try:
             if namespaces:
                 network = Network(os.getpid())
-                network.create([HEAD, *NODES[:size]])
+                network.create(list(NODES[:size]))
                 made = replace(made, subnet=network.subnet)
             made.complete()
         except BaseException:
@@ -213,7 +223,7 @@ class RayCluster:
             return
         deadline = time.monotonic() + START_SECONDS
         if self.subnet is not None:
-            for node in (HEAD, *self.nodes):
+            for node in self.nodes:
                 self._network.restore(node)
         if self._raylet(HEAD) is None or not self._runs("gcs_server", HEAD):
             for node in self._all:  # a new head knows of no node, and the nodes of no new head
@@ -277,8 +287,13 @@ class RayCluster:
     # -- processes --
 
     @property
+    def _port(self) -> int:
+        """Port of the head, which listens on all addresses of this machine."""
+        return _PORT + (self.subnet or 0)
+
+    @property
     def _all(self) -> tuple[str, ...]:
-        return (HEAD, *self.nodes, DRIVER) if self.subnet is not None else (HEAD,)
+        return (HEAD, *self.nodes) if self.subnet is not None else (HEAD,)
 
     @property
     def _network(self) -> Network:
@@ -298,7 +313,7 @@ class RayCluster:
         with contextlib.suppress(OSError, ValueError):
             session = int((Path(self.folder) / f"{node}.session").read_text())
             found.update(in_session(session, self.folder))
-        if self.subnet is not None and node != DRIVER:
+        if self.subnet is not None and node != HEAD:
             found |= self._network.pids(node)
         return found - {os.getpid()}
 
@@ -317,7 +332,7 @@ class RayCluster:
 
     def _arguments(self, node: str) -> Iterator[str]:
         if node == HEAD:
-            yield from ("--head", f"--port={_PORT}", "--include-dashboard=false")
+            yield from ("--head", f"--port={self._port}", "--include-dashboard=false")
         else:
             yield f"--address={self.address}"
         yield f"--num-cpus={CPUS if node in self.nodes else 0}"
@@ -328,8 +343,8 @@ class RayCluster:
 
     def _start(self, node: str) -> None:
         """Start a node in a session of its own, as an orphan: Ray's ``--block`` ends with it."""
-        command = [sys.executable, "-c", _RAY, "start", *self._arguments(node)]
-        if self.subnet is not None and node != DRIVER:
+        command = [self.python or sys.executable, "-c", _RAY, "start", *self._arguments(node)]
+        if self.subnet is not None and node != HEAD:
             there, seen = f"{self.folder}/{node}", f"{self.folder}/{_TEMPORARY}"
             for folder in (there, seen):
                 os.makedirs(folder, exist_ok=True)
@@ -339,6 +354,7 @@ class RayCluster:
             subprocess.run(
                 [sys.executable, "-c", _ORPHAN, f"{self.folder}/{node}.session", *command],
                 env=self._environment,
+                cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -11,7 +11,12 @@ from background import acting, eventually
 from smolagents.utils import AgentError
 
 from smolagents_fork import DockerExecutor, DockerPool, RayEngine
-from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ExecutorError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
 from tools.ray_cluster.cluster import RayCluster
 
 pytestmark = pytest.mark.docker
@@ -122,3 +127,19 @@ def test_pool_on_a_cluster_has_quotas(pool: DockerPool) -> None:
             pool.acquire(0.01, tenant="a")
         with DockerExecutor(pool=pool, tenant="b") as other:
             assert other("2 + 2").output == 4
+
+
+def test_c_code_that_keeps_pythons_lock_is_stopped_and_the_state_kept(
+    cluster: RayCluster, engine: Any
+) -> None:
+    with make(cluster, timeout_seconds=5.0, interrupt_grace_seconds=_SECONDS) as executor:
+        with pytest.raises(SandboxTimeoutError, match="its state kept"):
+            executor("import re\nkept = 1\nre.match(r'(a+)+$', 'a' * 40 + 'b')")
+        assert executor.variables()["kept"] == 1
+
+
+def test_memory_that_runs_out_is_said(cluster: RayCluster, engine: Any) -> None:
+    with make(cluster, memory="200m") as executor:
+        with pytest.raises(SandboxDiedError, match="out of memory: raise memory="):
+            executor("x = bytearray(1 << 30)")
+        assert executor("1 + 1").output == 2

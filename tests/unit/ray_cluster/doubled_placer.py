@@ -16,11 +16,11 @@ from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.cluster_client import Cluster
 from smolagents_fork.ray_cluster.node_link import ask
-from smolagents_fork.ray_cluster.node_supervisor import Supervisor, versions
+from smolagents_fork.ray_cluster.node_supervisor import Supervisor
 from smolagents_fork.ray_cluster.placer_process import Placement
 from smolagents_fork.ray_cluster.plain_data import (
     Reservation,
-    StartRequest,
+    SlotRequest,
     SupervisorPlace,
     as_data,
     failure_of,
@@ -39,15 +39,14 @@ class Node(Supervisor):
     Args:
         kind: of its sandboxes.
         name: id of its node.
-        asked: versions of the driver.
     """
 
-    def __init__(self, kind: str, name: str = "node1", asked: dict[str, str] | None = None) -> None:
+    def __init__(self, kind: str, name: str = "node1") -> None:
         self.name = name
         #: How often it would have ended its process.
         self.exits = 0
         reservation = Reservation(kind, 4, 1.0, 0, 15.0)
-        super().__init__(as_data(reservation), asked or versions(), "cluster", name, "127.0.0.1")
+        super().__init__(as_data(reservation), "cluster", name, "127.0.0.1")
 
     def _watch(self) -> None:
         """Leave the lease alone: it would end this process."""
@@ -79,6 +78,7 @@ class DoubledPlacer:
         self.slot_limits: list[float] = []
         #: Name, seconds, node, kind and tenant of each time.
         self.times: list[tuple[str, float, str, str, str]] = []
+        self.engine_errors: dict[str, tuple[str, float]] = {}
         self._next = itertools.cycle(nodes)
         self._by_name = {node.name: node for node in nodes}
         self._sandboxes: dict[str, tuple[Node, Placement]] = {}
@@ -86,17 +86,18 @@ class DoubledPlacer:
 
     def ask(self, op: str, seconds: float, **arguments: Any) -> Any:
         del seconds
-        return self._start(**arguments) if op == "start" else list(self._by_name)
+        return self._acquire(**arguments) if op == "acquire" else list(self._by_name)
 
-    def _start(self, request: dict[str, Any]) -> dict[str, Any]:
-        asked = from_data(StartRequest, request)
-        self.slot_limits.append(asked.slot_seconds)
-        wanted, sandbox = asked.reservation.node, asked.sandbox
+    def _acquire(self, request: dict[str, Any]) -> dict[str, Any]:
+        asked = from_data(SlotRequest, request)
+        self.slot_limits.append(asked.seconds)
+        wanted = asked.reservation.node
         node = self._by_name[wanted] if wanted else next(self._next)
-        arguments = {"sandbox": sandbox, "options": asked.options, "tenant": asked.tenant}
-        info = ask(node.place, asked.seconds, "start", **arguments)
-        self._sandboxes[sandbox] = node, self._placements[sandbox]
-        return {"place": as_data(node.place), "info": info}
+        self._sandboxes[asked.sandbox] = node, self._placements[asked.sandbox]
+        return dict(as_data(node.place))
+
+    def nodes_without_engine(self) -> tuple[str, ...]:
+        return ()
 
     def post(self, op: str, sandbox: str) -> None:
         found = self._sandboxes.pop(sandbox, None) if op == "remove" else None

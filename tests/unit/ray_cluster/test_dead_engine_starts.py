@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
 from background import running
-from doubled_placer import Node
+from doubled_placer import DoubledPlacer, Node
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
-from smolagents_fork.ray_cluster import node_supervisor
-from smolagents_fork.ray_cluster.plain_data import Reservation, StartRequest, SupervisorPlace
+from smolagents_fork.ray_cluster import cluster_client, node_supervisor
+from smolagents_fork.ray_cluster.cluster_client import Cluster
+from smolagents_fork.ray_cluster.placer_process import PlacerProcess
+from smolagents_fork.ray_cluster.plain_data import (
+    Reservation,
+    SlotRequest,
+    SupervisorPlace,
+    as_data,
+    from_data,
+)
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 # Only detects hangs.
@@ -49,6 +57,34 @@ class DeadKind:
         pass
 
 
+class RealSupervisors(DoubledPlacer):
+    """The placer of a cluster without Ray, with its own supervisors.
+
+    Args:
+        supervisors: from which it takes slots.
+    """
+
+    nodes_without_engine = PlacerProcess.nodes_without_engine  # type: ignore[assignment]
+
+    def __init__(self, supervisors: Any) -> None:
+        super().__init__()
+        self.supervisors = supervisors
+
+    def ask(self, op: str, seconds: float, **arguments: Any) -> Any:
+        from smolagents_fork.ray_cluster import ray_calls
+
+        if op == "nodes":
+            return ray_calls.fitting_nodes(from_data(Reservation, arguments["reservation"]))
+        if op == "stats":
+            return [as_data(stats) for stats in self.supervisors.stats()]
+        request = from_data(SlotRequest, arguments["request"])
+        return as_data(self.supervisors.acquire(request, Deadline(seconds)).place)
+
+    def post(self, op: str, sandbox: str) -> None:
+        if op == "remove":
+            self.supervisors.remove(sandbox)
+
+
 class Nodes:
     """Nodes of a cluster, on which Ray makes a supervisor each, in turn.
 
@@ -68,7 +104,6 @@ class Nodes:
         nodes = [{"NodeID": name, "Alive": True, "Resources": {"CPU": 1.0}} for name in names]
         monkeypatch.setattr(ray_calls.ray, "nodes", lambda: nodes)
         self.made: dict[str, Node] = {}
-        self.numbers = itertools.count()
         outer = self
 
         class Creating:
@@ -90,17 +125,19 @@ class Nodes:
 
         monkeypatch.setattr(ray_calls, "CreatingSupervisor", Creating)
         self.supervisors = placer.Supervisors("cluster", lambda **_event: None)
+        double = RealSupervisors(self.supervisors)
+        monkeypatch.setattr(cluster_client, "shared_placer", lambda *_arguments: double)
+        self.cluster = Cluster("127.0.0.1:6379", 4.5)
+        self.sandboxes: list[str] = []
 
-    def start(self, sandbox: str = "") -> str:
+    def start(self, slot_seconds: float = SECONDS) -> str:
         """Start a sandbox and return its node."""
-        name = sandbox or f"sandbox{next(self.numbers)}"
-        made = self.supervisors.start(StartRequest(name, RESERVATION, {}, "", SECONDS, SECONDS))
-        node = made["place"]["node"]
-        assert isinstance(node, str)
-        return node
+        made = self.cluster.start(RESERVATION, {}, timeout=SECONDS, slot_timeout=slot_seconds)
+        self.sandboxes.append(made.placement.sandbox)
+        return made.place.node
 
     def errors(self) -> dict[str, str]:
-        return {one.node: one.engine_error for one in self.supervisors.stats()}
+        return {one.node: one.engine_error for one in self.cluster.stats()}
 
 
 @pytest.fixture
@@ -143,19 +180,19 @@ def test_not_every_node_of_a_large_cluster_is_tried(cluster: Any):
 
 def test_busy_node_is_waited_for(cluster: Any):
     nodes = cluster("12", "2")
-    assert nodes.start("first") == "1"
+    assert nodes.start() == "1"
     with running(nodes.start) as other:
         other.until(lambda: nodes.errors().get("2"), SECONDS)
-        nodes.supervisors.remove("first")
+        nodes.supervisors.remove(nodes.sandboxes[0])
         assert other.result(SECONDS) == "1"
     assert nodes.asked == ["1", "2", "1"]
 
 
 def test_wait_that_ends_names_the_nodes_that_were_tried(cluster: Any):
     nodes = cluster("12", "2")
-    nodes.start("first")
+    nodes.start()
     with pytest.raises(ExecutorStartError) as caught:
-        nodes.supervisors.start(StartRequest("second", RESERVATION, {}, "", SECONDS, 0.5))
+        nodes.start(0.5)
     assert "no slot for a sandbox became free in 0 s" in str(caught.value)
     assert str(caught.value).endswith(
         "; before that, node 127.0.0.1 (2): the engine does not answer"
@@ -168,12 +205,12 @@ def test_waiting_starts_say_what_is_used_and_asked_for(
     nodes = cluster("1", "")
     free = {"CPU": 0.5, "memory": float(1 << 29)}
     monkeypatch.setattr("ray.available_resources", lambda: free)
-    nodes.start("first")
+    nodes.start()
     assert nodes.supervisors.waiting() == ""
     with running(nodes.start) as other:
         other.until(nodes.supervisors.waiting, SECONDS)
         text = nodes.supervisors.waiting()
-        nodes.supervisors.remove("first")
+        nodes.supervisors.remove(nodes.sandboxes[0])
         assert other.result(SECONDS) == "1"
     assert text.startswith("1 of 1 slots in use on 1 nodes, ")
     assert text.endswith(
@@ -184,8 +221,9 @@ def test_waiting_starts_say_what_is_used_and_asked_for(
 
 def test_start_that_is_removed_while_it_waits_ends(cluster: Any):
     nodes = cluster("1", "")
-    nodes.start("first")
-    with running(nodes.start, "second") as other:
+    nodes.start()
+    request = SlotRequest("second", RESERVATION, SECONDS)
+    with running(nodes.supervisors.acquire, request, Deadline(SECONDS)) as other:
         other.until(nodes.supervisors.waiting, SECONDS)
         nodes.supervisors.remove("second")
         error = other.error(SECONDS)

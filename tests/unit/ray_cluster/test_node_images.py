@@ -1,6 +1,6 @@
 """Images on the nodes of a cluster: prepared once on each, and compared.
 
-The placer, which is doubled here, puts the node before each error.
+The placer is doubled here.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class DoubledEngine:
 
 @pytest.fixture(autouse=True)
 def _known_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_provisioner, "_images", remote_provisioner._Images())
+    monkeypatch.setattr(remote_provisioner, "_images", {})
     for name, empty in (("digests", {}), ("prepared", []), ("fails", set())):
         monkeypatch.setattr(DoubledEngine, name, empty)
 
@@ -118,8 +118,8 @@ def test_other_digest_on_a_node_is_said(provisioner: RemoteProvisioner):
     with pytest.raises(ExecutorStartError) as caught:
         provisioner.start(SandboxSpec(name))
     assert str(caught.value) == (
-        "image 'mine:1' is sha256:two here and sha256:one on another node: load "
-        "the same image on every node"
+        "node 127.0.0.1 (node2): image 'mine:1' is sha256:two here and sha256:one on another node: "
+        "load the same image on every node"
     )
     provisioner.start(SandboxSpec(name))
 
@@ -134,7 +134,7 @@ def test_built_images_are_named_by_their_content(provisioner: RemoteProvisioner)
 def test_image_that_fails_on_one_node_is_an_error(provisioner: RemoteProvisioner):
     DoubledEngine.fails.add("node2")
     name = prepare(provisioner, requirements=("numpy",))
-    with pytest.raises(ImageBuildError, match=r"^pip found no numpy"):
+    with pytest.raises(ImageBuildError, match=r"^node 127\.0\.0\.1 \(node2\): pip found no numpy"):
         provisioner.start(SandboxSpec(name))
 
 
@@ -158,7 +158,7 @@ def test_setup_reports_nodes_that_fail(provisioner: RemoteProvisioner):
     DoubledEngine.fails.add("node2")
     lines: list[str] = []
     provisioner.prepare_on_all_nodes(ImageSpec(), report=lines.append)
-    assert lines[-1] == "==> not on every node: pip found no numpy"
+    assert lines[-1] == ("==> not on every node: node 127.0.0.1 (node2): pip found no numpy")
 
 
 def test_node_without_docker_says_what_to_do(
@@ -172,6 +172,6 @@ def test_node_without_docker_says_what_to_do(
     with pytest.raises(EngineUnavailableError) as caught:
         prepare(made, image="mine:1")
     text = str(caught.value)
-    assert text.startswith("no Docker engine answers (")
+    assert text.startswith("node 127.0.0.1 (node1): no Docker engine answers (")
     assert f"{tmp_path}/none.sock" in text
     assert text.endswith("start one there, or give RayEngine(sandbox='process')")

@@ -17,9 +17,9 @@ import pytest
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProtocolError
 from smolagents_fork.ray_cluster.node_link import (
     KEY_BYTES,
+    AnswerStream,
     FrameSocket,
     RequestServer,
-    Stream,
     answer_of,
     ask,
     connect,
@@ -44,8 +44,8 @@ class Echo(RequestServer):
     def do_break(self, _connection: socket.socket) -> None:
         raise KeyError("odd")
 
-    def do_echo(self, _connection: socket.socket) -> Stream:
-        return Stream("head", self._echo)
+    def do_echo(self, _connection: socket.socket) -> AnswerStream:
+        return AnswerStream("head", self._echo)
 
     def _echo(self, connection: socket.socket) -> None:
         try:

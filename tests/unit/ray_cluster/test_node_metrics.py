@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from time import sleep
+from dataclasses import dataclass
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 from doubled_placer import Node, cluster_of
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
-from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.ray_cluster.plain_data import Reservation, StartRequest
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 # Only detects hangs.
 SECONDS = 240.0
-RESERVATION = Reservation("process", 4, 1.0, 0, 15.0)
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,6 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     return found
 
 
-def named(figures: list[Figure], name: str) -> list[Figure]:
-    return [one for one in figures if one.name == f"smolagents_fork_{name}_seconds"]
-
-
 def node_cluster(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Node, Any]:
     """Return a node of a kind, and what a cluster of it has recorded."""
     node = Node(kind)
@@ -98,6 +88,9 @@ def test_calls_and_requests_of_a_sandbox(
             with pytest.raises(Exception, match="ZeroDivisionError"):
                 executor("1 / 0")
             request_of(executor)
+        started = [(one[0], *one[2:]) for one in placer.times]
+        assert ("wait", "", kind, "tenant1") in started
+        assert ("start", "node1", kind, "tenant1") in started
         calls = [one for one in placer.times if one[0] == "call"]
         assert [one[2:] for one in calls] == 3 * [("node1", kind, "tenant1")]
         assert calls[1][1] >= 0.2
@@ -105,32 +98,6 @@ def test_calls_and_requests_of_a_sandbox(
         assert requests == {("node1", kind, "")}
     finally:
         node.close()
-
-
-def test_wait_and_start(figures: list[Figure], monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import placer, ray_calls
-
-    node = Node("process")
-    monkeypatch.setattr(ray_calls, "check_fits", lambda _reservation: None)
-    monkeypatch.setattr(ray_calls, "shown_capacity", lambda: "the cluster has nothing")
-    monkeypatch.setattr(
-        ray_calls, "CreatingSupervisor", lambda *_: MagicMock(place=lambda: node.place)
-    )
-    made = placer.Supervisors("cluster", lambda **_event: None)
-    bounds = {"memory_bytes": None, "network": False}
-    options = {"imports": [], "readable": [], "bounds": bounds, "max_value_bytes": 1000}
-    made.start(StartRequest("one", RESERVATION, options, "tenant1", SECONDS, SECONDS))
-    monkeypatch.setattr(
-        ray_calls, "CreatingSupervisor", lambda *_: MagicMock(place=lambda: sleep(0.01))
-    )
-    other = replace(RESERVATION, slots=1)
-    with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free"):
-        made.acquire(StartRequest("two", other, {}, "tenant2", SECONDS, SECONDS), Deadline(0.05))
-    made.close()
-    assert [one.tags for one in named(figures, "start")] == [("node1", "process", "tenant1")]
-    waits = named(figures, "wait")
-    assert [one.tags for one in waits] == [("", "process", "tenant1"), ("", "process", "tenant2")]
-    assert waits[1].seconds >= 0.05
 
 
 def test_times_of_the_host_are_recorded(figures: list[Figure]):

@@ -81,16 +81,15 @@ def test_object_of_the_host_is_not_sent():
         as_data(ContainerOptions(container_run_kwargs={"labels": object()}))
 
 
-STATS = NodeStats("node", "supervisor", 4, 2, 1, "", "", 0.5)
+STATS = NodeStats("node", "supervisor", 4, 3, "", 0.5)
 
 
-def test_ready_slots_have_no_sandbox_and_start_none():
+def test_ready_slots_have_no_sandbox():
     assert STATS.ready == 1
-    assert replace(STATS, starting=3).ready == 0
+    assert replace(STATS, in_use=4).ready == 0
 
 
 def test_supervisor_that_takes_no_sandbox_has_no_ready_slot():
-    assert replace(STATS, lost="no heartbeat").ready == 0
     assert replace(STATS, engine_error="no engine").ready == 0
 
 

@@ -1,8 +1,8 @@
-"""Placer's connection to Ray: what Ray starts with it and the placer has no use for."""
+"""Placer's connection to Ray: what it asks for, and how Ray's errors are told."""
 
 from __future__ import annotations
 
-import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -10,59 +10,48 @@ import pytest
 
 from smolagents_fork.errors import EngineUnavailableError
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 
 
-class _Subscriber:
-    """Subscriber of errors. Once the head is lost, Ray's one returns from every poll at once."""
-
-    def subscribe(self) -> None:
-        """Subscribe; the head is there."""
-
-    def poll(self) -> NoReturn:
-        """Fail the test: a thread that has been ended asks no more."""
-        raise AssertionError("the thread goes on")
-
-
-def test_thread_that_prints_errors_ends_at_its_next_wakeup(monkeypatch: pytest.MonkeyPatch):
-    ray = pytest.importorskip("ray")
-    from ray._private import worker as ray_worker
+@pytest.mark.parametrize("address", ["10.0.0.1:6379", "ray://10.0.0.1:10001"])
+def test_packages_go_to_the_nodes_complete_and_without_compiled_files(
+    monkeypatch: pytest.MonkeyPatch, address: str
+):
+    import ray
 
     from smolagents_fork.ray_cluster import ray_calls
 
-    worker: Any = SimpleNamespace(
-        threads_stopped=threading.Event(),
-        gcs_error_subscriber=_Subscriber(),
-        current_job_id=ray.JobID.nil(),
-    )
-    context = SimpleNamespace(address_info={"gcs_address": "10.0.0.1:6379"})
-    monkeypatch.setattr(ray_worker, "global_worker", worker)
-    monkeypatch.setattr(ray, "init", lambda **_arguments: context)
-    monkeypatch.setattr(ray_calls, "_own_address", lambda _address: "")
-    head = ray_calls.connect_to_ray("10.0.0.1:6379")
-    assert head == "10.0.0.1:6379"
-    ray_worker.listen_error_messages(worker, worker.threads_stopped)  # Ray's own loop
+    found: dict[str, set[str]] = {}
+
+    def init(runtime_env: dict[str, Any], **_arguments: Any) -> Any:
+        for folder in map(Path, runtime_env["py_modules"]):
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            found[folder.name] = {path.relative_to(folder).as_posix() for path in files}
+        return SimpleNamespace(address_info={"gcs_address": "10.0.0.1:6379"})
+
+    monkeypatch.setattr(ray, "init", init)
+    assert ray_calls.connect_to_ray(address) == "10.0.0.1:6379"
+    assert "ray_cluster/node_supervisor.py" in found["smolagents_fork"]
+    assert "_images/jupyter/install.sh" in found["smolagents_fork"]
+    assert "client.py" in found["docker"]
+    assert not [name for names in found.values() for name in names if "__pycache__" in name]
 
 
-def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("ray")
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("rpc: InvalidAuthToken", r"10\.0\.0\.1:6379 refused the token"),
+        ("Version mismatch: Ray: 2.1", r"connect to 10\.0\.0\.1:6379: .*: Ray: 2\.1; here are Ray"),
+    ],
+)
+def test_error_of_the_connection_is_said(monkeypatch: pytest.MonkeyPatch, said: str, words: str):
+    import ray
+
     from smolagents_fork.ray_cluster import ray_calls
 
-    ended = threading.Event()
-    monkeypatch.setattr(ray_calls, "_own_address", lambda _address: ended.wait(60))
-    monkeypatch.setattr(ray_calls, "_ANSWER_SECONDS", 0.05)
-    with pytest.raises(EngineUnavailableError, match="connections and did not answer within 0 s"):
-        ray_calls.connect_to_ray("10.0.0.1:6379")
-    ended.set()
+    def refuse(**_arguments: Any) -> NoReturn:
+        raise RuntimeError(said)
 
-
-def test_refused_token_is_said(monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("ray")
-    from smolagents_fork.ray_cluster import ray_calls
-
-    def refuse(_address: str) -> NoReturn:
-        raise RuntimeError("rpc: InvalidAuthToken")
-
-    monkeypatch.setattr(ray_calls, "_own_address", refuse)
-    with pytest.raises(EngineUnavailableError, match=r"10\.0\.0\.1:6379 refused the token"):
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(EngineUnavailableError, match=words):
         ray_calls.connect_to_ray("10.0.0.1:6379")
