@@ -58,8 +58,6 @@ _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 # Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
 _IDLE_SECONDS = 60.0
-# Seconds for which a node that did not answer gets no new supervisor if another can have it.
-_AVOIDED_SECONDS = 60.0
 
 
 def main(number: int, address: str) -> None:
@@ -250,8 +248,8 @@ class Supervisors:
         # Sandboxes that wait for a slot, and those of them for which Ray makes a supervisor.
         self._waiting: dict[str, Reservation] = {}
         self._asked: dict[str, Reservation] = {}
-        # Nodes that did not answer, and when.
-        self._silent_nodes: dict[str, float] = {}
+        # Nodes that have not answered.
+        self._silent_nodes: set[str] = set()
         self._closed = False
 
     def acquire(self, request: SlotRequest, deadline: Deadline) -> Remote:
@@ -426,11 +424,16 @@ class Supervisors:
 
     def _avoided(self, request: SlotRequest) -> Collection[str]:
         """Return the nodes that get no new supervisor now; none if no other node can have it."""
-        after = time.monotonic() - _AVOIDED_SECONDS
         with self._changed:
-            for node in [node for node, since in self._silent_nodes.items() if since < after]:
-                del self._silent_nodes[node]
-            avoided = {*self._silent_nodes, *request.without, *request.avoided}
+            silent = set(self._silent_nodes)
+        alive = ray_calls.alive_nodes() if silent else None
+        back = set()
+        if alive is not None:
+            # Those that answer again, and those that Ray has given up itself.
+            back = {node for node in silent if node not in alive or ray_calls.answers(alive[node])}
+        with self._changed:
+            self._silent_nodes -= back
+        avoided = {*(silent - back), *request.without, *request.avoided}
         if avoided and not request.reservation.node:
             with contextlib.suppress(EngineUnavailableError):
                 if set(ray_calls.fitting_nodes(request.reservation)) - avoided:
@@ -500,7 +503,7 @@ class Supervisors:
             silent += min(time.monotonic() - begun, 3 * _BEAT_SECONDS)
             if silent > remote.reservation.silent_seconds:
                 with self._changed:
-                    self._silent_nodes[remote.place.node] = time.monotonic()
+                    self._silent_nodes.add(remote.place.node)
                 return f"it did not answer for {silent:.0f} s"
 
     def _drop_lease(self, remote: Remote) -> None:

@@ -117,7 +117,6 @@ def test_sandboxes_of_one_engine_share_a_supervisor(cluster: RayCluster):
             (stats,) = [node for node in users.stats() if node.slots == 3]
         finally:
             users.close()
-        assert stats.lost == ""
         assert stats.in_use <= 2
         assert stats.ready >= 1
         assert one("1").output == other("1").output

@@ -162,9 +162,14 @@ def test_silence_gives_the_supervisor_up_and_its_node_gets_no_other(
     monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
     acquired(supervisors, Answering(*["silent"] * 1000))
     assert "it did not answer for" in lost(supervisors)["reason"]
+    monkeypatch.setattr(ray_calls, "alive_nodes", lambda: {"n": {}, "other": {}})
+    monkeypatch.setattr(ray_calls, "answers", lambda _node: False)
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
     assert supervisors._avoided(REQUEST) == {"n"}
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
+    assert supervisors._avoided(REQUEST) == ()
+    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
+    monkeypatch.setattr(ray_calls, "answers", lambda _node: True)
     assert supervisors._avoided(REQUEST) == ()
 
 
