@@ -1,36 +1,28 @@
-"""Rooms of ``smolagents_fork``, their imports, and the names of modules."""
+"""Rooms of ``smolagents_fork``, and the names of modules."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
 
-import grimp
-
-__all__ = ["PACKAGE", "repeated_names", "room_imports"]
+__all__ = ["PACKAGE", "repeated_names", "rooms"]
 
 PACKAGE = "smolagents_fork"
 
 
-def room_imports(package: Path) -> dict[str, set[str]]:
-    """Return the rooms, which are folders and the modules beside them, and what each imports.
+def rooms(package: Path) -> set[str]:
+    """Return the rooms, which are folders and the modules beside them.
 
     Args:
-        package: the folder of ``smolagents_fork``.
+        package: Folder of ``smolagents_fork``.
     """
-    graph = grimp.build_graph(PACKAGE, cache_dir=None)
-    found: dict[str, set[str]] = defaultdict(set)
-    for module in graph.modules - {PACKAGE}:
-        room = _room_of(package, module)
-        imported = graph.find_modules_directly_imported_by(module) - {PACKAGE}
-        found[room] |= {_room_of(package, other) for other in imported} - {room}
-    return dict(found)
-
-
-def _room_of(package: Path, module: str) -> str:
-    path = package.parent.joinpath(*module.split("."))
-    folder = path if path.is_dir() else path.parent
-    return path.name if folder == package else folder.relative_to(package).as_posix()
+    paths = {
+        path for path in package.rglob("*.py") if path.stem != "__init__" or path.parent != package
+    }
+    return {
+        path.stem if path.parent == package else path.parent.relative_to(package).as_posix()
+        for path in paths
+    }
 
 
 def repeated_names(package: Path) -> list[str]:
