@@ -15,15 +15,16 @@ from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, For
 from ...forks import ForkSafeLock
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note
+from ..network_probe import check_isolation
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
+from ..removals import Removals
 from .api_client import ClusterClient
 from .claims.sandbox_claims import claimed_pod, delete_claim
 from .claims.warm_pools import Source, WarmPools, choose_source
 from .image_check import check_image
-from .network_probe import check_isolation
 from .pod_labels import MANAGED_BY, is_ours, sandbox_of
 from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manifest
-from .pod_removal import Removals, reap
+from .pod_removal import reap, remove_pod
 from .pod_sandbox import PodSandbox, StartedPod
 from .pod_start import addresses_of_node, await_running
 
@@ -33,6 +34,12 @@ _ID_BYTES = 6
 _TOKEN_BYTES = 24
 # Part of a start's time that a claim may take where a new pod is started if it fails.
 _CLAIM_PART = 0.5
+
+_NETWORK_REMEDY = (
+    "Apply the NetworkPolicy that 'smolagents-fork setup kubernetes --print' writes, with a "
+    "network plugin that enforces policies; or KubernetesEngine(allow_network=True) if the code "
+    "may have a network"
+)
 
 _lock = ForkSafeLock()
 # Namespaces whose orphans this process has looked for.
@@ -87,7 +94,7 @@ class KubernetesProvisioner:
     ) -> None:
         self._client, self._options, self._settings = client, options, settings
         self._pools, self._note = pools, note
-        self._removals = Removals(client)
+        self._removals = Removals(client.address)
         client.check(MANAGED_BY)
         self._reap_once()
 
@@ -130,7 +137,7 @@ class KubernetesProvisioner:
 
         sandbox = secrets.token_hex(_ID_BYTES)
         name = f"smolagents-fork-{sandbox}"
-        self._removals.register(name)
+        self._removals.register(name, functools.partial(remove_pod, self._client, name))
         try:
             once = SandboxSpec(image, workdir=self._options.workdir)
             manifest = self._manifest(once, sandbox, "", warm=False)
@@ -165,9 +172,8 @@ class KubernetesProvisioner:
         pool = source.pool
         manifest = self._manifest(spec, sandbox, token, warm=bool(pool))
         name = str(manifest["metadata"]["name"])
-        self._removals.register(
-            name, functools.partial(delete_claim, self._client, name) if pool else None
-        )
+        remove = delete_claim if pool else remove_pod
+        self._removals.register(name, functools.partial(remove, self._client, name))
         made: PodSandbox | None = None
         try:
             if pool:
@@ -233,7 +239,7 @@ class KubernetesProvisioner:
     def _check_network(self, sandbox: PodSandbox) -> None:
         if not self._settings.allow_network:
             nodes = addresses_of_node(self._client, sandbox.name)
-            check_isolation(sandbox.run, nodes, sandbox.place)
+            check_isolation(sandbox.run, nodes, sandbox.place, _NETWORK_REMEDY)
 
     def _manifest(
         self, spec: SandboxSpec, sandbox: str, token: str, *, warm: bool

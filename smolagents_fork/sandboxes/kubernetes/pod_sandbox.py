@@ -12,11 +12,11 @@ from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
 from ...first_process_link import MARK, FirstProcess
 from ...results import ExecutorStats
+from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from .api_client import ClusterClient, ClusterRefusal
-from .cgroup_usage import cgroup_usage
 from .pod_status import PodState, pod_state
 from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ExecutorError, ProtocolError
+from smolagents_fork.sandboxes.cgroup_usage import cgroup_usage
 from smolagents_fork.sandboxes.container_files import list_files
-from smolagents_fork.sandboxes.kubernetes.cgroup_usage import cgroup_usage
-from smolagents_fork.sandboxes.kubernetes.network_probe import check_isolation
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import ExecStatus
+from smolagents_fork.sandboxes.network_probe import check_isolation
 from smolagents_fork.sandboxes.resource_limits import Limits
 from smolagents_fork.sandboxes.untrusted_json import checked_row, checked_texts, read_json
 
@@ -44,7 +44,7 @@ def test_hostile_answers_are_protocol_errors(data):
     with pytest.raises(ProtocolError, match="the sandbox sent"):
         cgroup_usage(answering(data), Limits())
     with pytest.raises(ProtocolError, match="the sandbox sent"):
-        check_isolation(answering(data), (), "1")
+        check_isolation(answering(data), (), "1", "Allow it")
     with pytest.raises(ProtocolError, match="the sandbox sent"):
         list_files(answering(data), "/workspace")
     assert ExecStatus(data).exit_code is None
@@ -72,7 +72,7 @@ def test_expected_answers():
     )
     (one,) = list_files(answering(b'[["/workspace/a", 3]]'), "/workspace")
     assert (one.path, one.size) == ("/workspace/a", 3)
-    check_isolation(answering(b"[]"), (), "1")
+    check_isolation(answering(b"[]"), (), "1", "Allow it")
 
 
 def test_message_names_subject_and_value():

@@ -1,15 +1,12 @@
-"""Resource use of a pod, read from its own control group.
-
-The metrics API has the use of processors as a rate, a minute late, and no number of processes.
-"""
+"""Resource use of a sandbox, read from its own control group, for engines that do not report it."""
 
 from __future__ import annotations
 
-from ...errors import ExecutorError
-from ...results import ExecutorStats
-from ..container_files import Run
-from ..resource_limits import Limits, parse_size
-from ..untrusted_json import checked_row, read_json
+from ..errors import ExecutorError
+from ..results import ExecutorStats
+from .container_files import Run
+from .resource_limits import Limits, parse_size
+from .untrusted_json import checked_row, read_json
 
 __all__ = ["cgroup_usage"]
 
@@ -39,11 +36,11 @@ print(json.dumps([max(0,memory),cpu,pids]))
 
 
 def cgroup_usage(run: Run, limits: Limits) -> ExecutorStats:
-    """Return a pod's resource use.
+    """Return a sandbox's resource use.
 
     Args:
-        run: runs programs in the pod.
-        limits: of the pod.
+        run: runs programs in the sandbox.
+        limits: of the sandbox.
 
     Raises:
         ExecutorError: it cannot be read.
@@ -53,7 +50,7 @@ def cgroup_usage(run: Run, limits: Limits) -> ExecutorStats:
     code, output, message = run(argv, timeout=_SECONDS, max_bytes=65_536)
     if code:
         text = message.decode("utf-8", "replace").strip() or f"exit code {code}"
-        raise ExecutorError(f"the pod's resource use cannot be read: {text}")
+        raise ExecutorError(f"the sandbox's resource use cannot be read: {text}")
     subject = "its resource use"
     types = ((int,), (int, float), (int,))
     memory, cpu, pids = checked_row(read_json(output, subject), types, subject)

@@ -1,9 +1,8 @@
-"""Probe from inside a pod: whether its network reaches anything.
+"""Probe from inside a sandbox: whether its network reaches anything.
 
-A NetworkPolicy is only words where the cluster's network plugin does not enforce it. So a program
-in the pod tries to reach addresses before any of the user's code runs there: the API server, the
-cluster's name servers, the node, and the internet. An answer of any kind, a refusal too, means that
-packets leave the pod.
+Not every network plugin of a cluster enforces its policies. So a program in the sandbox tries to
+reach addresses before any of the user's code runs there: the cluster's API server and name servers,
+the node, and the internet. An answer of any kind, a refusal too, means that packets leave it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ...errors import ExecutorStartError
-from ..container_files import Run
-from ..untrusted_json import checked_texts, read_json
+from ..errors import ExecutorStartError
+from .container_files import Run
+from .untrusted_json import checked_texts, read_json
 
 __all__ = ["check_isolation"]
 
-# Time a network plugin may take to apply a policy to a new pod.
+# Time a network plugin may take to apply a policy to a new sandbox.
 _APPLY_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
 _RUN_SECONDS = 20.0
@@ -62,13 +61,14 @@ print(json.dumps(sorted(reached)))
 _WAIT_SECONDS = 1.5
 
 
-def check_isolation(run: Run, nodes: Sequence[str], place: str) -> None:
-    """Refuse a pod whose network reaches anything.
+def check_isolation(run: Run, nodes: Sequence[str], place: str, remedy: str) -> None:
+    """Refuse a sandbox whose network reaches anything.
 
     Args:
-        run: runs programs in the pod.
+        run: runs programs in the sandbox.
         nodes: addresses of its node.
-        place: its sandbox, pod, node and tenant, for messages.
+        place: the sandbox and where it runs, for messages.
+        remedy: what the user can do, a sentence without its full stop.
 
     Raises:
         ExecutorStartError: it reaches something; names what.
@@ -91,8 +91,6 @@ def check_isolation(run: Run, nodes: Sequence[str], place: str) -> None:
         if time.monotonic() > end:
             raise ExecutorStartError(
                 f"{place} has a network, and no code is run in it: it reaches "
-                f"{', '.join(reached)}. Apply the NetworkPolicy that 'smolagents-fork setup "
-                "kubernetes --print' writes, with a network plugin that enforces policies; or "
-                "KubernetesEngine(allow_network=True) if the code may have a network"
+                f"{', '.join(reached)}. {remedy}"
             )
         time.sleep(_PAUSE_SECONDS)
