@@ -22,7 +22,7 @@ from smolagents_fork.sandboxes.docker import engine
 from smolagents_fork.sandboxes.docker.streams import log_tail
 from tools.paths import ROOT
 
-PAGE = (ROOT / "docs" / "executors" / "docker.md").read_text()
+PAGE = " ".join((ROOT / "docs" / "executors" / "docker.md").read_text("utf-8").split())
 
 
 def test_figures_in_the_text_are_those_of_the_code():

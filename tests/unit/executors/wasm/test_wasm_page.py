@@ -8,7 +8,7 @@ from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 from smolagents_fork.options.option import about, options_of_calls
 from tools.paths import ROOT
 
-PAGE = (ROOT / "docs" / "executors" / "wasm.md").read_text("utf-8")
+PAGE = " ".join((ROOT / "docs" / "executors" / "wasm.md").read_text("utf-8").split())
 
 
 def test_options_that_the_pool_decides_are_named():
