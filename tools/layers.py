@@ -11,18 +11,13 @@ PACKAGE = "smolagents_fork"
 
 
 def rooms(package: Path) -> set[str]:
-    """Return the rooms, which are folders and the modules beside them.
+    """Return the rooms: the folders of the package that have modules.
 
     Args:
         package: Folder of ``smolagents_fork``.
     """
-    paths = {
-        path for path in package.rglob("*.py") if path.stem != "__init__" or path.parent != package
-    }
-    return {
-        path.stem if path.parent == package else path.parent.relative_to(package).as_posix()
-        for path in paths
-    }
+    folders = {path.parent for path in package.rglob("*.py")} - {package}
+    return {folder.relative_to(package).as_posix() for folder in folders}
 
 
 def repeated_names(package: Path) -> list[str]:
