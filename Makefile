@@ -86,6 +86,11 @@ test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the 
 test-language: $(VENV)/.dev ## CPython's own language tests inside the interpreter: share kept (ARGS=--quick)
 	@$(RUN) tools.language_tests $(ARGS)
 
+.PHONY: test-kubernetes
+test-kubernetes: $(VENV)/.dev ## pods of a real cluster, built from Debian's source at the first time; needs root and Docker (WHOLE_CONTRACT=1)
+	@$(RUN) tools.kubernetes_cluster $(RUN) tools.whole_run -k kubernetes tests/contract/provisioners \
+		tests/contract/executors tests/integration/kubernetes/test_real_kubernetes.py
+
 .PHONY: test-downstream
 test-downstream: $(VENV)/.dev ## packages that build on smolagents, used with the fork and upstream (ARGS=name)
 	@$(RUN) tools.downstream $(ARGS)

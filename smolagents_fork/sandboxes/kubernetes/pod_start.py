@@ -79,7 +79,7 @@ def await_running(
         if state.hopeless:
             raise ExecutorStartError(f"image {image!r} in pod {name}: {state.waiting}")
         warnings.update(now=deadline.expired())
-        reason = "; ".join(part for part in (state.waiting, warnings.text) if part)
+        reason = warnings.beside(state.waiting)
         if reason:
             waiting(reason)
         where = f" on node {state.node}" if state.node else ""
@@ -109,8 +109,7 @@ class _Warnings:
     def __init__(self, client: ClusterClient, name: str) -> None:
         self._client, self._name = client, name
         self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
-        #: Reason and message of the last one; empty without any.
-        self.text = ""
+        self._reason = self._message = ""
         #: Seconds for which the last one has been repeated.
         self.repeated_seconds = 0.0
 
@@ -124,9 +123,16 @@ class _Warnings:
             return
         with contextlib.suppress(EngineUnavailableError):
             for event in self._client.warnings(self._name)[-1:]:
-                self.text = joined(event.get("reason"), event.get("message"))
+                self._reason = str(event.get("reason") or "")
+                self._message = str(event.get("message") or "")
                 self.repeated_seconds = _repeated_seconds(event)
         self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
+
+    def beside(self, state: str) -> str:
+        """Return the words of a pod's status with the last warning, unless that says the same."""
+        same = self._message and self._message in state
+        warning = "" if same else joined(self._reason, self._message)
+        return "; ".join(part for part in (state, warning) if part)
 
 
 def _repeated_seconds(event: Mapping[str, Any]) -> float:

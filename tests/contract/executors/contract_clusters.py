@@ -1,7 +1,8 @@
 """Executors in sandboxes of clusters: as ``docker`` in all, on another engine.
 
-In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all. With
-``KUBERNETES_IMAGE`` the pods are those of the cluster that the kubeconfig names.
+In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all. The pods are those of
+the cluster that the kubeconfig names, where ``KUBERNETES_CLUSTER`` is set by
+``tools.kubernetes_cluster``, or ``KUBERNETES_IMAGE`` names an image that its nodes can pull.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from whole_contract import WHOLE
 from smolagents_fork import DockerExecutor, KubernetesEngine
 
 #: An image that the nodes of a real cluster can pull, with the imports of the suite.
-_REAL_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
+_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
+_IS_REAL = bool(_IMAGE or os.environ.get("KUBERNETES_CLUSTER"))
 #: Tests of a usual run, one or two of an area.
 USUAL = frozenset(
     {
@@ -59,10 +61,13 @@ class KubernetesExecutor(DockerExecutor):
         # A pod takes longer than a container on a busy machine: more processes take part.
         keywords.setdefault("startup_timeout_seconds", 180)
         keywords["engine"] = KubernetesEngine()
-        if _REAL_IMAGE:
-            super().__init__(additional_imports, logger, image=_REAL_IMAGE, **keywords)
+        # A node of this machine has the images of its engine.
+        image = _IMAGE or DockerExecutor.setup(
+            list(additional_imports), progress=lambda _line: None
+        )
+        if _IS_REAL:
+            super().__init__(additional_imports, logger, image=image, **keywords)
             return
-        image = DockerExecutor.setup(list(additional_imports), progress=lambda _line: None)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             config = _cluster().kubeconfig(Path(folder) / "config")
             patch.setenv("KUBECONFIG", str(config))

@@ -93,13 +93,13 @@ def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-#: An image that the nodes of the kubeconfig's cluster can pull; then the suite runs there, too.
-REAL_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
+#: An image that the nodes of the kubeconfig's cluster can pull: pods are that cluster's.
+_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
+_IS_REAL = bool(_IMAGE or os.environ.get("KUBERNETES_CLUSTER"))
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("process", marks=pytest.mark.network),
     pytest.param("kubernetes", marks=pytest.mark.docker),
-    *([pytest.param("real_cluster", marks=pytest.mark.slow)] if REAL_IMAGE else []),
 ]
 if WHOLE:  # minutes, and the executors' suite uses it as well
     marks = (pytest.mark.ray, pytest.mark.docker, pytest.mark.limit(1800))
@@ -110,20 +110,26 @@ if WHOLE:  # minutes, and the executors' suite uses it as well
 def pods(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ImageSpec]:
-    """A double of a cluster that ``KUBECONFIG`` names, and an image that it has."""
+    """A cluster or the double of one that ``KUBECONFIG`` names, and an image that it has."""
     from cluster_double import ClusterDouble
 
+    if _IMAGE:
+        yield ImageSpec(image=_IMAGE)
+        return
     engine = request.getfixturevalue("engine")
-    double = ClusterDouble(engine)
     docker = DockerEngine().connect(ContainerOptions())
+    image = docker.prepare_image(ImageSpec(), report=lambda _line: None)
+    docker.close()
+    if _IS_REAL:
+        yield ImageSpec(image=image)
+        return
+    double = ClusterDouble(engine)
     try:
-        image = docker.prepare_image(ImageSpec(), report=lambda _line: None)
         with pytest.MonkeyPatch.context() as patch:
             config = double.kubeconfig(tmp_path_factory.mktemp("pods") / "kubeconfig")
             patch.setenv("KUBECONFIG", str(config))
             yield ImageSpec(image=image)
     finally:
-        docker.close()
         double.close()
 
 
@@ -146,8 +152,6 @@ def connected(
         elif request.param == "docker":
             request.getfixturevalue("engine")
             engine = DockerEngine()
-        elif request.param == "real_cluster":
-            image, engine = ImageSpec(image=REAL_IMAGE), KubernetesEngine()
         elif request.param == "kubernetes":
             image, engine = request.getfixturevalue("pods"), KubernetesEngine()
         else:

@@ -1,0 +1,88 @@
+"""The cluster that ``tools.kubernetes_cluster`` has started for this run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import client, config, utils
+
+from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+from tools.kubernetes_cluster.cluster import NAMESPACE
+
+
+class RealCluster:
+    """The cluster, for an administrator.
+
+    Args:
+        folder: of the cluster's files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        loader: Any = config
+        self._api = loader.new_client_from_config(str(self.admin))
+        self.core = client.CoreV1Api(self._api)
+
+    @property
+    def admin(self) -> Path:
+        """Kubeconfig of the administrator."""
+        return self._folder / "admin.json"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the API server."""
+        host, _, port = self._api.configuration.host.rpartition("//")[2].partition(":")
+        return host, int(port)
+
+    def create(self, manifest: dict[str, Any]) -> None:
+        """Create an object."""
+        create: Any = utils
+        create.create_from_dict(self._api, manifest)
+
+    @contextlib.contextmanager
+    def namespace(self, name: str, *manifests: dict[str, Any]) -> Iterator[None]:
+        """A prepared namespace of a test's own, with more objects in it.
+
+        Its objects stay, since the cluster has no controller that would remove them.
+        """
+        for manifest in cluster_manifests(name, image=""):
+            self.create(manifest)
+        self.core.create_namespaced_service_account(name, {"metadata": {"name": "default"}})
+        for manifest in manifests:
+            manifest["metadata"]["namespace"] = name
+            self.create(manifest)
+        yield
+        for pod in self.core.list_namespaced_pod(name).items:
+            self.core.delete_namespaced_pod(pod.metadata.name, name, grace_period_seconds=0)
+
+    def create_runtime_class(self, name: str, handler: str) -> None:
+        """Create a ``RuntimeClass``."""
+        body = {"metadata": {"name": name}, "handler": handler}
+        client.NodeV1Api(self._api).create_runtime_class(body)
+
+    def kill_api_server(self) -> None:
+        """Kill the API server, which is started again."""
+        os.kill(int((self._folder / "api.pid").read_text()), signal.SIGKILL)
+
+    def phases(self, namespace: str = NAMESPACE) -> dict[str, str]:
+        """Return the phases of the pods, by name."""
+        pods = self.core.list_namespaced_pod(namespace).items
+        return {pod.metadata.name: pod.status.phase for pod in pods}
+
+    def close(self) -> None:
+        """Close connections."""
+        self._api.close()
+
+
+def connected() -> RealCluster:
+    """Return the run's cluster, or skip."""
+    folder = os.environ.get("KUBERNETES_CLUSTER")
+    if not folder:
+        pytest.skip("no cluster: run `make test-kubernetes`")
+    return RealCluster(Path(folder))
