@@ -1,10 +1,13 @@
-"""Agent programs in a sandbox: the supervisor inside, the model on the host, and their frames."""
+"""Agent programs in a sandbox: the kernel runs them, and the model stays on the host."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["host_model"]
+__all__ = ["ADDRESS_VARIABLE", "host_model"]
+
+#: Names the socket in the sandbox on which a program calls the host's model.
+ADDRESS_VARIABLE = "SMOLAGENTS_FORK_HOST_MODEL"
 
 
 def host_model(model_id: str | None = None) -> Any:

@@ -1,12 +1,13 @@
-"""Messages, tools and answers of models as plain values, and back.
+"""Messages and tools of models as plain values, and what a sandbox may give the host's model.
 
 What a program in the sandbox sends is settled here into exact built-in types: the host's model gets
 text, images, and the description of tools. An address or a path never passes, since a model on the
-host might read what it names.
+host might read what it names. The program trusts the host, whose answers are upstream's objects.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -23,8 +24,8 @@ from ..upstream import (
 )
 
 __all__ = [
-    "delta_from_value",
-    "delta_value",
+    "bare_message",
+    "chat_classes",
     "json_value",
     "message_from_value",
     "message_value",
@@ -39,20 +40,41 @@ _MOST = 1 << 63
 _TOOL_ENTRIES = ("name", "description", "inputs", "output_type")
 
 
-def message_value(message: Any) -> dict[str, Any]:
-    """Return a ``ChatMessage``, or a dict with its entries, as a plain value.
+def chat_classes() -> tuple[type, ...]:
+    """Return upstream's classes in answers of models."""
+    return (
+        ChatMessage,
+        ChatMessageStreamDelta,
+        ChatMessageToolCall,
+        ChatMessageToolCallFunction,
+        ChatMessageToolCallStreamDelta,
+        MessageRole,
+        TokenUsage,
+    )
+
+
+def bare_message(message: Any) -> ChatMessage:
+    """Return a ``ChatMessage``, or a dict with its entries, as one without ``raw``.
 
     Args:
-        message: as agents pass it to ``generate``; ``raw`` is left behind.
+        message: as agents pass it to ``generate``, or as a model returns it.
     """
     entries = message if isinstance(message, Mapping) else vars(message)
-    role = entries["role"]
-    usage = entries.get("token_usage")
+    return ChatMessage(
+        role=MessageRole(entries["role"]),
+        content=entries.get("content"),
+        tool_calls=entries.get("tool_calls"),
+        token_usage=entries.get("token_usage"),
+    )
+
+
+def message_value(message: Any) -> dict[str, Any]:
+    """Return a message as a plain value; see :func:`bare_message`."""
+    bare = bare_message(message)
     return {
-        "role": str(getattr(role, "value", role)),
-        "content": entries.get("content"),
-        "tool_calls": [_tool_call_value(call) for call in entries.get("tool_calls") or ()],
-        "token_usage": None if usage is None else [usage.input_tokens, usage.output_tokens],
+        "role": bare.role.value,
+        "content": bare.content,
+        "tool_calls": [dataclasses.asdict(call) for call in bare.tool_calls or ()],
     }
 
 
@@ -66,47 +88,15 @@ def message_from_value(value: Any) -> ChatMessage:
     roles = MessageRole.roles()
     if entries.get("role") not in roles:
         raise DecodeError(f"a message's role is {entries.get('role')!r}; one of {roles} is needed")
-    return ChatMessage(
-        role=MessageRole(entries["role"]),
-        content=_content(entries.get("content")),
-        tool_calls=[_tool_call(call) for call in _list(entries.get("tool_calls"))] or None,
-        token_usage=_usage(entries.get("token_usage")),
-    )
-
-
-def delta_value(delta: ChatMessageStreamDelta) -> dict[str, Any]:
-    """Return one piece of a streamed answer as a plain value."""
-    usage = delta.token_usage
-    return {
-        "content": delta.content,
-        "tool_calls": [
-            {**_tool_call_value(call), "index": call.index} for call in delta.tool_calls or ()
-        ],
-        "token_usage": None if usage is None else [usage.input_tokens, usage.output_tokens],
-    }
-
-
-def delta_from_value(value: Any) -> ChatMessageStreamDelta:
-    """Return one piece of a streamed answer.
-
-    Raises:
-        DecodeError: the value is not one.
-    """
-    entries = _dict(value, "a piece of an answer")
-    calls = [
-        ChatMessageToolCallStreamDelta(
-            index=call.get("index"),
-            id=call.get("id"),
-            type=call.get("type"),
-            function=_function(call.get("function")),
+    calls = json_value(entries.get("tool_calls"), "a message's tool_calls")
+    try:
+        return ChatMessage(
+            role=MessageRole(entries["role"]),
+            content=_content(entries.get("content")),
+            tool_calls=_list(calls) or None,
         )
-        for call in _list(entries.get("tool_calls"))
-    ]
-    return ChatMessageStreamDelta(
-        content=entries.get("content"),
-        tool_calls=calls or None,
-        token_usage=_usage(entries.get("token_usage")),
-    )
+    except (KeyError, TypeError, UnboundLocalError) as error:
+        raise DecodeError(f"a tool call has function, id and type: {error!r}") from None
 
 
 def tool_value(tool: Any) -> dict[str, Any]:
@@ -187,46 +177,6 @@ def _is_image(value: Any) -> bool:
     from PIL.Image import Image
 
     return isinstance(value, Image)
-
-
-def _tool_call_value(call: Any) -> dict[str, Any]:
-    function = call.function
-    described = None
-    if function is not None:
-        described = {
-            "name": function.name,
-            "arguments": function.arguments,
-            "description": function.description,
-        }
-    return {"id": call.id, "type": call.type, "function": described}
-
-
-def _tool_call(value: Any) -> ChatMessageToolCall:
-    call = json_value(_dict(value, "a tool call"), "a tool call")
-    function = _function(call.get("function"))
-    if function is None:
-        raise DecodeError("a tool call without a function")
-    return ChatMessageToolCall(function=function, id=call.get("id"), type=call.get("type"))
-
-
-def _function(value: Any) -> ChatMessageToolCallFunction | None:
-    if value is None:
-        return None
-    entries = json_value(_dict(value, "the function of a tool call"), "a tool call")
-    return ChatMessageToolCallFunction(
-        arguments=entries.get("arguments"),
-        name=entries.get("name"),
-        description=entries.get("description"),
-    )
-
-
-def _usage(value: Any) -> TokenUsage | None:
-    if value is None:
-        return None
-    counts = _list(value)
-    if len(counts) != 2 or not all(type(count) is int and 0 <= count < _MOST for count in counts):
-        raise DecodeError("token_usage: two numbers of tokens are needed")
-    return TokenUsage(input_tokens=counts[0], output_tokens=counts[1])
 
 
 def _dict(value: Any, name: str) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import builtins
 import os
 import socket
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ConfigurationError, DecodeError, ExecutorError
 from ..upstream import ChatMessage, ChatMessageStreamDelta, Model
-from .chat_values import delta_from_value, message_from_value, message_value, tool_value
-from .run_frames import ADDRESS_VARIABLE, read_block, write_block
+from . import ADDRESS_VARIABLE
+from .chat_values import chat_classes, message_value, tool_value
 
 __all__ = ["HostModel"]
 
@@ -39,14 +40,7 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
                 "AgentSandbox(model_on_host=...) runs"
             )
 
-    def generate(
-        self,
-        messages: list[Any],
-        stop_sequences: list[str] | None = None,
-        response_format: dict[str, str] | None = None,
-        tools_to_call_from: list[Any] | None = None,
-        **kwargs: Any,
-    ) -> ChatMessage:
+    def generate(self, messages: list[Any], *arguments: Any, **keywords: Any) -> ChatMessage:
         """Return the answer of the host's model; arguments as upstream's models have them.
 
         Raises:
@@ -54,65 +48,51 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
             RuntimeError: the model on the host failed; names the type of its exception.
             ValueError: the host refused the call; says why.
         """
-        request = _request(
-            "generate", messages, stop_sequences, response_format, tools_to_call_from,
-            {**self.kwargs, **kwargs},
-        )  # fmt: skip
-        answers = self._answers(request)
-        return message_from_value(next(answers)["message"])
+        return next(self._answers("generate", messages, *arguments, **keywords))
 
     def generate_stream(
+        self, messages: list[Any], *arguments: Any, **keywords: Any
+    ) -> Iterator[ChatMessageStreamDelta]:
+        """Yield the answer of the host's model piece by piece; see :meth:`generate`."""
+        yield from self._answers("generate_stream", messages, *arguments, **keywords)
+
+    def _answers(
         self,
+        method: str,
         messages: list[Any],
         stop_sequences: list[str] | None = None,
         response_format: dict[str, str] | None = None,
         tools_to_call_from: list[Any] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatMessageStreamDelta]:
-        """Yield the answer of the host's model piece by piece; see :meth:`generate`."""
-        request = _request(
-            "generate_stream", messages, stop_sequences, response_format, tools_to_call_from,
-            {**self.kwargs, **kwargs},
-        )  # fmt: skip
-        for answer in self._answers(request):
-            yield delta_from_value(answer["delta"])
-
-    def _answers(self, request: bytes) -> Iterator[dict[str, Any]]:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self._address))
-            write_block(connection, request)
+        **arguments: Any,
+    ) -> Iterator[Any]:
+        """Yield the answers to one call, which last as long as the model takes."""
+        request = encode(
+            {
+                "method": method,
+                "messages": [message_value(message) for message in messages],
+                "stop_sequences": stop_sequences,
+                "response_format": response_format,
+                "tools": [tool_value(tool) for tool in tools_to_call_from or ()],
+                "arguments": {**self.kwargs, **arguments},
+            },
+            path="the call of the model",
+        )
+        stream = socket.socket(socket.AF_UNIX)
+        stream.connect(str(self._address))
+        with Connection(stream.detach()) as connection:
+            connection.send_bytes(request)
             while True:
-                # The host's model has no limit but the run's own, which ends this process.
-                block = read_block(connection)
-                if block is None:
-                    raise ExecutorError("the host has ended the call of its model")
-                answer = decode(block, path="the model's answer")
+                try:
+                    data = connection.recv_bytes()
+                except EOFError:
+                    raise ExecutorError("the host has ended the call of its model") from None
+                answer = decode(data, path="the model's answer", classes=chat_classes())
                 if type(answer) is not dict:
                     raise DecodeError("the model's answer: not a dict")
                 if "error" in answer:
-                    kind, text = answer["error"]
-                    raise getattr(builtins, kind)(text)
+                    name, text = answer["error"]
+                    raise getattr(builtins, name)(text)
+                if "value" in answer:
+                    yield answer["value"]
                 if "end" in answer:
                     return
-                yield answer
-
-
-def _request(
-    method: str,
-    messages: list[Any],
-    stop_sequences: list[str] | None,
-    response_format: dict[str, str] | None,
-    tools: list[Any] | None,
-    arguments: dict[str, Any],
-) -> bytes:
-    return encode(
-        {
-            "method": method,
-            "messages": [message_value(message) for message in messages],
-            "stop_sequences": stop_sequences,
-            "response_format": response_format,
-            "tools": [tool_value(tool) for tool in tools or ()],
-            "arguments": arguments,
-        },
-        path="the call of the model",
-    )

@@ -12,27 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import queue
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..codec import decode, encode
-from ..errors import (
-    CodecError,
-    ConfigurationError,
-    DecodeError,
-    ExecutorError,
-)
-from .chat_values import (
-    delta_value,
-    json_value,
-    message_from_value,
-    message_value,
-    tool_from_value,
-)
+from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..errors import CodecError, ConfigurationError, DecodeError, ExecutorError
+from .chat_values import bare_message, json_value, message_from_value, tool_from_value
 
-__all__ = ["ModelLimits", "ModelService", "RunningCalls", "TooManyCallsError"]
+__all__ = ["ModelLimits", "ModelService"]
 
 _logger = logging.getLogger(__name__)
 # An agent makes one call at a time; managed agents that run side by side make several.
@@ -41,12 +31,16 @@ _MOST_CALLS = 32
 _MOST_ABANDONED = 8
 # Refused calls after which a program does not do what an agent does.
 _MOST_REFUSED = 1000
+# How long an exchange waits for an answer: other calls of the program wait for the exchange.
+_WAIT_SECONDS = 0.25
+# Bytes of answers that one exchange returns beside the first.
+_MOST_RETURNED = 1 << 20
+# Answers that may wait for the program; then a model waits, and looks whether anyone does still.
+_MOST_WAITING, _LOOK_SECONDS = 1_000, 1.0
+#: Number of a call, encoded answer or piece of one, and whether it is the last of the call.
+_Answer = tuple[int, bytes, bool]
 #: Arguments that a program always may give, and the type of each.
 _ARGUMENTS: dict[str, type] = {"stop_sequences": list, "response_format": dict}
-
-
-class TooManyCallsError(Exception):
-    """A program goes on with calls that are refused."""
 
 
 @dataclass(frozen=True)
@@ -62,108 +56,140 @@ class ModelLimits:
     request_bytes: int = 64 << 20
 
 
-class RunningCalls:
-    """Calls of the model that run now, of all programs of one sandbox.
+@dataclass(eq=False)
+class _Call:
+    """A call that the model answers.
 
-    A program's end ends none of them, since the model is the user's code.
+    Attributes:
+        number: of the call.
+        request: encoded.
+        answers: of all calls of the program.
+        dropped: whether nobody waits for the answer.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._count = 0
-        # One at a time: decoding takes memory.
-        self.decoding = threading.Lock()
+    number: int
+    request: bytes
+    answers: queue.Queue[_Answer]
+    dropped: bool = False
 
-    def change(self, difference: int) -> None:
-        """Count a call that begins, 1, or ends, -1."""
-        with self._lock:
-            self._count += difference
-
-    def check(self) -> None:
-        """Refuse another program while many calls of earlier ones run.
-
-        Raises:
-            ExecutorError: more than eight do.
-        """
-        if self._count > _MOST_ABANDONED:
-            raise ExecutorError(
-                f"{self._count} calls of the model on the host that earlier programs made still "
-                f"run; at most {_MOST_ABANDONED} may. Wait, or give the model's client a timeout"
-            )
+    def answer(self, answer: dict[str, Any], max_bytes: int) -> None:
+        """Have an answer fetched by the next exchange; wait while many others wait there."""
+        try:
+            body = encode(answer, path="the model's answer", max_bytes=max_bytes)
+        except CodecError as error:
+            answer = {"error": ["ValueError", str(error)]}
+            body = encode(answer)
+        is_last = "value" not in answer or "end" in answer
+        while not self.dropped:
+            with contextlib.suppress(queue.Full):
+                self.answers.put((self.number, body, is_last), timeout=_LOOK_SECONDS)
+                break
 
 
 class ModelService:
-    """Answers the calls of one run.
+    """Answers the calls of programs, which run one at a time.
 
     Args:
-        model: with ``generate`` and, for streaming, ``generate_stream``.
-        reply: sends an encoded answer to the call of that number; may raise ``OSError``.
-        allowed_arguments: names of further arguments of ``generate`` that the program may give.
-        max_bytes: largest answer, in bytes.
+        model: with ``generate`` and, for streaming, ``generate_stream``; ``None`` for none.
+        end_program: ends the program that runs; gets the reason.
+        allowed_arguments: names of further arguments of ``generate`` that a program may give.
         limits: of the calls.
-        running: calls of all programs of the sandbox.
+        max_bytes: largest answer, in bytes.
     """
 
     def __init__(
         self,
         model: Any,
-        reply: Callable[[int, bytes], None],
+        end_program: Callable[[str], None],
         *,
         allowed_arguments: Collection[str] = (),
-        max_bytes: int,
         limits: ModelLimits | None = None,
-        running: RunningCalls | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         self._model = model
-        self._limits = limits or ModelLimits()
-        self._all_running = RunningCalls() if running is None else running
-        self._begun = self._refused = self._request_bytes = 0
-        self._reply = reply
+        self._end_program = end_program
         self._allowed = frozenset(allowed_arguments)
+        self._limits = limits or ModelLimits()
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._running: dict[int, threading.Event] = {}
-        self._closed = False
-        #: The last exception of the model, for the error of the run.
+        # One at a time: decoding takes memory.
+        self._decoding = threading.Lock()
+        # Calls of all programs: a program's end ends none of them, since the model is user's code.
+        self._running: set[_Call] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._answers: queue.Queue[_Answer] = queue.Queue(_MOST_WAITING)
+        #: Calls of the program that runs, by number.
+        self._calls: dict[int, _Call] = {}
+        self._begun = self._refused = 0
+        #: The last exception of the model, for the error of the program.
         self.last_error: BaseException | None = None
 
-    def begin(self, number: int, request: bytes) -> None:
-        """Answer a call, in a thread of its own.
-
-        Args:
-            number: of the call; one that is under way is refused.
-            request: encoded.
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve one program for the block; answers that are still to come then are dropped.
 
         Raises:
-            TooManyCallsError: the program goes on with calls that are refused.
+            ExecutorError: more than eight calls of earlier programs run.
         """
-        cancelled = threading.Event()
-        with self._lock:
-            refusal = self._refusal(number, len(request))
+        count = len(self._running)
+        if count > _MOST_ABANDONED:
+            raise ExecutorError(
+                f"{count} calls of the model on the host that earlier programs made still run; at "
+                f"most {_MOST_ABANDONED} may. Wait, or give the model's client a timeout"
+            )
+        self._begin()
+        try:
+            yield
+        finally:
+            for call in list(self._calls.values()):
+                call.dropped = True
+
+    def exchange(self, number: int, request: bytes | int | None) -> list[_Answer]:
+        """Take a call, and return answers to any calls; the sandbox calls this function.
+
+        Args:
+            number: of the call; 0 to wait a moment for answers.
+            request: encoded; its size in bytes if that is over the limit; ``None`` when nobody
+                waits for more of the answer.
+        """
+        if type(number) is not int or type(request) not in (bytes, int, type(None)):
+            raise TypeError("model_exchange() takes a number, and bytes, a size or None")
+        answers = self._waiting_answers(_WAIT_SECONDS if number == 0 else 0.0)
+        size = len(request) if isinstance(request, bytes) else request or 0
+        if size > self._limits.request_bytes:
+            most = self._limits.request_bytes
+            self._end_program(f"{size} bytes of messages, over max_model_bytes={most}")
+        elif isinstance(request, bytes):
+            refusal = self._refusal(number, size)
             if refusal is None:
-                self._begun += 1
-                self._request_bytes += len(request)
-                self._running[number] = cancelled
-        if refusal is not None:
-            self._refused += 1
+                self._start(_Call(number, request, self._answers))
+            else:
+                self._refused += 1
+                answers.append((number, encode({"error": ["RuntimeError", refusal]}), True))
             if self._refused > _MOST_REFUSED:
-                raise TooManyCallsError(
+                self._end_program(
                     f"more than {_MOST_REFUSED} calls that were refused, the last because {refusal}"
                 )
-            self._send(number, {"error": ["RuntimeError", refusal]})
-            return
-        arguments = (number, request, cancelled)
-        name = f"smolagents-fork-model-{number}"
-        threading.Thread(target=self._serve, args=arguments, name=name, daemon=True).start()
+        elif number in self._calls:
+            self._calls[number].dropped = True
+        return answers
+
+    def _waiting_answers(self, seconds: float) -> list[_Answer]:
+        answers: list[_Answer] = []
+        with contextlib.suppress(queue.Empty):
+            answers.append(self._answers.get(seconds > 0, seconds))
+            while sum(len(body) for _, body, _ in answers) <= _MOST_RETURNED:
+                answers.append(self._answers.get_nowait())
+        return answers
 
     def _refusal(self, number: int, size: int) -> str | None:
-        if self._closed:
-            return "the run has ended"
         if self._model is None:
             return "this sandbox has no model on the host: pass model_on_host= to AgentSandbox"
-        if number in self._running:
+        calls = dict(self._calls)
+        if number in calls:
             return f"call {number} is under way"
-        if len(self._running) >= _MOST_CALLS:
+        if len(calls) >= _MOST_CALLS:
             return f"more than {_MOST_CALLS} calls of the model at once"
         limits = self._limits
         if self._begun >= limits.calls:
@@ -171,61 +197,53 @@ class ModelService:
                 f"this program has made max_model_calls={limits.calls} calls of the model; raise "
                 "max_model_calls of AgentSandbox if it needs more"
             )
-        if self._request_bytes + size > limits.request_bytes:
+        size += sum(len(call.request) for call in calls.values())
+        if size > limits.request_bytes:
             return (
-                f"the calls under way have {self._request_bytes + size} bytes of messages, over "
+                f"the calls under way have {size} bytes of messages, over "
                 f"max_model_bytes={limits.request_bytes} of AgentSandbox"
             )
         return None
 
-    def cancel(self, number: int) -> None:
-        """Send no more of the answer to this call."""
-        with self._lock:
-            cancelled = self._running.get(number)
-        if cancelled is not None:
-            cancelled.set()
+    def _start(self, call: _Call) -> None:
+        self._begun += 1
+        self._calls[call.number] = call
+        self._running.add(call)
+        name = f"smolagents-fork-model-{call.number}"
+        arguments = (call, self._calls)
+        threading.Thread(target=self._serve, args=arguments, name=name, daemon=True).start()
 
-    def close(self) -> None:
-        """Drop all answers that are still to come; a call under way ends by itself."""
-        with self._lock:
-            self._closed = True
-            running = list(self._running.values())
-        for cancelled in running:
-            cancelled.set()
-
-    def _serve(self, number: int, request: bytes, cancelled: threading.Event) -> None:
-        self._all_running.change(1)
+    def _serve(self, call: _Call, calls: dict[int, _Call]) -> None:
+        """Answer one of the calls of a program."""
         try:
-            for answer in self._answers(request, cancelled):
-                if cancelled.is_set():
-                    return
-                self._send(number, answer)
+            for answer in self._answers_to(call):
+                call.answer(answer, self._max_bytes)
         except (CodecError, ConfigurationError) as error:
-            self._send(number, {"error": ["ValueError", str(error)]})
+            call.answer({"error": ["ValueError", str(error)]}, self._max_bytes)
         except BaseException as error:  # of the model's own, whatever it raises
-            self.last_error = error
-            _logger.warning("the model on the host failed", exc_info=error)
             name = type(error).__name__
+            _logger.warning("the model on the host failed", exc_info=error)
+            if not call.dropped:
+                self.last_error = error
             text = f"the model on the host raised {name}; the host's log has its message"
-            self._send(number, {"error": ["RuntimeError", text]})
+            call.answer({"error": ["RuntimeError", text]}, self._max_bytes)
         finally:
-            with self._lock:
-                self._running.pop(number, None)
-                self._request_bytes -= len(request)
-            self._all_running.change(-1)
+            self._running.discard(call)
+            calls.pop(call.number, None)
 
-    def _answers(self, request: bytes, cancelled: threading.Event) -> Iterator[dict[str, Any]]:
-        with self._all_running.decoding:
-            if cancelled.is_set():
+    def _answers_to(self, call: _Call) -> Iterator[dict[str, Any]]:
+        with self._decoding:
+            if call.dropped:
                 return
-            asked = decode(request, path="request", max_bytes=self._max_bytes)
+            most = max(self._max_bytes, len(call.request))
+            asked = decode(call.request, path="request", max_bytes=most)
         if type(asked) is not dict or type(asked.get("messages")) is not list:
             raise DecodeError("request: not a call of generate() or generate_stream()")
         messages = [message_from_value(value) for value in asked["messages"]]
         arguments = self._arguments(asked)
         if asked.get("method") == "generate":
             answer = self._model.generate(messages, **arguments)
-            yield {"message": message_value(answer)}
+            yield {"value": bare_message(answer), "end": True}
             return
         if asked.get("method") != "generate_stream":
             raise DecodeError(f"request: method {asked.get('method')!r} is not served")
@@ -235,8 +253,8 @@ class ModelService:
             raise ConfigurationError(f"{name} on the host has no generate_stream()")
         with contextlib.closing(stream(messages, **arguments)) as deltas:
             for delta in deltas:
-                yield {"delta": delta_value(delta)}
-                if cancelled.is_set():
+                yield {"value": delta}
+                if call.dropped:
                     return
         yield {"end": True}
 
@@ -264,11 +282,3 @@ class ModelService:
                 "the host: set it on that model, or name it in model_arguments= of AgentSandbox"
             )
         return {**arguments, **others}
-
-    def _send(self, number: int, answer: dict[str, Any]) -> None:
-        try:
-            body = encode(answer, path="the model's answer", max_bytes=self._max_bytes)
-        except CodecError as error:
-            body = encode({"error": ["ValueError", str(error)]})
-        with contextlib.suppress(OSError):  # the run is over, and its end says why
-            self._reply(number, body)

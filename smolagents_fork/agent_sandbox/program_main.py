@@ -10,8 +10,7 @@ import sys
 import traceback
 from types import ModuleType
 
-from smolagents_fork.agent_sandbox import host_model
-from smolagents_fork.agent_sandbox.run_frames import ADDRESS_VARIABLE
+from smolagents_fork.agent_sandbox import ADDRESS_VARIABLE, host_model
 
 __all__ = ["main"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ConfigurationError
-from .run_frames import ADDRESS_VARIABLE
+from . import ADDRESS_VARIABLE
 
 __all__ = ["ANSWER_FILE", "job_files", "main"]
 

@@ -1,294 +1,216 @@
-"""Main process of the agent image: runs programs for the host, one at a time.
+"""Programs in a sandbox, which its kernel runs one at a time, each in a process of its own.
 
-It listens on the sandbox's loopback, as a kernel gateway does, so that a provisioner reaches it in
-the same way. Each connection is one run. When the run ends, or its connection does, every process
-that has come from it is killed, those that left its session included: the supervisor is the
-subreaper of the sandbox, so orphans become its children.
+The kernel imports this module and calls :func:`run`, whose arguments are functions of the host.
+When a program ends, or is interrupted, every process that has come from it is killed, those that
+left its session included: the kernel is their subreaper, so orphans become its children.
 
-Settings come from the environment: KG_IP, KG_PORT and KG_AUTH_TOKEN, as for a gateway.
+A program that calls the host's model connects to a socket for each call, sends its request, and
+reads the pieces of the answer; both are messages of :mod:`multiprocessing.connection`. The kernel
+passes them on without reading them.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import ctypes
-import hmac
 import os
-import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from smolagents_fork.agent_sandbox.run_frames import (
-    ADDRESS_VARIABLE,
-    OUTPUT_BYTES,
-    Frame,
-    FrameBuffer,
-    Kind,
-    from_host,
-    pack,
-    read_block,
-    write_block,
-)
-from smolagents_fork.codec import decode, encode
-from smolagents_fork.errors import ForkError
+import psutil  # type: ignore[import-untyped]  # ipykernel requires it
 
-__all__ = ["main"]
+from smolagents_fork.agent_sandbox import ADDRESS_VARIABLE
+
+__all__ = ["run"]
 
 _PR_SET_CHILD_SUBREAPER = 36
-# A peer that says nothing is none of the host's: it connects, sends its token and the job.
-_GREETING_SECONDS = 30.0
-# What a killed process tree takes to be gone; a process in the kernel's hands cannot be waited for.
+# Variables by which the kernel displays figures; a program has no kernel.
+_OF_THE_KERNEL = ("MPLBACKEND", "PLOTLY_RENDERER")
+# Killed first when memory is short, before the kernel.
+_HIGHEST_OOM_SCORE = "1000"
+_OUTPUT_BYTES = 1 << 16
+# What a killed process tree takes to be gone; a process in the system's hands cannot be waited for.
 _KILL_SECONDS = 5.0
-# How long the rest of the output may take after everything that could write it was killed.
-_OUTPUT_SECONDS = 5.0
-# A program that does not read the answer to its call must not keep the supervisor.
-_ANSWER_SECONDS = 60
-_MODEL_SOCKET = "model.sock"
+
+_Exchange = Callable[[int, Any], Sequence[tuple[int, bytes, bool]]]
 
 
-def main() -> None:
-    """Serve runs until the process is killed."""
-    address = os.environ.pop("KG_IP", "127.0.0.1"), int(os.environ.pop("KG_PORT", "8888"))
-    token = os.environ.pop("KG_AUTH_TOKEN", "")
-    # Orphans of a program become children of this process.
+def run(get_job: Callable[[], dict[str, Any]], exchange: _Exchange) -> dict[str, Any]:
+    """Run a program to its end and return its exit code and its answer. In the main thread.
+
+    Args:
+        get_job: returns ``argv`` of the interpreter, in which ``{run}`` is the folder of ``files``
+            (content by relative path); ``environment``; ``answer_file``, empty for none, with
+            ``max_answer_bytes``; and ``max_request_bytes`` for the model, 0 without one.
+        exchange: gives the host a call's number and its request, or the size of one that is too
+            long, or ``None`` when the program has dropped the call; 0 waits. Returns answers: the
+            number, a piece, and whether it is the last of the call.
+    """
+    interrupted = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        _kill_descendants()
+
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    with socket.create_server(address, backlog=16) as server:
-        while True:
-            connection, _ = server.accept()
-            with connection:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                try:
-                    _serve(connection, token)
-                except (OSError, ForkError) as error:
-                    sys.stderr.write(f"supervisor: {type(error).__name__}: {error}\n")
-                finally:
-                    kill_descendants()
-                    reap()
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="agent-run-", ignore_cleanup_errors=True) as folder,
+            contextlib.ExitStack() as stack,
+        ):
+            job = get_job()
+            root = Path(folder)
+            for name, data in job["files"].items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            environment = {k: v for k, v in os.environ.items() if k not in _OF_THE_KERNEL}
+            environment |= {"PYTHONUNBUFFERED": "1", **job["environment"]}
+            if job["max_request_bytes"]:
+                address = environment[ADDRESS_VARIABLE] = str(root / "model.sock")
+                stack.enter_context(_calls_served(address, exchange, job["max_request_bytes"]))
+            argv = [part.replace("{run}", folder) for part in job["argv"]]
+            code = _run_process(argv, environment, interrupted.is_set)
+            return {"exit_code": code, "answer": _answer(root, job)}
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def kill_descendants() -> None:
+def _run_process(
+    argv: Sequence[str], environment: dict[str, str], interrupted: Callable[[], bool]
+) -> int:
+    """Run the interpreter, print its output, and return its exit code."""
+    try:
+        process = subprocess.Popen(
+            [sys.executable, *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            # One pipe: two would lose the order in which the program printed.
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{process.pid}/oom_score_adj").write_text(_HIGHEST_OOM_SCORE)
+        if interrupted():
+            process.kill()
+
+        def end_processes() -> None:
+            process.wait()
+            # What the program left running ends with it, and lets go of its output.
+            _kill_descendants()
+
+        end = threading.Thread(target=end_processes, daemon=True)
+        end.start()
+        assert process.stdout is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        with process.stdout as output:
+            while data := os.read(output.fileno(), _OUTPUT_BYTES):
+                sys.stdout.write(decoder.decode(data))
+        sys.stdout.write(decoder.decode(b"", True))
+        end.join()
+        return process.returncode
+    finally:
+        _kill_descendants()
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _answer(root: Path, job: dict[str, Any]) -> bytes | None:
+    path = root / job["answer_file"]
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        data: bytes = file.read(job["max_answer_bytes"])
+    return data
+
+
+def _kill_descendants() -> None:
     """Kill every process that has come from this one.
 
-    A tree that does not end takes the supervisor with it, and the sandbox with that.
+    A tree that does not end takes the kernel with it, and the sandbox with that.
     """
     end = time.monotonic() + _KILL_SECONDS
-    while alive := _descendants():
-        for pid in alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    while alive := [one for one in psutil.Process().children(recursive=True) if _is_alive(one)]:
+        for process in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         if time.monotonic() > end:
-            sys.stderr.write(f"supervisor: {len(alive)} processes do not end\n")
+            os.write(2, b"the processes of a program do not end\n")
             os._exit(1)
         time.sleep(0.005)
 
 
-def reap() -> None:
-    """Reap every child that has ended: orphans, since a run's program has been waited for."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+def _is_alive(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
-def _descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        with contextlib.suppress(OSError):
-            if entry.isdigit():
-                stat = Path("/proc", entry, "stat").read_bytes()
-                # The name, in parentheses, may have anything in it; state and parent follow.
-                state, parent = stat[stat.rindex(b")") + 2 :].split(None, 2)[:2]
-                if state != b"Z":
-                    children.setdefault(int(parent), []).append(int(entry))
-    found: list[int] = []
-    todo = [os.getpid()]
-    while todo:
-        todo += (below := children.get(todo.pop(), []))
-        found += below
-    return found
-
-
-def _serve(connection: socket.socket, token: str) -> None:
-    buffer = FrameBuffer(from_host())
-    connection.settimeout(_GREETING_SECONDS)
-    frames = _frames(connection, buffer)
-    first = next(frames, None)
-    if first is None:
-        return
-    if first.kind is not Kind.TOKEN or not hmac.compare_digest(first.body, token.encode()):
-        return
-    job = next(frames, None)
-    if job is None or job.kind is not Kind.RUN:
-        return
-    connection.settimeout(None)
-    Run(connection, frames).carry_out(decode(job.body, path="job"))
-
-
-def _frames(connection: socket.socket, buffer: FrameBuffer) -> Iterator[Frame]:
-    while True:
-        data = connection.recv(1 << 20)
-        if not data:
-            return
-        yield from buffer.feed(data)
-
-
-class Run:
-    """One program, and the connection to the host for it.
-
-    Args:
-        connection: for what is sent.
-        frames: that still come from the host.
-    """
-
-    def __init__(self, connection: socket.socket, frames: Iterator[Frame]) -> None:
-        self._connection = connection
-        self._frames = frames
-        self._send_lock = threading.Lock()
-        self._calls_lock = threading.Lock()
-        self._calls: dict[int, socket.socket] = {}
-        self._last_call = 0
-        self._folder = Path(tempfile.mkdtemp(prefix="agent-run-"))
-
-    def carry_out(self, job: dict[str, Any]) -> None:
-        """Run the job's program to its end, and report it.
-
-        Args:
-            job: ``files`` by relative path, ``argv`` behind the interpreter, ``environment``,
-                ``model`` (whether the host serves one), ``result`` (a file's name, or none).
-        """
+@contextlib.contextmanager
+def _calls_served(address: str, exchange: _Exchange, max_bytes: int) -> Iterator[None]:
+    """Serve calls of the model in a thread for the block, and wait for its end."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(16)
+        thread = threading.Thread(target=_serve_calls, args=(listener, exchange, max_bytes))
+        thread.start()
         try:
-            for name, data in job["files"].items():
-                path = self._folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
-            with contextlib.ExitStack() as stack:
-                environment = {**os.environ, "PYTHONUNBUFFERED": "1", **job["environment"]}
-                if job["model"]:
-                    address = self._folder / _MODEL_SOCKET
-                    listener = stack.enter_context(socket.socket(socket.AF_UNIX))
-                    listener.bind(str(address))
-                    listener.listen(16)
-                    # Closing alone would leave the thread in accept().
-                    stack.callback(_shut, listener, socket.SHUT_RDWR)
-                    environment[ADDRESS_VARIABLE] = str(address)
-                    _in_thread(self._take_calls, listener)
-                argv = [part.replace("{run}", str(self._folder)) for part in job["argv"]]
-                process = subprocess.Popen(
-                    [sys.executable, *argv],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    # One pipe: two would lose the order in which the program printed.
-                    stderr=subprocess.STDOUT,
-                    env=environment,
-                    start_new_session=True,
-                )
-                self._follow(process, job)
+            yield
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            # Closing alone would not wake the thread.
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
-    def _follow(self, process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
-        assert process.stdout is not None
-        pump = _in_thread(self._forward, process.stdout.fileno())
-        taker = _in_thread(self._take_replies, process)
-        code = process.wait()
-        # What the program left running ends with it, and lets go of its output.
-        kill_descendants()
-        reap()
-        pump.join(_OUTPUT_SECONDS)
-        result = self._folder / job["result"] if job["result"] else None
-        if result is not None and result.is_file():
-            self._send(Kind.RESULT, 0, result.read_bytes())
-        self._send(Kind.ENDED, 0, encode({"exit_code": code}))
-        # The host closes the connection when it has read everything.
-        _shut(self._connection, socket.SHUT_WR)
-        taker.join(_OUTPUT_SECONDS)
-        _shut(self._connection, socket.SHUT_RDWR)
-        taker.join(_OUTPUT_SECONDS)
 
-    def _forward(self, descriptor: int) -> None:
-        with contextlib.suppress(OSError):
-            while data := os.read(descriptor, OUTPUT_BYTES):
-                self._send(Kind.OUTPUT, 0, data)
+def _serve_calls(listener: socket.socket, exchange: _Exchange, max_bytes: int) -> None:
+    """Pass requests and answers on, until the listener is shut down or the host serves no more."""
+    callers: dict[Connection, int] = {}
+    last = 0
 
-    def _take_replies(self, process: subprocess.Popen[bytes]) -> None:
-        try:
-            for frame in self._frames:
-                if frame.kind is Kind.REPLY:
-                    self._pass_on(frame)
-        except (OSError, ForkError):
-            pass
-        finally:
-            # The host has gone, or given the run up.
-            if process.poll() is None:
-                kill_descendants()
+    def pass_on(number: int, request: object) -> None:
+        for answered, piece, is_last in exchange(number, request):
+            for caller in [one for one, its in callers.items() if its == answered]:
+                if is_last:
+                    callers[caller] = 0
+                with contextlib.suppress(OSError):  # it has gone, and is read next
+                    caller.send_bytes(piece)
 
-    def _pass_on(self, frame: Frame) -> None:
-        with self._calls_lock:
-            caller = self._calls.get(frame.number)
-        if caller is not None:
-            try:
-                write_block(caller, frame.body)
-            except OSError:
-                self._forget(frame.number)
-
-    def _take_calls(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                caller, _ = listener.accept()
-                _in_thread(self._take_call, caller)
-
-    def _take_call(self, caller: socket.socket) -> None:
-        number = None
-        try:
-            request = read_block(caller)
-            if request is None:
-                return
-            # Only for sending: the answer may be long in coming.
-            patience = struct.pack("ll", _ANSWER_SECONDS, 0)
-            caller.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
-            with self._calls_lock:
-                self._last_call += 1
-                number = self._last_call
-                self._calls[number] = caller
-            self._send(Kind.CALL, number, request)
-            # A caller says nothing more; the end of its stream says that it has what it wants.
-            caller.recv(1)
-        except OSError:
-            pass
-        finally:
-            if number is not None:
-                self._forget(number)
-                with contextlib.suppress(OSError):
-                    self._send(Kind.CANCEL, number)
+    try:
+        while True:
+            for ready in wait([listener, *callers], 0 if any(callers.values()) else None):
+                if not isinstance(ready, Connection):
+                    callers[Connection(listener.accept()[0].detach())] = 0
+                    continue
+                request: object = None
+                with contextlib.suppress(EOFError, OSError):
+                    request = ready.recv_bytes()
+                if request is None:
+                    ready.close()
+                    number = callers.pop(ready)
+                else:
+                    last += 1
+                    number = callers[ready] = last
+                if isinstance(request, bytes) and len(request) > max_bytes:
+                    request = len(request)
+                if number:
+                    pass_on(number, request)
+            if any(callers.values()):
+                pass_on(0, None)
+    except Exception:
+        pass  # the run is over: the callers read the end of their streams
+    finally:
+        for caller in callers:
             caller.close()
-
-    def _forget(self, number: int) -> None:
-        with self._calls_lock:
-            self._calls.pop(number, None)
-
-    def _send(self, kind: Kind, number: int = 0, body: bytes = b"") -> None:
-        with self._send_lock:
-            self._connection.sendall(pack(kind, number, body))
-
-
-def _shut(connection: socket.socket, how: int) -> None:
-    with contextlib.suppress(OSError):
-        connection.shutdown(how)
-
-
-def _in_thread(function: Any, *arguments: Any) -> threading.Thread:
-    thread = threading.Thread(target=function, args=arguments, daemon=True)
-    thread.start()
-    return thread
-
-
-if __name__ == "__main__":
-    main()

@@ -111,6 +111,8 @@ class ImageSpec(Options):
         accept.seconds,
         form="seconds",
     )
+    #: Whether the image has smolagents, as whole agents need it; not an option.
+    with_smolagents: bool = False
 
     def check_together(self) -> None:
         """Refuse an image beside a Dockerfile."""

@@ -3,60 +3,72 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
+import re
 import signal
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ...agent_sandbox.model_service import ModelLimits, RunningCalls
-from ...agent_sandbox.program_run import ConnectionLost, Ending, Job, carry_out
+from ...agent_sandbox.model_service import ModelLimits, ModelService
 from ...agent_sandbox.saved_agent import ANSWER_FILE, job_files
-from ...codec import decode
-from ...deadline import Deadline, check_seconds
+from ...codec import DEFAULT_MAX_BYTES, decode
+from ...deadline import check_seconds
 from ...errors import (
     AgentProgramError,
     ConfigurationError,
     ExecutorClosedError,
     ExecutorError,
     ExecutorStartError,
+    ForkError,
+    ProtocolError,
     SandboxDiedError,
+    SandboxTimeoutError,
 )
 from ...forks import Owner
 from ...options import accept
-from ...options.option import Options, about, option, same_as, taking
-from ...options.words import ENGINES, VARIABLES
+from ...options.option import about, option, same_as, taking
+from ...options.words import VARIABLES
 from ...representation import represent
-from ...results import ExecutorStats
-from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.docker.docker_engine import DockerEngine
-from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus, signal_name
+from ...results import ExecutorStats, FileInfo
+from ...sandboxes.container_options import ContainerOptions
+from ...sandboxes.provisioner import ImageSpec, signal_name
 from ...sandboxes.resource_limits import Limits
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
-from ..file_transfers import FileMethods, Files, FileStore
-from ..jupyter.image_progress import shown_progress
-from ..jupyter.sandbox_files import SandboxFiles
+from ..call_options import CallOptions
+from ..file_transfers import MAX_FILE_BYTES, Files, Source
+from ..jupyter.error_text import CodeFailedError
 from ..validation import check_code
 from ..weak_methods import weakly
-from .agent_image import agent_image_plan
-from .options import DockerOptions
+from .arguments import DockerArguments
+from .executor import DockerExecutor
+from .options import EngineOption
 
 __all__ = ["AgentSandbox"]
 
 # Characters of the output that an error's message has.
 _SHOWN_CHARACTERS = 4_000
-# How long the engine may take to hear of the end of a container after its streams have ended.
-_END_SECONDS = 3.0
+# Time for the kernel to kill the processes of a program; see the supervisor.
+_KILL_SECONDS = 10.0
+# Bytes of a call's frame beside its value.
+_FRAME_BYTES = 1 << 20
+# Exit codes of processes; those of signals are negative.
+_EXIT_CODES = range(-255, 256)
 _SIGKILL = int(signal.SIGKILL)
+_SUPERVISOR = "smolagents_fork.agent_sandbox.supervisor"
+_CHECK = f"import {_SUPERVISOR}"
+_RUN = f"{_CHECK} as supervisor\nsupervisor.run(agent_job, model_exchange)"
 _RUN_PROGRAM = ("-m", "smolagents_fork.agent_sandbox.program_main", "{run}/program.py")
 _RUN_AGENT = ("-m", "smolagents_fork.agent_sandbox.saved_agent", "{run}")
+# Begins what an executor says of its own next call.
+_ITS_LOSS = re.compile(r"; its (?:state is lost|sandbox was removed)")
+_KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 
 
 def _secrets(name: str, value: Any) -> dict[str, str]:
@@ -76,18 +88,11 @@ def _model(name: str, value: Any) -> Any:
     return value
 
 
-def _engine(name: str, value: Any) -> DockerEngine | None:
-    if value is not None and not isinstance(value, DockerEngine):
-        raise ConfigurationError(
-            f"{name}={value!r}: AgentSandbox runs on Docker's engine; give a DockerEngine"
-        )
-    return value
+@dataclass(frozen=True)
+class AgentArguments(Limits, ImageSpec, ContainerOptions, EngineOption):
+    """Arguments of AgentSandbox's constructor: those of a container, and of the programs in it."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class AgentArguments(Options):
-    """Arguments of AgentSandbox's constructor."""
-
+    _: KW_ONLY
     secrets: Mapping[str, str] | None = option(
         None,
         "environment variables of the programs. They are not part of the container's "
@@ -119,62 +124,86 @@ class AgentArguments(Options):
         form="bytes",
     )
     timeout_seconds: float | None = same_as(
-        DockerOptions,
+        CallOptions,
         "timeout_seconds",
         default=600.0,
-        says="time a program may run; it is then killed",
+        says="time a program may run, also while the model works; it is then killed",
     )
-    on_output: Callable[[str], None] | None = same_as(DockerOptions, "on_output")
-    files: Files | None = same_as(DockerOptions, "files")
-    engine: DockerEngine | None = option(
-        None,
-        "where the container runs; `None`: the engine that the environment names",
-        _engine,
-        form="a `DockerEngine`",
-        elsewhere=ENGINES,
+    environment: Mapping[str, str | float] | None = same_as(
+        ContainerOptions, "environment", elsewhere=""
     )
-    network: str = same_as(DockerOptions, "network")
-    memory: int | str | None = same_as(DockerOptions, "memory")
-    cpus: float | None = same_as(DockerOptions, "cpus")
-    pids_limit: int | None = same_as(DockerOptions, "pids_limit")
-    disk_size: int | str | None = same_as(DockerOptions, "disk_size")
-    workdir_size: int | str = same_as(DockerOptions, "workdir_size")
-    tmp_size: int | str = same_as(DockerOptions, "tmp_size")
-    read_only: bool = same_as(DockerOptions, "read_only")
-    user: str = same_as(DockerOptions, "user")
-    allow_root: bool = same_as(DockerOptions, "allow_root")
-    allow_shared_network: bool = same_as(DockerOptions, "allow_shared_network")
-    runtime: str | None = same_as(DockerOptions, "runtime")
-    volumes: Any = same_as(DockerOptions, "volumes")
-    workdir: str = same_as(DockerOptions, "workdir")
-    lease_seconds: float = same_as(DockerOptions, "lease_seconds")
-    startup_timeout_seconds: float = same_as(DockerOptions, "startup_timeout_seconds")
-    image: str | None = same_as(DockerOptions, "image")
-    base_image: str | None = same_as(DockerOptions, "base_image")
-    ca_bundle: str | os.PathLike[str] | None = same_as(DockerOptions, "ca_bundle")
-    build_timeout_seconds: float = same_as(DockerOptions, "build_timeout_seconds")
-    container_run_kwargs: Mapping[str, Any] | None = same_as(DockerOptions, "container_run_kwargs")
-    max_print_outputs_length: int | None = same_as(DockerOptions, "max_print_outputs_length")
-    requirements: Sequence[str] = same_as(DockerOptions, "requirements")
+    startup_timeout_seconds: float = same_as(CallOptions, "startup_timeout_seconds")
+    max_print_outputs_length: int | None = same_as(CallOptions, "max_print_outputs_length")
+    on_output: Callable[[str], None] | None = same_as(CallOptions, "on_output")
+    files: Files | None = same_as(CallOptions, "files")
 
-    @property
-    def docker_options(self) -> DockerOptions:
-        """Options of image, container and limits."""
-        shared = about(DockerOptions).keys() & about(AgentArguments).keys()
-        return DockerOptions(**{name: getattr(self, name) for name in shared})
-
-    @classmethod
-    def completed(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was given, and sizes that fit it."""
-        return Limits.completed(given)
+    def of_executor(self) -> dict[str, Any]:
+        """Return the arguments of the executor in whose container the programs run."""
+        shared = about(DockerArguments).keys() & about(AgentArguments).keys()
+        return {name: getattr(self, name) for name in shared}
 
 
-class AgentSandbox(FileMethods):
+class _Program:
+    """The program that runs, if one does. From any thread.
+
+    Args:
+        interrupt: interrupts the executor's code.
+    """
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+        # Reentrant: a signal's handler may stop a program while its own thread has the lock.
+        self._lock = threading.RLock()
+        self._job: dict[str, Any] | None = None
+        #: Why the program was ended from here; empty while it was not.
+        self.stopped = ""
+
+    @contextlib.contextmanager
+    def running(self, job: dict[str, Any], seconds: float | None) -> Iterator[None]:
+        """Give the sandbox a job for the block, and stop it after so many seconds."""
+        with self._lock:
+            self._job, self.stopped = job, ""
+        reason = f"ran past timeout_seconds={seconds}"
+        timer = threading.Timer(seconds or 0, self.stop, (reason, job))
+        timer.daemon = True
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with self._lock:
+                self._job = None
+
+    def stop(self, reason: str, job: dict[str, Any] | None = None) -> None:
+        """End the program.
+
+        Args:
+            reason: what it did, or what happened to it; the first one counts.
+            job: of the program that is meant; ``None``: the one that runs.
+        """
+        with self._lock:
+            if self._job is not None and job in (None, self._job):
+                self.stopped = self.stopped or reason
+                self._interrupt()
+
+    def stop_for_calls(self, reason: str) -> None:
+        """End a program whose calls of the model exceed a limit."""
+        self.stop(f"called the model on the host with {reason}")
+
+    def get_job(self) -> dict[str, Any]:
+        """Return the job; the sandbox calls this function."""
+        if self._job is None or self.stopped:
+            raise ExecutorError(f"the program {self.stopped or 'has ended'}")
+        return self._job
+
+
+class AgentSandbox:
     """Runs agent programs and saved agents in a container of their own.
 
-    The container has no root user, no capabilities, no network and no way to new privileges unless
-    an argument says otherwise. Programs take turns in it: files stay, processes end with their
-    program.
+    The container is a :class:`DockerExecutor`'s, with smolagents in its image. It has no root user,
+    no capabilities, no network and no way to new privileges unless an argument says otherwise.
+    Programs take turns in it: files stay, processes end with their program.
 
     :class:`AgentArguments` has the arguments, with what each is for.
 
@@ -183,7 +212,7 @@ class AgentSandbox(FileMethods):
 
     Raises:
         ConfigurationError: an argument that cannot work.
-        EngineUnavailableError: no container engine answers.
+        EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
         ExecutorStartError: the container did not come up; nothing is left behind.
     """
@@ -191,87 +220,66 @@ class AgentSandbox(FileMethods):
     @taking(AgentArguments)
     def __init__(self, **keywords: Any) -> None:
         given = AgentArguments.of("AgentSandbox", (), keywords)
+        #: The arguments.
+        self.options = given
         self._secrets = dict(given.secrets or {})
-        self._model = given.model_on_host
-        self._model_arguments = frozenset(given.model_arguments)
-        self._model_limits = ModelLimits(given.max_model_calls, given.max_model_bytes)
-        self._model_calls = RunningCalls()
         self._on_output = given.on_output
-        #: The options of image, container and limits.
-        self.options = given.docker_options
-        self._given_files = self.options.given_files
-        engine = given.engine or DockerEngine()
         self._owner = Owner()
-        self._turns = CallLock(weakly(self._check_open))
-        self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
-        self._interrupted = threading.Event()
         self._closed = False
         self._death: str | None = None
-        self._sandbox: Sandbox | None = None
-        container = dataclasses.replace(self.options.container, transport="exec")
-        self._provisioner = engine.connect(container)
+        self._executor: DockerExecutor | None = None
+        self._turns = CallLock(weakly(self._check_open))
+        self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
+        self._program = _Program(weakly(self._interrupt))
+        self._models = ModelService(
+            given.model_on_host,
+            self._program.stop_for_calls,
+            allowed_arguments=given.model_arguments,
+            limits=ModelLimits(given.max_model_calls, given.max_model_bytes),
+        )
+        functions = {"agent_job": self._program.get_job, "model_exchange": self._models.exchange}
+        self._executor = DockerExecutor(
+            **{
+                **given.of_executor(),
+                "additional_functions": functions,
+                "interrupt_grace_seconds": _KILL_SECONDS,
+                "max_tool_calls": sys.maxsize,
+                "max_value_bytes": max(DEFAULT_MAX_BYTES, given.max_model_bytes) + _FRAME_BYTES,
+                "on_death": "fail",
+                "on_output": weakly(self._print),
+                "timeout_seconds": None,
+                "with_smolagents": True,
+            }
+        )
         try:
-            self._start()
-        except BaseException:
+            self._executor.run(_CHECK)
+        except BaseException as error:
             self.cleanup()
-            raise
+            if not isinstance(error, CodeFailedError):
+                raise
+            raise ExecutorStartError(
+                f"image {self._executor.image_name!r} cannot run agent programs, for which its "
+                f"kernel needs smolagents with this fork: {error}"
+            ) from None
 
     # -- lifecycle --
 
-    def _start(self) -> None:
-        options = self.options
-        plan = agent_image_plan(
-            image=options.image,
-            base_image=options.base_image,
-            requirements=options.requirements,
-        )
-        with shown_progress() as report:
-            image = self._provisioner.ensure(plan, options.image_options, report=report)
-        self._sandbox = self._provisioner.start(options.sandbox_spec(image))
-        try:
-            self._stream(self._sandbox).close()
-        except (OSError, ExecutorError) as error:
-            status = self._sandbox.status()
-            raise ExecutorStartError(
-                f"the supervisor in the sandbox did not come up in startup_timeout_seconds="
-                f"{options.startup_timeout_seconds}: {error} ({status})"
-            ) from None
-        self._given_files.send(SandboxFiles(self._sandbox))
-
-    def _stream(self, sandbox: Sandbox) -> ByteStream:
-        return sandbox.open_stream(timeout=self.options.startup_timeout_seconds)
-
-    def _connected(self, sandbox: Sandbox) -> ByteStream:
-        try:
-            return self._stream(sandbox)
-        except (OSError, ExecutorError) as error:
-            raise ConnectionLost(str(error)) from None
-
     def cleanup(self) -> None:
         """Remove the container; a program that runs ends with it. Safe at any time, repeatedly."""
-        if self._closed:
-            return
         self._closed = True
-        if self._owner.inherited:
-            return  # a forked child: the container is the parent's
-        if self._sandbox is not None:
-            self._sandbox.remove()
-        self._provisioner.close()
+        if self._executor is not None:
+            self._executor.cleanup()
 
     def __repr__(self) -> str:
         """Return what the sandbox is, where its programs run, its limits and its state."""
-        sandbox = getattr(self, "_sandbox", None)
-        if sandbox is None:
+        executor = getattr(self, "_executor", None)
+        if executor is None:
             return represent(self, "not started", "")
         state = "running a program" if self._turns.taken else "ready"
         state = "ended" if self._death is not None else state
-        place = f"sandbox {sandbox.id} of docker"
-        return represent(
-            self,
-            "closed" if self._closed else state,
-            place,
-            functools.partial(getattr, self.options),
-        )
+        state = "closed" if self._closed else state
+        place = executor.place or f"container {getattr(executor.container, 'short_id', '')}"
+        return represent(self, state, place, functools.partial(getattr, self.options))
 
     def __enter__(self) -> AgentSandbox:
         self._check_open("with")
@@ -306,8 +314,8 @@ class AgentSandbox(FileMethods):
             SandboxDiedError: the container ended; names the cause.
         """
         check_code(code)
-        job = Job(_RUN_PROGRAM, {"program.py": code.encode()}, self._secrets)
-        return self._run("run_code", job, timeout_seconds).output
+        files = {"program.py": code.encode()}
+        return self._run("run_code", _RUN_PROGRAM, files, "", timeout_seconds)[0]
 
     def run_agent(
         self,
@@ -334,14 +342,12 @@ class AgentSandbox(FileMethods):
             SandboxTimeoutError: it ran past the limit and was killed.
             SandboxDiedError: the container ended; names the cause.
         """
-        files = job_files(Path(folder), task, arguments, model_on_host=self._model is not None)
-        job = Job(_RUN_AGENT, files, self._secrets, ANSWER_FILE)
-        ending = self._run("run_agent", job, timeout_seconds)
-        if ending.result is None:
-            raise AgentProgramError(
-                "the agent's program ended and left no answer", ending.exit_code, ending.output
-            )
-        return decode(ending.result, path="the agent's answer")
+        has_model = self.options.model_on_host is not None
+        files = job_files(Path(folder), task, arguments, model_on_host=has_model)
+        output, answer = self._run("run_agent", _RUN_AGENT, files, ANSWER_FILE, timeout_seconds)
+        if answer is None:
+            raise AgentProgramError("the agent's program ended and left no answer", 0, output)
+        return decode(answer, path="the agent's answer")
 
     async def arun_code(self, code: str, *, timeout_seconds: float | None = None) -> str:
         """Do as :meth:`run_code` without blocking the event loop.
@@ -370,77 +376,96 @@ class AgentSandbox(FileMethods):
 
         No-op when idle; from any thread.
         """
-        self._interrupted.set()
+        self._program.stop("was interrupted")
 
-    def _run(self, action: str, job: Job, seconds: float | None) -> Ending:
-        if seconds is None:
-            seconds = self.options.timeout_seconds
+    def _run(
+        self,
+        action: str,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        answer_file: str,
+        seconds: float | None,
+    ) -> tuple[str, bytes | None]:
+        """Run a program; return its output and its answer, which is encoded."""
+        options = self.options
+        seconds = options.timeout_seconds if seconds is None else seconds
         check_seconds("timeout_seconds", seconds)
+        job = {
+            "argv": list(argv),
+            "files": dict(files),
+            "environment": self._secrets,
+            "answer_file": answer_file,
+            "max_answer_bytes": DEFAULT_MAX_BYTES,
+            "max_request_bytes": 0 if options.model_on_host is None else options.max_model_bytes,
+        }
         with self._turns.turn(action):
-            self._interrupted.clear()
-            sandbox = self._running_sandbox(action)
-            self._model_calls.check()
-            try:
-                ending = carry_out(
-                    self._connected(sandbox),
-                    sandbox.gateway_token,
-                    job,
-                    Deadline(seconds),
-                    model=self._model,
-                    model_arguments=self._model_arguments,
-                    model_limits=self._model_limits,
-                    running_calls=self._model_calls,
-                    on_output=self._on_output,
-                    max_print_outputs_length=self.options.print_length,
-                    is_closed=lambda: self._closed,
-                    is_interrupted=self._interrupted.is_set,
-                )
-            except ConnectionLost as error:
-                self._check_open(action)
-                status = _ended_status(sandbox)
-                text = f"the sandbox was lost while a program ran in it: {error} ({status})"
-                self._death = f"{text}; make a new AgentSandbox"
-                raise SandboxDiedError(text) from None
-        self._check_exit(ending)
-        return ending
+            executor = self._running_executor(action)
+            ending: Any = None
+            with self._models.serving(), self._program.running(job, seconds):
+                try:
+                    ending = executor.run(_RUN).output
+                except CodeFailedError as error:
+                    if not self._program.stopped:
+                        raise ExecutorError(f"the program could not be run: {error}") from None
+                except ForkError as error:
+                    self._check_open(action)
+                    if executor.is_alive():
+                        raise
+                    cause = _ITS_LOSS.split(str(error))[0]
+                    text = f"the sandbox was lost while a program ran in it: {cause}"
+                    self._death = f"{text}; make a new AgentSandbox"
+                    kind = error.cause if isinstance(error, SandboxDiedError) else ""
+                    raise SandboxDiedError(text, cause=kind) from None
+            output = executor.state["_print_outputs"]
+        stopped = self._program.stopped
+        code, answer = (-_SIGKILL, None) if ending is None else _checked_ending(ending)
+        if stopped and code == -_SIGKILL:
+            text = f"the program {stopped}; {_KEPT}{output[-_SHOWN_CHARACTERS:]}"
+            if stopped.startswith("ran past"):
+                raise SandboxTimeoutError(text)
+            raise AgentProgramError(text, code, output)
+        if code:
+            raise _program_error(code, output, self._models.last_error)
+        return output, answer
 
-    def _check_exit(self, ending: Ending) -> None:
-        code = ending.exit_code
-        if code == 0:
-            return
-        name = signal_name(128 - code)
-        text = f"the program ended with exit code {code}" + (f" ({name})" if name else "")
-        if code == -_SIGKILL:
-            text += "; if it was short of memory, raise memory="
-        if ending.model_error is not None:
-            error = ending.model_error
-            text += f"; the model on the host raised {type(error).__name__}: {error}"
-        shown = ending.output[-_SHOWN_CHARACTERS:]
-        text += f"; its output ended with:\n{shown}" if shown else "; it printed nothing"
-        raise AgentProgramError(text, code, ending.output) from ending.model_error
+    def _interrupt(self) -> None:
+        if self._executor is not None:
+            self._executor.interrupt()
+
+    def _print(self, text: str) -> None:
+        if self._on_output is not None:
+            self._on_output(text)
 
     # -- files and figures --
 
-    @contextlib.contextmanager
-    def _file_store(self, action: str) -> Iterator[FileStore]:
-        yield SandboxFiles(self._running_sandbox(action))
+    def put_file(self, source: Source, target: str) -> None:
+        """Write a file or a folder for the programs; see :meth:`DockerExecutor.put_file`."""
+        self._running_executor("put_file").put_file(source, target)
+
+    def get_file(self, source: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """Return the content of a file; see :meth:`DockerExecutor.get_file`."""
+        return self._running_executor("get_file").get_file(source, max_bytes=max_bytes)
+
+    def list_files(self, path: str = ".") -> list[FileInfo]:
+        """Return the files of the programs; see :meth:`DockerExecutor.list_files`."""
+        return self._running_executor("list_files").list_files(path)
 
     def stats(self) -> ExecutorStats:
         """Memory, processor time and processes of the sandbox now."""
-        return self._running_sandbox("stats").stats()
+        return self._running_executor("stats").stats()
 
     @property
     def container(self) -> Any:
         """docker-py's object for the container, ``None`` when there is none."""
-        return self._sandbox.container if isinstance(self._sandbox, DockerSandbox) else None
+        return None if self._executor is None else self._executor.container
 
-    def _running_sandbox(self, action: str) -> Sandbox:
+    def _running_executor(self, action: str) -> DockerExecutor:
         self._check_open(action)
         if self._death is not None:
             raise SandboxDiedError(self._death)
-        if self._sandbox is None:
+        if self._executor is None:
             raise ExecutorClosedError(f"AgentSandbox: {action} before it was started")
-        return self._sandbox
+        return self._executor
 
     def _check_open(self, action: str) -> None:
         if self._closed:
@@ -448,11 +473,28 @@ class AgentSandbox(FileMethods):
         self._owner.check("AgentSandbox", action)
 
 
-def _ended_status(sandbox: Sandbox) -> SandboxStatus:
-    """Return the status of a sandbox whose stream has ended, which may be first to show its end."""
-    deadline = Deadline(_END_SECONDS)
-    while True:
-        status = sandbox.status()
-        if not status.running or deadline.expired():
-            return status
-        time.sleep(0.05)
+def _checked_ending(value: Any) -> tuple[int, bytes | None]:
+    """Return exit code and answer of a program.
+
+    Raises:
+        ProtocolError: the sandbox sent something else.
+    """
+    if type(value) is dict and value.keys() == {"exit_code", "answer"}:
+        code, answer = value["exit_code"], value["answer"]
+        if type(code) is int and code in _EXIT_CODES and type(answer) in (bytes, type(None)):
+            return code, answer
+    raise ProtocolError("the sandbox sent something else than the end of a program")
+
+
+def _program_error(code: int, output: str, model_error: BaseException | None) -> AgentProgramError:
+    name = signal_name(128 - code)
+    text = f"the program ended with exit code {code}" + (f" ({name})" if name else "")
+    if code == -_SIGKILL:
+        text += "; if it was short of memory, raise memory="
+    if model_error is not None:
+        text += f"; the model on the host raised {type(model_error).__name__}: {model_error}"
+    shown = output[-_SHOWN_CHARACTERS:]
+    text += f"; its output ended with:\n{shown}" if shown else "; it printed nothing"
+    error = AgentProgramError(text, code, output)
+    error.__cause__ = model_error
+    return error

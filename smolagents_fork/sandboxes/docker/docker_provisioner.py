@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...deadline import Deadline
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
@@ -28,8 +27,6 @@ from .engine import (
 from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
 from .images.build_record import remove_unfinished
-from .images.image_builder import ImageBuilder
-from .images.image_plans import ImagePlan
 from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, own_id, owner_label
@@ -151,24 +148,6 @@ class DockerProvisioner:
         if digest is None:
             raise ExecutorStartError(f"image {image!r} was removed after it was prepared")
         return digest
-
-    def ensure(self, plan: ImagePlan, spec: ImageSpec, *, report: Report) -> str:
-        """Build or pull a planned image unless the engine has it, and return its tag.
-
-        Args:
-            plan: of the image.
-            spec: gives CA bundle and time limit.
-            report: takes one line at a time while something is built.
-        """
-        image = ImageBuilder(
-            self._client,
-            self._address,
-            report=report,
-            ca_bundle=spec.ca_bundle,
-            deadline=Deadline(spec.build_timeout_seconds),
-        ).ensure(plan)
-        self._prepared[image] = lambda: self.ensure(plan, spec, report=_unread)
-        return image
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         """Create and start a container. From any thread.

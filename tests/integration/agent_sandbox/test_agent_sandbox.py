@@ -131,7 +131,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
             continue
         if needle in data:
             found.append((pid, name))
-for root in ("/workspace", "/tmp", "/run", "/opt/agent/lib/python3.11/site-packages/smolagents"):
+for root in ("/workspace", "/tmp", "/run", "/opt/kernel/lib/python3.11/site-packages/smolagents"):
     for path in Path(root).rglob("*"):
         if path.is_file() and path.name != "program.py" and needle in path.read_bytes():
             found.append(str(path))
@@ -368,7 +368,7 @@ def test_programs_are_not_root_have_no_capabilities_and_gain_no_privileges(
         "status = open('/proc/self/status').read()\n"
         "print(os.getuid(), re.findall(r'Cap(?:Eff|Prm|Bnd):\\t(\\w+)', status),"
         " re.search(r'NoNewPrivs:\\t(\\d)', status)[1])\n"
-        "try: open('/opt/agent/x', 'w')\n"
+        "try: open('/opt/kernel/x', 'w')\n"
         "except OSError as error: print(type(error).__name__)"
     )
     zeros = "0" * 16

@@ -17,8 +17,8 @@ from smolagents.models import (
 from smolagents.monitoring import TokenUsage
 
 from smolagents_fork.agent_sandbox.chat_values import (
-    delta_from_value,
-    delta_value,
+    bare_message,
+    chat_classes,
     message_from_value,
     message_value,
     tool_from_value,
@@ -32,17 +32,33 @@ def carried(value: Any) -> Any:
     return decode(encode(value))
 
 
-def test_message_is_the_same_behind_the_codec_but_for_raw() -> None:
-    function = ChatMessageToolCallFunction(arguments={"x": 1}, name="f", description="d")
+def test_message_is_the_same_behind_the_codec_but_for_what_models_do_not_read() -> None:
+    function = ChatMessageToolCallFunction(arguments={"x": 1}, name="f")
     message = ChatMessage(
         role=MessageRole.ASSISTANT,
         content=[{"type": "text", "text": "hi"}],
         tool_calls=[ChatMessageToolCall(function=function, id="1", type="function")],
-        token_usage=TokenUsage(input_tokens=3, output_tokens=4),
     )
     assert message_from_value(carried(message_value(message))) == message
     message.raw = object()
-    assert message_from_value(carried(message_value(message))).raw is None
+    message.token_usage = TokenUsage(input_tokens=3, output_tokens=4)
+    read = message_from_value(carried(message_value(message)))
+    assert (read.raw, read.token_usage) == (None, None)
+
+
+def test_answer_is_the_same_behind_the_codec_but_for_raw() -> None:
+    function = ChatMessageToolCallFunction(arguments={"x": 1}, name="f", description="d")
+    message = ChatMessage(
+        role=MessageRole.ASSISTANT,
+        content="hi",
+        tool_calls=[ChatMessageToolCall(function=function, id="1", type="function")],
+        token_usage=TokenUsage(input_tokens=3, output_tokens=4),
+        raw=object(),
+    )
+    answer = decode(encode(bare_message(message)), classes=chat_classes())
+    message.raw = None
+    assert answer == message
+    assert answer.token_usage.total_tokens == 7
 
 
 def test_dict_message_becomes_a_message() -> None:
@@ -56,10 +72,8 @@ def test_delta_is_the_same_behind_the_codec() -> None:
     delta = ChatMessageStreamDelta(
         content="a", tool_calls=[call], token_usage=TokenUsage(input_tokens=1, output_tokens=2)
     )
-    assert delta_from_value(carried(delta_value(delta))) == delta
-    assert delta_from_value(carried(delta_value(ChatMessageStreamDelta()))) == (
-        ChatMessageStreamDelta()
-    )
+    for one in (delta, ChatMessageStreamDelta()):
+        assert decode(encode(one), classes=chat_classes()) == one
 
 
 def test_tool_has_the_same_schema_behind_the_codec() -> None:
@@ -120,10 +134,7 @@ def test_content_loses_entries_that_do_not_show_anything() -> None:
         {"role": "root"},
         {"role": "user", "tool_calls": [{}]},
         {"role": "user", "tool_calls": {"a": 1}},
-        {"role": "user", "token_usage": [1]},
-        {"role": "user", "token_usage": [1, "2"]},
-        {"role": "user", "token_usage": [1, -2]},
-        {"role": "user", "token_usage": [1, 10**5000]},
+        {"role": "user", "tool_calls": [{"function": 1}]},
         {"role": "user", "tool_calls": [{"function": {"arguments": float("nan")}}]},
         {"role": "user", "tool_calls": [{"function": {"arguments": [float("inf")]}}]},
         {"role": "user", "tool_calls": [{"function": {"arguments": {"a": 10**400}}}]},

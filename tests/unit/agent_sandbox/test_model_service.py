@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ import pytest
 from smolagents import ChatMessage, MessageRole
 from smolagents.models import ChatMessageStreamDelta
 
-from smolagents_fork.agent_sandbox.model_service import ModelService
+from smolagents_fork.agent_sandbox import model_service
+from smolagents_fork.agent_sandbox.chat_values import chat_classes
+from smolagents_fork.agent_sandbox.model_service import ModelLimits, ModelService
 from smolagents_fork.codec import decode, encode
+from smolagents_fork.errors import ExecutorError
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 
@@ -41,17 +44,28 @@ class Talker:
             self.closed.set()
 
 
-class Replies:
-    """Collects what is sent to the sandbox."""
+class Sandbox:
+    """A program's side of a service."""
 
-    def __init__(self) -> None:
-        self.arrived: queue.Queue[tuple[int, Any]] = queue.Queue()
+    def __init__(self, model: Any, **keywords: Any) -> None:
+        self.ended: list[str] = []
+        self.service = ModelService(model, self.ended.append, max_bytes=1 << 20, **keywords)
+        self.answers: list[tuple[int, bytes, bool]] = []
 
-    def __call__(self, number: int, body: bytes) -> None:
-        self.arrived.put((number, decode(body)))
+    def call(self, number: int, request: bytes) -> None:
+        self.answers += self.service.exchange(number, request)
 
-    def next(self) -> tuple[int, Any]:
-        return self.arrived.get(timeout=30)
+    def next(self) -> tuple[int, Any, bool]:
+        wait_until(lambda: self.answers or self.answers.extend(self.service.exchange(0, None)))
+        number, body, is_last = self.answers.pop(0)
+        return number, decode(body, classes=chat_classes()), is_last
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 def asked(method: str = "generate", **entries: Any) -> bytes:
@@ -59,15 +73,17 @@ def asked(method: str = "generate", **entries: Any) -> bytes:
 
 
 def served(model: Any, request: bytes, **keywords: Any) -> Any:
-    replies = Replies()
-    ModelService(model, replies, max_bytes=1 << 20, **keywords).begin(1, request)
-    return replies.next()[1]
+    sandbox = Sandbox(model, **keywords)
+    sandbox.call(1, request)
+    number, answer, is_last = sandbox.next()
+    assert (number, is_last) == (1, True)
+    return answer
 
 
 def test_call_gets_the_models_message() -> None:
     model = Talker()
     answer = served(model, asked(stop_sequences=["a"], response_format=None))
-    assert answer["message"]["content"] == "hihi"
+    assert answer["value"] == ChatMessage(role=MessageRole.ASSISTANT, content="hihi")
     assert model.arguments == {"stop_sequences": ["a"]}
 
 
@@ -140,15 +156,13 @@ def test_failure_shows_the_type_and_not_the_message() -> None:
         def generate(self, messages: Any) -> Any:
             raise KeyError("sk-secret")
 
-    replies = Replies()
-    service = ModelService(Failing(), replies, max_bytes=1 << 20)
-    service.begin(1, asked())
-    kind, text = replies.next()[1]["error"]
-    assert (kind, text) == (
+    sandbox = Sandbox(Failing())
+    sandbox.call(1, asked())
+    assert sandbox.next()[1]["error"] == [
         "RuntimeError",
         "the model on the host raised KeyError; the host's log has its message",
-    )
-    assert isinstance(service.last_error, KeyError)
+    ]
+    assert isinstance(sandbox.service.last_error, KeyError)
 
 
 def test_answer_over_the_limit_is_an_error() -> None:
@@ -160,41 +174,105 @@ def test_answer_over_the_limit_is_an_error() -> None:
 
 
 def test_cancelled_stream_is_closed_and_sends_no_more() -> None:
-    model, replies = Talker(), Replies()
-    service = ModelService(model, replies, max_bytes=1 << 20)
-    service.begin(5, asked("generate_stream"))
-    number, piece = replies.next()
-    assert (number, piece["delta"]["content"]) == (5, "x")
-    service.cancel(5)
+    model = Talker()
+    sandbox = Sandbox(model)
+    sandbox.call(5, asked("generate_stream"))
+    number, piece, is_last = sandbox.next()
+    assert (number, piece["value"].content, is_last) == (5, "x", False)
+    sandbox.service.exchange(5, None)
     model.go_on.set()
     assert model.closed.wait(30)
-    service.cancel(5)  # over: nothing to do
+    assert sandbox.service.exchange(5, None) == []  # over: nothing to do
 
 
-def test_closed_service_drops_answers_and_refuses_calls() -> None:
-    model, replies = Talker(), Replies()
-    service = ModelService(model, replies, max_bytes=1 << 20)
-    service.begin(1, asked("generate_stream"))
-    replies.next()
-    service.close()
+def test_end_of_a_program_drops_answers_that_are_still_to_come() -> None:
+    model = Talker()
+    sandbox = Sandbox(model)
+    with sandbox.service.serving():
+        sandbox.call(1, asked("generate_stream"))
+        sandbox.next()
     model.go_on.set()
     assert model.closed.wait(30)
-    service.begin(2, asked())
-    assert replies.next() == (2, {"error": ["RuntimeError", "the run has ended"]})
+    with sandbox.service.serving():
+        assert sandbox.service.exchange(0, None) == []
 
 
 def test_calls_at_once_are_bounded_and_numbers_are_used_once() -> None:
-    model, replies = Talker(), Replies()
-    service = ModelService(model, replies, max_bytes=1 << 20)
-    for number in range(32):
-        service.begin(number, asked("generate_stream"))
-        replies.next()
-    service.begin(99, asked())
-    assert replies.next() == (
-        99,
-        {"error": ["RuntimeError", "more than 32 calls of the model at once"]},
-    )
-    service.begin(3, asked())
-    assert replies.next()[1]["error"][1] == "call 3 is under way"
-    service.close()
+    model = Talker()
+    sandbox = Sandbox(model)
+    with sandbox.service.serving():
+        for number in range(1, 33):
+            sandbox.call(number, asked("generate_stream"))
+            assert sandbox.next()[0] == number
+        sandbox.call(99, asked())
+        refusal = {"error": ["RuntimeError", "more than 32 calls of the model at once"]}
+        assert sandbox.next() == (99, refusal, True)
+        sandbox.call(3, asked())
+        assert sandbox.next()[1]["error"][1] == "call 3 is under way"
     model.go_on.set()
+
+
+def test_calls_over_their_number_are_refused_and_refused_calls_end_the_program() -> None:
+    model = Talker()
+    sandbox = Sandbox(model, limits=ModelLimits(3, 100_000))
+    for number in range(1, 1004):
+        sandbox.call(number, asked())
+        sandbox.next()
+    assert not sandbox.ended
+    sandbox.call(1004, asked())
+    (reason,) = sandbox.ended
+    assert reason.startswith(
+        "more than 1000 calls that were refused, the last because this program has made "
+        "max_model_calls=3 calls of the model; raise max_model_calls of AgentSandbox"
+    )
+
+
+@pytest.mark.parametrize("request_", [b"x" * 100_001, 100_001])
+def test_messages_over_their_size_end_the_program(request_: Any) -> None:
+    sandbox = Sandbox(Talker(), limits=ModelLimits(3, 100_000))
+    assert sandbox.service.exchange(1, request_) == []
+    assert sandbox.ended == ["100001 bytes of messages, over max_model_bytes=100000"]
+
+
+@pytest.mark.parametrize(("number", "request_"), [("1", b""), (True, b""), (1, "x"), (1.0, None)])
+def test_exchange_of_other_types_is_refused(number: Any, request_: Any) -> None:
+    with pytest.raises(TypeError, match="takes a number, and bytes, a size or None"):
+        ModelService(None, lambda _: None).exchange(number, request_)
+
+
+def test_answers_that_the_program_does_not_fetch_make_the_model_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_service, "_MOST_WAITING", 10)
+    model = Talker()
+    model.go_on.set()
+    sandbox = Sandbox(model)
+    with sandbox.service.serving():
+        sandbox.call(1, asked("generate_stream"))
+        assert not model.closed.wait(0.2)
+        pieces = 0
+        while model.begun.acquire(blocking=False):
+            pieces += 1
+        assert pieces <= 12
+    assert model.closed.wait(30)
+
+
+def test_calls_of_earlier_programs_that_run_on_keep_other_programs_out() -> None:
+    model = Talker()
+    sandbox = Sandbox(model)
+    with sandbox.service.serving():
+        for number in range(1, 10):
+            sandbox.call(number, asked("generate_stream"))
+            sandbox.next()
+    with pytest.raises(ExecutorError, match="9 calls of the model on the host that earlier"):
+        sandbox.service.serving().__enter__()
+    model.go_on.set()
+    wait_until(lambda: _can_serve(sandbox.service))
+
+
+def _can_serve(service: ModelService) -> bool:
+    try:
+        with service.serving():
+            return True
+    except ExecutorError:
+        return False

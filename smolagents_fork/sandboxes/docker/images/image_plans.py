@@ -17,6 +17,7 @@ from ....distributions.requirements import parse_requirement
 from ....errors import ConfigurationError
 from .build_errors import BASE_IMAGE_VARIABLE
 from .image_definitions import image_folder
+from .installed_wheel import installed_wheel
 
 __all__ = [
     "BASE_IMAGE_VARIABLE",
@@ -26,7 +27,6 @@ __all__ = [
     "SCRIPT",
     "ImagePlan",
     "addressed",
-    "base_plan",
     "is_address",
     "plan",
     "with_fewer",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 DEFAULT_BASE_IMAGE = "python:3.12-slim"
-REPOSITORY = "smolagents-fork-jupyter"
+REPOSITORY, _AGENT_REPOSITORY = "smolagents-fork-jupyter", "smolagents-fork-agent"
 # Images of the fork: Jupyter's, those of users' Dockerfiles, and those of agents.
 _IS_ADDRESS = re.compile(r"(?:.*/)?smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}")
 #: Name of the script that installs, among the files of a plan.
@@ -70,6 +70,7 @@ def plan(
     dockerfile_content: str | None = None,
     image: str | None = None,
     requirements: Sequence[str] = (),
+    with_smolagents: bool = False,
 ) -> ImagePlan:
     """Plan the images for these settings without asking an engine.
 
@@ -79,9 +80,13 @@ def plan(
         dockerfile_content: a Dockerfile in place of the fork's own image.
         image: an existing image to use as it is.
         requirements: pip requirements to add.
+        with_smolagents: whether the fork's own image has smolagents, from this installation.
 
     Returns:
         the plan; without files it names an image to pull.
+
+    Raises:
+        ExecutorStartError: no wheel can be made of this installation.
     """
     if image is not None and dockerfile_content is not None:
         raise ConfigurationError("image= and dockerfile_content= exclude one another: give one")
@@ -93,19 +98,24 @@ def plan(
         folder = image_folder("jupyter")
         names = (SCRIPT, CONFIG, "requirements.txt", "kernel_server.py")
         files = {name: folder.joinpath(name).read_bytes() for name in names}
-        core = addressed(REPOSITORY, files, base_plan(base_image))
+        base = base_image or os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
+        core = addressed(REPOSITORY, files, ImagePlan(base))
+        if with_smolagents:
+            core = _agent_plan(core)
     own = image is None and dockerfile_content is None
-    return with_packages(REPOSITORY, core, requirements, known_layout=own)
+    repository = _AGENT_REPOSITORY if own and with_smolagents else REPOSITORY
+    return with_packages(repository, core, requirements, known_layout=own)
 
 
-def base_plan(base_image: str | None) -> ImagePlan:
-    """Plan the image that the fork's own are built on.
-
-    Args:
-        base_image: its name; ``None``: ``SMOLAGENTS_FORK_BASE_IMAGE`` of the environment, else
-            ``python:3.12-slim``.
-    """
-    return ImagePlan(base_image or os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE)
+def _agent_plan(kernel: ImagePlan) -> ImagePlan:
+    """Plan the image of agents, in which smolagents is added to the kernel's."""
+    folder = image_folder("agent")
+    files = {name: folder.joinpath(name).read_bytes() for name in (SCRIPT, "requirements.txt")}
+    # The wheel changes more often than what it requires, so it has a layer of its own.
+    required = addressed(_AGENT_REPOSITORY, files, kernel)
+    wheel_name, wheel = installed_wheel()
+    files = {SCRIPT: folder.joinpath("wheel.sh").read_bytes(), wheel_name: wheel}
+    return addressed(_AGENT_REPOSITORY, files, required)
 
 
 def with_packages(

@@ -58,6 +58,7 @@ def prepare_image(
         dockerfile_content=spec.dockerfile_content if image is None else None,
         image=image,
         requirements=spec.requirements,
+        with_smolagents=spec.with_smolagents,
     )
     if reference is not None and image is None and image_plans.is_address(str(name)):
         raise ConfigurationError(

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import ExecutorStartError
+from ....errors import ExecutorStartError
 
 __all__ = ["installed_wheel"]
 

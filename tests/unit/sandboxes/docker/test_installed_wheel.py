@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from smolagents_fork.agent_sandbox import installed_wheel as module
-from smolagents_fork.agent_sandbox.installed_wheel import installed_wheel
 from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.sandboxes.docker.images import installed_wheel as module
+from smolagents_fork.sandboxes.docker.images.installed_wheel import installed_wheel
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def test_wheel_has_both_packages_and_a_true_record() -> None:
@@ -65,3 +65,15 @@ def test_image_requires_what_smolagents_requires() -> None:
     lines = (REPOSITORY / "docker/agent/requirements.in").read_text().splitlines()
     listed = {re.split(r"[<>=~!;\[ ]", line)[0] for line in lines if line and line[0] != "#"}
     assert listed == required
+
+
+def test_image_has_one_version_of_what_kernel_and_smolagents_require() -> None:
+    versions = [
+        dict(re.findall(r"^([\w.-]+)==(\S+)", path.read_text(), re.MULTILINE))
+        for path in sorted((REPOSITORY / "docker").glob("*/requirements.txt"))
+    ]
+    shared = versions[0].keys() & versions[1].keys()
+    assert len(shared) > 3
+    assert {name: versions[0][name] for name in shared} == {
+        name: versions[1][name] for name in shared
+    }
