@@ -83,7 +83,7 @@ class ForkError(Exception):
         A failure of a program is for its author, and keeps its words.
 
         Args:
-            place: sandbox, node and tenant; empty for a sandbox of this machine.
+            place: Sandbox, node and tenant; empty for a sandbox of this machine.
         """
         if not place or self.place:
             return
@@ -95,7 +95,7 @@ class ForkError(Exception):
         """Return a copy with another message, which keeps all else that the error says.
 
         Args:
-            message: in place of this one, which it usually quotes.
+            message: New message in place of this one, which it usually quotes.
         """
         made = copy.copy(self)
         made.args = (message, *self.args[1:])
@@ -150,7 +150,7 @@ class SandboxDiedError(ExecutorError):
     """The kernel, process or container that ran the code has ended; the message names the cause.
 
     Args:
-        message: what happened.
+        message: Text that says what happened.
         cause: ``out_of_memory``, ``exit``, ``signal``, ``removed``, ``connection``, ``node`` (of
             a cluster: it is lost) or ``unknown``.
     """
@@ -172,9 +172,9 @@ class AgentProgramError(ExecutorError):
     """A program in an ``AgentSandbox`` ended with an error.
 
     Args:
-        message: what happened, with the end of the output.
-        exit_code: of the program; the negative number of the signal that killed it.
-        output: everything it printed; a long one without its middle.
+        message: Text that says what happened, with the end of the output.
+        exit_code: Exit code of the program; the negative number of the signal that killed it.
+        output: Printed text; a long one without its middle.
     """
 
     def __init__(self, message: str, exit_code: int, output: str) -> None:

@@ -99,8 +99,8 @@ class FileMethods:
         circle, a pipe, a socket, a device.
 
         Args:
-            source: a path of this machine, or the content as bytes.
-            target: path for the code, relative to its work folder; missing folders are made.
+            source: A path of this machine, or the content as bytes.
+            target: Path for the code, relative to its work folder; missing folders are made.
 
         Raises:
             ConfigurationError: ``target`` is not a path in the work folder.
@@ -115,8 +115,8 @@ class FileMethods:
         """Return the content of a file of the code.
 
         Args:
-            source: path as the code has it, relative to its work folder.
-            max_bytes: largest size allowed.
+            source: Path as the code has it, relative to its work folder.
+            max_bytes: Largest size allowed, in bytes.
 
         Raises:
             ConfigurationError: ``source`` is not a path in the work folder.
@@ -141,7 +141,7 @@ class FileMethods:
         Links, and names that begin with a dot, are left out.
 
         Args:
-            path: a folder, or a file, relative to the work folder.
+            path: A folder, or a file, relative to the work folder.
 
         Raises:
             ConfigurationError: ``path`` is not a path in the work folder.

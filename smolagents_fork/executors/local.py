@@ -242,29 +242,30 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     """Runs agents' code in this process, in Python's own semantics, under policy and limits.
 
     Args:
-        additional_authorized_imports: modules the code may import besides upstream's default list;
+        additional_authorized_imports: Modules the code may import besides upstream's default list;
             import names or distributions, perhaps with a version that the installed one has to
             satisfy. A package's public submodules come with it; ``pkg.*`` adds private ones, and
             ``*`` means everything.
-        max_print_outputs_length: characters of a call's output that are kept; 50,000 by default.
-        additional_functions: functions the code may call besides the tools. A builtin that programs
+        max_print_outputs_length: Characters of a call's output that are kept; 50,000 by default.
+        additional_functions: Functions the code may call besides the tools. A builtin that programs
             do not have, such as ``open``, is the permission to call it.
-        timeout_seconds: wall-clock time of one call, in seconds, without that of its tools;
-            ``None`` for no limit.
-        max_operations: calls of the program's functions and rounds of its loops in one call;
+        timeout_seconds: Seconds of wall-clock time of one call, without that of its tools; ``None``
+            for no limit.
+        max_operations: Calls of the program's functions and rounds of its loops in one call;
             1,000,000,000 by default.
-        max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
-        max_recursion_depth: frames of the program that the stack has room for at least; 1000 by
+        max_while_iterations: Iterations of one ``while`` loop; 1,000,000 by default.
+        max_recursion_depth: Frames of the program that the stack has room for at least; 1000 by
             default.
-        max_items: items that one operation may make; 20,000,000 by default.
-        max_text_length: characters or bytes that one operation may make; 100,000,000 by default.
-        max_integer_bits: bits of the largest integer an operation may make; 1,000,000 by default.
-        on_output: called with printed text while the code runs, in the thread that prints. After
-            an exception it is not called again in that call, and the logs say so.
-        figures_dir: folder that figures are saved in; ``None``: none is saved.
-        files: the code's paths to paths of this machine or bytes, copied into a folder of the
-            executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that folder.
-        logger: upstream's ``AgentLogger`` or ``None``; kept as an attribute, nothing is logged.
+        max_items: Items that one operation may make; 20,000,000 by default.
+        max_text_length: Characters or bytes that one operation may make; 100,000,000 by default.
+        max_integer_bits: Bits of the largest integer an operation may make; 1,000,000 by default.
+        on_output: Function called with printed text while the code runs, in the thread that prints.
+            After an exception it is not called again in that call, and the logs say so.
+        figures_dir: Folder that figures are saved in; ``None``: none is saved.
+        files: Mapping of the code's paths to paths of this machine or bytes, copied into a folder
+            of the executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that
+            folder.
+        logger: Upstream's ``AgentLogger`` or ``None``; kept as an attribute, nothing is logged.
 
     Raises:
         InterpreterError: an authorised module is not installed, or in another version.
@@ -578,7 +579,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Return ``str(output)`` for the agent, made within the limits of a call, without tools.
 
         Args:
-            output: of a call, perhaps an instance of the program's own class.
+            output: Value that a call returned, perhaps an instance of the program's own class.
 
         Returns:
             the text, or the reason why there is none.

@@ -43,21 +43,22 @@ class RayEngine:
     """A Ray cluster, on whose nodes sandboxes run.
 
     Args:
-        address: of the head, such as ``"10.0.0.1:6379"`` or ``"ray://10.0.0.1:10001"``; ``None``:
-            the one in ``RAY_ADDRESS``.
+        address: Address of the head, such as ``"10.0.0.1:6379"`` or ``"ray://10.0.0.1:10001"``;
+            ``None``: the one in ``RAY_ADDRESS``.
         sandbox: ``"docker"``: a container on a node; ``"process"``: a confined child process.
-        slots_per_node: sandboxes for which Ray sets resources aside at once.
-        lease_seconds: time without a heartbeat of this process after which a node closes its
+        slots_per_node: Number of sandboxes for which Ray sets resources aside at once.
+        lease_seconds: Seconds without a heartbeat of this process after which a node closes its
             sandboxes.
-        cpus_per_slot: cores that Ray sets aside for a sandbox; ``None``: the sandbox's ``cpus``, a
+        cpus_per_slot: Cores that Ray sets aside for a sandbox; ``None``: the sandbox's ``cpus``, a
             quarter of a core for a process.
-        memory_per_slot: bytes or text such as ``"2g"``, as above; ``None``: the sandbox's
+        memory_per_slot: Bytes or text such as ``"2g"``, as above; ``None``: the sandbox's
             ``memory``, 64 MiB for a process.
-        tenant: whose sandboxes these are, for messages and figures; empty for none.
-        allow_no_token: connect although ``RAY_AUTH_MODE`` is not ``token``; whoever reaches such a
-            cluster runs code on every node.
-        connect_timeout_seconds: time in which the head has to accept a connection and to say
-            something; it may take longer to answer.
+        tenant: Name of the tenant whose sandboxes these are, for messages and figures; empty for
+            none.
+        allow_no_token: Whether to connect although ``RAY_AUTH_MODE`` is not ``token``; whoever
+            reaches such a cluster runs code on every node.
+        connect_timeout_seconds: Seconds in which the head has to accept a connection and to send
+            the first bytes; an answer may take longer.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -122,8 +123,8 @@ class RayEngine:
         """Return the advice that gives code a network; empty if it has one.
 
         Args:
-            options: of the container.
-            owner: that has them, for the message.
+            options: Options of the container.
+            owner: Name of the class that has the options, for the message.
         """
         return options.network_remedy(owner)
 
@@ -131,8 +132,8 @@ class RayEngine:
         """Return what Ray sets aside for the supervisor of sandboxes.
 
         Args:
-            cpus: cores of a sandbox; ``None`` without a limit.
-            memory: bytes of a sandbox; ``None`` without a limit.
+            cpus: Cores of a sandbox; ``None`` without a limit.
+            memory: Bytes of a sandbox; ``None`` without a limit.
         """
         if self.cpus_per_slot is not None:
             cpus = self.cpus_per_slot
@@ -201,8 +202,8 @@ class RayEngine:
         """Connect to the cluster for containers.
 
         Args:
-            options: of the containers.
-            note: there is nothing to note.
+            options: Options of the containers.
+            note: Not called.
 
         Raises:
             ConfigurationError: ``sandbox="process"``, which has no containers.
@@ -232,8 +233,8 @@ class RayEngine:
         """Connect to the cluster for process sandboxes.
 
         Args:
-            request: what the children may do.
-            note: there is nothing to note.
+            request: Limits and options of the children.
+            note: Not called.
 
         Raises:
             EngineUnavailableError: the cluster cannot be reached; says why.

@@ -208,7 +208,7 @@ class AgentSandbox:
     :class:`AgentArguments` has the arguments, with what each is for.
 
     Args:
-        **keywords: the arguments.
+        **keywords: Options, by keyword.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -305,8 +305,8 @@ class AgentSandbox:
         With ``model_on_host=`` the name ``model`` in it is that model.
 
         Args:
-            code: the program; it may define tools and make agents.
-            timeout_seconds: it may run; ``None``: as the constructor says.
+            code: The program; it may define tools and make agents.
+            timeout_seconds: Seconds the agent may run; ``None``: as the constructor says.
 
         Raises:
             AgentProgramError: the program ended with an error; has exit code and output.
@@ -331,10 +331,10 @@ class AgentSandbox:
         boundary. With ``model_on_host=`` all agents in the folder call that model.
 
         Args:
-            folder: as ``agent.save()`` has written it, on this machine.
-            task: for the agent.
-            timeout_seconds: it may run; ``None``: as the constructor says.
-            **arguments: of ``agent.run``, such as ``max_steps`` and ``additional_args``.
+            folder: Folder as ``agent.save()`` has written it, on this machine.
+            task: Text of the task.
+            timeout_seconds: Seconds the agent may run; ``None``: as the constructor says.
+            **arguments: Arguments of ``agent.run``, such as ``max_steps`` and ``additional_args``.
 
         Raises:
             ConfigurationError: the folder is not a saved agent's.

@@ -56,10 +56,10 @@ class DockerExecutor(Executor):
     :class:`.arguments.DockerArguments` has all, with what each is for or protects.
 
     Args:
-        *arguments: upstream's nine: ``additional_imports``, ``logger``, ``allow_pickle``, ``host``,
+        *arguments: Upstream's nine: ``additional_imports``, ``logger``, ``allow_pickle``, ``host``,
             ``port``, ``image_name``, ``build_new_image``, ``container_run_kwargs``,
             ``dockerfile_content``.
-        **keywords: the others, and these nine.
+        **keywords: Further options, and these nine by keyword.
 
     Raises:
         ConfigurationError: an argument that cannot work.

@@ -122,8 +122,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         not delay others.
 
         Args:
-            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
-            tenant: whose quota counts.
+            timeout: Seconds to wait; ``None``: ``acquire_timeout_seconds``.
+            tenant: Name of the tenant whose quota counts.
 
         Raises:
             ExecutorStartError: no sandbox became free in time, or none can be started.
@@ -151,8 +151,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """Do as :meth:`acquire`, for asyncio: waiting needs no thread, cancelling leaves the queue.
 
         Args:
-            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
-            tenant: whose quota counts.
+            timeout: Seconds to wait; ``None``: ``acquire_timeout_seconds``.
+            tenant: Name of the tenant whose quota counts.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
@@ -198,8 +198,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """Return the options that an executor chooses for itself.
 
         Args:
-            given: options given to the executor, also those with their default.
-            imports: names that its code may import.
+            given: Options given to the executor, also those with their default.
+            imports: Names that its code may import.
 
         Raises:
             ConfigurationError: the executor asks for another sandbox than the pool's.
@@ -227,8 +227,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """Wait for ready sandboxes; return whether there are enough.
 
         Args:
-            count: of sandboxes; ``None``: ``min_size``.
-            timeout: seconds to wait at most.
+            count: Number of sandboxes; ``None``: ``min_size``.
+            timeout: Seconds to wait at most.
         """
         self._owner.check(type(self).__name__, "wait_until_ready")
         wanted = self.min_size if count is None else count

@@ -33,7 +33,7 @@ class ProcessExecutor(GuestExecutor):
 
     Args:
         *arguments: ``additional_authorized_imports`` and ``logger``.
-        **keywords: the others, and these two.
+        **keywords: Further options, and these two by keyword.
 
     Raises:
         ConfigurationError: an argument that cannot work.

@@ -30,7 +30,7 @@ class WasmPool(SandboxPool[DenoProcess]):
 
     Args:
         *arguments: ``min_size``, ``max_size``, ``idle_seconds``, ``acquire_timeout_seconds``.
-        **keywords: the others, and these four.
+        **keywords: Further options, and these four by keyword.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -52,8 +52,8 @@ class WasmPool(SandboxPool[DenoProcess]):
         """Return the pool's options, with the executor's own taken from ``asked``.
 
         Args:
-            asked: the executor's options; those that were given count, also with their default.
-            imports: names the executor's code may import.
+            asked: The executor's options; those that were given count, also with their default.
+            imports: Names the executor's code may import.
 
         Raises:
             ConfigurationError: the executor asks for another guest than the pool's.

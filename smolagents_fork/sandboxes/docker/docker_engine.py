@@ -27,13 +27,13 @@ class DockerEngine:
     """Docker's engine, or a compatible one, at an address.
 
     Args:
-        host: address as in ``DOCKER_HOST``, such as ``"unix:///run/user/1000/docker.sock"``,
+        host: Address as in ``DOCKER_HOST``, such as ``"unix:///run/user/1000/docker.sock"``,
             ``"tcp://10.0.0.5:2376"`` or ``"ssh://user@machine"``; ``None``: the one in
             ``DOCKER_HOST``, or the local one.
-        tls: folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this
-            process prove themselves with; ``False``: no TLS, whatever the environment says;
-            ``None``: ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
-        owner: the supervisor of a cluster that containers belong to; ``None`` outside a cluster.
+        tls: Folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this process
+            prove themselves with; ``False``: no TLS, whatever the environment says; ``None``:
+            ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
+        owner: The supervisor of a cluster that containers belong to; ``None`` outside a cluster.
 
     Raises:
         ConfigurationError: not an address, or a folder without these files.
@@ -92,8 +92,8 @@ class DockerEngine:
         """Return the advice that gives code a network; empty if it has one.
 
         Args:
-            options: of the container.
-            owner: that has them, for the message.
+            options: Options of the container.
+            owner: Name of the class that has the options, for the message.
         """
         return options.network_remedy(owner)
 
@@ -118,8 +118,8 @@ class DockerEngine:
         """Connect to the engine.
 
         Args:
-            options: of the containers.
-            note: takes a line for the user's log.
+            options: Options of the containers.
+            note: Function called with a line for the user's log.
 
         Raises:
             EngineUnavailableError: docker-py is missing, or the engine does not answer.

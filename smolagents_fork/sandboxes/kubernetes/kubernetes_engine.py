@@ -50,17 +50,18 @@ class KubernetesEngine:
     """A namespace of a Kubernetes cluster, in which each sandbox is a pod without a network.
 
     Args:
-        namespace: of the pods; ``None``: that of the context, or of this pod.
-        context: of the kubeconfig; ``None``: the current one, or this pod's service account.
-        runtime_class: name of a ``RuntimeClass`` such as ``"gvisor"``; ``None``: the cluster's
+        namespace: Namespace of the pods; ``None``: that of the context, or of this pod.
+        context: Name of a context of the kubeconfig; ``None``: the current one, or this pod's
+            service account.
+        runtime_class: Name of a ``RuntimeClass`` such as ``"gvisor"``; ``None``: the cluster's
             default.
-        warm_pool: name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox that ready pods
+        warm_pool: Name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox that ready pods
             are claimed from; ``None``: one that ``smolagents-fork setup kubernetes`` made, where
             its pods are exactly as asked for, otherwise a new pod; ``False``: always a new pod.
-        allow_network: whether pods may have a network; otherwise one that has is refused.
-        gateway_command: main process of the image; the default is that of the fork's image.
-        max_seconds: longest life of a pod in seconds, after which the cluster ends it.
-        tenant: whose pods these are, for messages; empty for none.
+        allow_network: Whether pods may have a network; otherwise one that has is refused.
+        gateway_command: Main process of the image; the default is that of the fork's image.
+        max_seconds: Longest life of a pod in seconds, after which the cluster ends it.
+        tenant: Name of the tenant whose pods these are, for messages; empty for none.
 
     Raises:
         ConfigurationError: not a name, or not a number of seconds.
@@ -131,8 +132,8 @@ class KubernetesEngine:
         """Connect to the cluster.
 
         Args:
-            options: of the containers.
-            note: takes a line for the user's log.
+            options: Options of the containers.
+            note: Function called with a line for the user's log.
 
         Raises:
             EngineUnavailableError: the package is missing, or the cluster does not answer or
