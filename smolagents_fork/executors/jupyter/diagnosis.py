@@ -9,8 +9,9 @@ from ...sandboxes.provisioner import Sandbox, SandboxStatus
 __all__ = ["status_after_end"]
 
 # Time an engine may take to notice that a sandbox has ended, and to deliver its log. It is the time
-# of ten queries, within bounds: an engine that is slow to answer is also slow to notice.
-_LEAST_WAIT_SECONDS = 0.7
+# of ten queries, within bounds: an engine that is slow to answer is also slow to notice. A node of
+# a cluster reports the end of a container within three seconds.
+_LEAST_WAIT_SECONDS = 4.0
 _WAIT_QUERIES = 10
 _MOST_WAIT_SECONDS = 5.0
 

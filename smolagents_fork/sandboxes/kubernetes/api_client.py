@@ -149,24 +149,22 @@ class ClusterClient:
             ) from None
         return found if isinstance(found, dict) else {}
 
-    def text(
-        self, action: str, function: Callable[..., Any], *args: Any, seconds: float = _CALL_SECONDS,
-        **keywords: Any,
-    ) -> str:  # fmt: skip
-        """Call the API and return its answer as text; see :meth:`call`."""
-        answer = self._answer(action, function, args, keywords, Deadline(seconds))
-        return answer.decode("utf-8", "replace")
-
-    def log_lines(self, pod: str, lines: int) -> list[str]:
+    def log_lines(self, pod: str, lines: int, *, seconds: float = _CALL_SECONDS) -> list[str]:
         """Return the last lines of a pod's log; see :meth:`call` for errors.
 
         Args:
             pod: its name.
             lines: how many at most.
+            seconds: for all attempts together.
         """
-        read = self.core.read_namespaced_pod_log
-        action = f"reading the log of pod {pod}"
-        return self.text(action, read, pod, self.namespace, tail_lines=lines).splitlines()
+        text = self._answer(
+            f"reading the log of pod {pod}",
+            self.core.read_namespaced_pod_log,
+            (pod, self.namespace),
+            {"tail_lines": lines},
+            Deadline(seconds),
+        ).decode("utf-8", "replace")
+        return text.splitlines()[-lines:]
 
     def warnings(self, pod: str, *, seconds: float = _CALL_SECONDS) -> list[dict[str, Any]]:
         """Return the warnings among a pod's events, the last one at the end.

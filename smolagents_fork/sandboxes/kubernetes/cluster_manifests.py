@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..container_options import ContainerOptions
@@ -128,23 +127,8 @@ def yaml_of(manifests: list[dict[str, Any]]) -> str:
     Args:
         manifests: of dictionaries, lists and plain values.
     """
-    return "".join(f"---\n{chr(10).join(_lines(one))}\n" for one in manifests)
+    import yaml  # type: ignore[import-untyped]  # the package has no types
 
-
-def _lines(value: Mapping[str, Any] | list[Any], indent: str = "") -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, entry in value.items():
-            name = key if "/" not in key else json.dumps(key)
-            if isinstance(entry, (Mapping, list)) and entry:
-                yield f"{indent}{name}:"
-                yield from _lines(entry, f"{indent}  ")
-            else:
-                yield f"{indent}{name}: {json.dumps(entry)}"
-        return
-    for entry in value:
-        if isinstance(entry, Mapping) and entry:
-            first, *rest = _lines(entry, f"{indent}  ")
-            yield f"{indent}- {first.lstrip()}"
-            yield from rest
-        else:
-            yield f"{indent}- {json.dumps(entry)}"
+    # Without aliases, which stand for values that occur twice.
+    copies = json.loads(json.dumps(manifests))
+    return str(yaml.safe_dump_all(copies, explicit_start=True, sort_keys=False, width=1000))

@@ -65,21 +65,13 @@ def check_image(
     )
     if state.exit_code == 0:
         return
-    log = client.text(
-        f"reading the log of pod {name}",
-        client.core.read_namespaced_pod_log,
-        name,
-        client.namespace,
-        tail_lines=8,
-    ).strip()
-    if state.exit_code == _MISSING and log.startswith("missing:"):
+    log = client.log_lines(name, 8)
+    if state.exit_code == _MISSING and log and log[0].startswith("missing:"):
         raise ExecutorStartError(
-            f"image {image!r} has no {log.removeprefix('missing: ')}, which the imports need: "
+            f"image {image!r} has no {log[0].removeprefix('missing: ')}, which the imports need: "
             "nothing is installed in a cluster, so build it into the image"
         )
-    raise ExecutorStartError(
-        f"image {image!r} does not run Python: {state.status(tuple(log.splitlines()))}"
-    )
+    raise ExecutorStartError(f"image {image!r} does not run Python: {state.status(tuple(log))}")
 
 
 def _distribution(requirement: str) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
-from ...first_process_link import MARK, FirstProcess
+from ...first_process_link import FirstProcess
 from ...results import ExecutorStats
 from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from .api_client import ClusterClient, ClusterRefusal
-from .pod_status import PodState, pod_state
+from .pod_status import PodState, pod_state, shown_lines
 from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command
 from .streams.pod_lease import PodLease
@@ -30,7 +30,7 @@ _QUERY_SECONDS = 2.0
 _LOG_LINES = 8
 _PING_SECONDS = 2.0
 # Time that a node may take to report the end of a container, and the pause between two looks.
-_LAG_SECONDS, _LAG_PAUSE_SECONDS = 4.0, 0.1
+_LAG_SECONDS, _LAG_PAUSE_SECONDS = 3.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -167,44 +167,23 @@ class PodSandbox(ContainerSandbox[StartedPod]):
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""
-        state = self._last_state()
+        state = self._state()
+        end = self.first_process.end
+        if end is not None and signal_name(end.exit_code) and not end.out_of_memory:
+            # Who sent the signal may be in the API's words, a second or two later.
+            deadline = Deadline(_LAG_SECONDS)
+            while isinstance(state, PodState) and state.running and not deadline.expired():
+                time.sleep(_LAG_PAUSE_SECONDS)
+                state = self._state()
         if isinstance(state, str):
             return self._with_end(SandboxStatus(state))
-        lines: tuple[str, ...] = ()
+        lines: list[str] = []
         missing = ""
         try:
-            text = self._client.text(
-                f"reading the log of pod {self.name}",
-                self._client.core.read_namespaced_pod_log,
-                self.name,
-                self._client.namespace,
-                container=self._started.container,
-                tail_lines=_LOG_LINES,
-                seconds=_QUERY_SECONDS,
-            )
-            lines = tuple(
-                line[:300] for line in text.splitlines()[-_LOG_LINES:]
-                if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
-            )  # fmt: skip
+            lines = self._client.log_lines(self.name, _LOG_LINES, seconds=_QUERY_SECONDS)
         except ExecutorError as error:
             missing = str(error)
-        return self._with_end(state.status(lines, missing))
-
-    def _last_state(self) -> PodState | str:
-        """Return the pod's state, which the API has some time after the pod's own end.
-
-        A node reports the end of a container after a second or two. The first process's words about
-        the end come at once; the API's are waited for where only they may have the reason: after a
-        signal from outside, or without words.
-        """
-        end = self.first_process.end
-        told = end is not None and (end.out_of_memory or not signal_name(end.exit_code))
-        deadline = Deadline(0.0 if told or self.first_process.connected else _LAG_SECONDS)
-        while True:
-            state = self._state()
-            if isinstance(state, str) or not state.running or deadline.expired():
-                return state
-            time.sleep(_LAG_PAUSE_SECONDS)
+        return self._with_end(state.status(shown_lines(lines), missing))
 
     def _with_end(self, status: SandboxStatus) -> SandboxStatus:
         """Return a status with the first process's words about the end, if there are any."""

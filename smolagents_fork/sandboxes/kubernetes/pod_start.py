@@ -10,9 +10,8 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorStartError
-from ...first_process_link import MARK
 from .api_client import ClusterClient, ClusterRefusal
-from .pod_status import PodState, joined, pod_state
+from .pod_status import PodState, joined, pod_state, shown_lines
 
 __all__ = ["addresses_of_node", "await_running"]
 
@@ -146,11 +145,9 @@ def _repeated_seconds(event: Mapping[str, Any]) -> float:
 
 
 def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:
-    try:
-        lines = client.log_lines(name, _LOG_LINES)
-    except ExecutorStartError:
-        return ()
-    return tuple(line[:300] for line in lines if line.strip() and not line.startswith(MARK))
+    with contextlib.suppress(ExecutorStartError):
+        return shown_lines(client.log_lines(name, _LOG_LINES))
+    return ()
 
 
 def addresses_of_node(client: ClusterClient, name: str) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...first_process_link import MARK
 from ..provisioner import SandboxStatus
 
-__all__ = ["PodState", "joined", "pod_state"]
+__all__ = ["PodState", "joined", "pod_state", "shown_lines"]
 
 # Reasons of a waiting container that no time mends, or that have failed once already.
 _HOPELESS = frozenset(
@@ -108,3 +109,15 @@ def _unscheduled(status: Mapping[str, Any]) -> str:
 def joined(reason: object, message: object) -> str:
     """Return a reason and a message as one text, bounded; empty if there is neither."""
     return ": ".join(str(part)[:1000] for part in (reason, message) if part)
+
+
+def shown_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines of a pod's log that say something about it, bounded.
+
+    Args:
+        lines: of the log, which has those of the first process and of the kernel's start, too.
+    """
+    return tuple(
+        line[:300] for line in lines
+        if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
+    )  # fmt: skip

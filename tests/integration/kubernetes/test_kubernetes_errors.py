@@ -17,6 +17,7 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     SandboxDiedError,
 )
+from smolagents_fork.executors.jupyter.diagnosis import status_after_end
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.kubernetes import pod_sandbox
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
@@ -220,7 +221,7 @@ def test_end_without_the_first_processs_words_is_waited_for(make, cluster, provi
     cluster.lag = 3.0
     pod.container.kill()
     assert eventually(lambda: not sandbox.first_process.connected)
-    status = sandbox.status()
+    status = status_after_end(sandbox)
     assert status.state.startswith("ended")
     assert status.exit_code == 137
 
