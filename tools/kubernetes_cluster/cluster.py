@@ -246,6 +246,7 @@ class KubernetesCluster(contextlib.ExitStack):
             "--pod-infra-container-image", _PAUSE_IMAGE,
             "--network-plugin", "cni", "--cni-bin-dir", _PLUGINS,
             "--cni-conf-dir", self.folder / "network", "--cni-cache-dir", self.folder / "cni",
+            "--cluster-dns", "10.96.0.10", "--cluster-domain", "cluster.local",
             "--hairpin-mode", "none", "--make-iptables-util-chains=false", "--fail-swap-on=false",
             # The images and the disk are the machine's.
             "--image-gc-high-threshold", "100", "--image-gc-low-threshold", "99",

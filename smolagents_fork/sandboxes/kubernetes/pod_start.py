@@ -21,6 +21,8 @@ _LONGEST_PAUSE_SECONDS = 0.5
 _EVENTS_PAUSE_SECONDS = 2.0
 # Time for which a node may repeat a warning, by the API's clock: it would do so without end.
 _REPEATED_SECONDS = 60.0
+# Begins the reasons of events about failed steps of a start.
+_FAILED = "Failed"
 _LOG_LINES = 8
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -109,7 +111,7 @@ class _Warnings:
         self._client, self._name = client, name
         self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
         self._reason = self._message = ""
-        #: Seconds for which the last one has been repeated.
+        #: Seconds for which the last failure has been repeated.
         self.repeated_seconds = 0.0
 
     def update(self, *, now: bool) -> None:
@@ -121,10 +123,13 @@ class _Warnings:
         if not now and time.monotonic() < self._due:
             return
         with contextlib.suppress(EngineUnavailableError):
-            for event in self._client.warnings(self._name)[-1:]:
+            warnings = self._client.warnings(self._name)
+            # Nodes also warn of what keeps no pod from starting, such as missing name servers.
+            failures = [one for one in warnings if str(one.get("reason")).startswith(_FAILED)]
+            for event in (failures or warnings)[-1:]:
                 self._reason = str(event.get("reason") or "")
                 self._message = str(event.get("message") or "")
-                self.repeated_seconds = _repeated_seconds(event)
+                self.repeated_seconds = _repeated_seconds(event) if failures else 0.0
         self._due = time.monotonic() + _EVENTS_PAUSE_SECONDS
 
     def beside(self, state: str) -> str:

@@ -66,6 +66,8 @@ class KubernetesExecutor(DockerExecutor):
             list(additional_imports), progress=lambda _line: None
         )
         if _IS_REAL:
+            # The node has two processors, and would reserve one for each pod.
+            keywords.setdefault("cpus", None)
             super().__init__(additional_imports, logger, image=image, **keywords)
             return
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -160,7 +160,8 @@ def connected(
             workdir = str(tmp_path_factory.mktemp("process") / "work")
         provisioner = engine.connect(ContainerOptions())
         name = provisioner.prepare_image(image, report=lambda _line: None)
-        limits = Limits(memory="1500m")
+        # A node of two processors would reserve one for each pod.
+        limits = Limits(memory="1500m", **({"cpus": None} if _IS_REAL else {}))
         # Of a module: on a busy machine, a lease of a few seconds ends between its tests.
         spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=60)
         yield Place(engine, provisioner, image, spec)

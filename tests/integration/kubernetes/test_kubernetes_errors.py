@@ -195,6 +195,16 @@ def test_warning_that_a_node_repeats_ends_the_wait(cluster, provisioner, image):
         provisioner.prepare_image(ImageSpec(image=image), report=lines.append, rebuild=True)
 
 
+def test_warning_of_a_pod_that_starts_does_not_end_the_wait(cluster, provisioner, image):
+    def waiting(pod):
+        pod.waiting = ("PodInitializing", "")
+        pod.warnings = [("FailedMount", "not yet", 1), ("MissingClusterDNS", "no servers", 900)]
+
+    cluster.before_start = waiting
+    with pytest.raises(ExecutorStartError, match=r"seconds=3 .*PodInitializing; FailedMount: not"):
+        provisioner.start(SandboxSpec(image, start_seconds=3))
+
+
 def test_pod_without_a_reason_names_phase_and_time(cluster, provisioner, image):
     def silent(pod):
         pod.waiting = ("", "")

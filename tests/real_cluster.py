@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from kubernetes import client, config, utils
 
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
@@ -39,6 +39,27 @@ class RealCluster:
         """Host and port of the API server."""
         host, _, port = self._api.configuration.host.rpartition("//")[2].partition(":")
         return host, int(port)
+
+    def kubeconfig(self, path: Path, port: int) -> Path:
+        """Write the kubeconfig of the fork's account with another port of the API server.
+
+        Args:
+            path: of the file.
+            port: on this machine.
+        """
+        written = json.loads((self._folder / "account.json").read_text())
+        written["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+        path.write_text(json.dumps(written))
+        return path
+
+    def list_running(self, pid: int) -> list[str]:
+        """Return the names of the running pods of a process."""
+        return [
+            pod.metadata.name
+            for pod in self.core.list_namespaced_pod(NAMESPACE).items
+            if pod.status.phase == "Running"
+            and f":{pid}:" in pod.metadata.annotations["smolagents-fork/owner"]
+        ]
 
     def create(self, manifest: dict[str, Any]) -> None:
         """Create an object."""
@@ -80,9 +101,7 @@ class RealCluster:
         self._api.close()
 
 
-def connected() -> RealCluster:
-    """Return the run's cluster, or skip."""
+def connect() -> RealCluster | None:
+    """Return the run's cluster; ``None`` without one."""
     folder = os.environ.get("KUBERNETES_CLUSTER")
-    if not folder:
-        pytest.skip("no cluster: run `make test-kubernetes`")
-    return RealCluster(Path(folder))
+    return RealCluster(Path(folder)) if folder else None
