@@ -1,0 +1,1 @@
+"""Network access of sandboxes: a list of hosts, enforced by a proxy of the application."""

@@ -1,0 +1,75 @@
+"""What the proxy refused and moved during one call of a sandbox."""
+
+from __future__ import annotations
+
+import threading
+
+from .host_policy import HostRefusedError
+
+__all__ = ["AccessRecord"]
+
+# Different refusals that a call keeps: a program can have any number of them.
+_MOST_REFUSALS = 10
+
+
+class AccessRecord:
+    """Refusals and bytes of the present call; any thread may use it.
+
+    Args:
+        most_bytes: in both directions of one call; ``None`` for no limit.
+        owner: class of the executor, for messages.
+
+    Example:
+        >>> record = AccessRecord(most_bytes=10, owner="DockerExecutor")
+        >>> record.refuse("host 'evil.example' is not in allowed_hosts")
+        >>> print(record.text)
+        <BLANKLINE>
+        Refused by the network proxy: host 'evil.example' is not in allowed_hosts
+    """
+
+    def __init__(self, most_bytes: int | None, owner: str) -> None:
+        self._most_bytes = most_bytes
+        self._owner = owner
+        self._lock = threading.Lock()
+        self._refusals: dict[str, None] = {}
+        self._left_out = 0
+        self._bytes = 0
+
+    def begin_call(self) -> None:
+        """Forget the call before."""
+        with self._lock:
+            self._refusals, self._left_out, self._bytes = {}, 0, 0
+
+    def refuse(self, message: str) -> None:
+        """Note a refusal."""
+        with self._lock:
+            if message in self._refusals:
+                return
+            if len(self._refusals) < _MOST_REFUSALS:
+                self._refusals[message] = None
+            else:
+                self._left_out += 1
+
+    def count(self, size: int) -> None:
+        """Add bytes that were received.
+
+        Raises:
+            HostRefusedError: the call has moved more than it may.
+        """
+        with self._lock:
+            self._bytes += size
+            over = self._most_bytes is not None and self._bytes > self._most_bytes
+        if over:
+            raise HostRefusedError(
+                f"this call has moved more than max_network_bytes={self._most_bytes} of this "
+                f"{self._owner}"
+            )
+
+    @property
+    def text(self) -> str:
+        """Lines about what was refused, for the error of the call; empty if nothing was."""
+        with self._lock:
+            lines = [f"\nRefused by the network proxy: {message}" for message in self._refusals]
+            if self._left_out:
+                lines.append(f"\nRefused by the network proxy: {self._left_out} more")
+        return "".join(lines)

@@ -1,0 +1,226 @@
+"""The list of hosts that a sandbox may reach, and its decisions. Pure: nothing is resolved here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import idna
+
+from ..errors import ConfigurationError
+from .address_table import classify_address
+from .host_names import HostNameError, IPAddress, parse_address, parse_authority, parse_host
+
+__all__ = ["AllowedHost", "HostPolicy", "HostRefusedError", "allowed_hosts_or_none"]
+
+#: Ports of an entry that names none.
+_WEB_PORTS = (443, 80)
+_PORT_AT_END = re.compile(r":[0-9]*\Z", re.ASCII)
+# Characters of the list that a refusal quotes.
+_MOST_QUOTED = 300
+
+
+class HostRefusedError(Exception):
+    """A connection that the list does not allow; the message is for the model and its user."""
+
+
+@dataclass(frozen=True)
+class AllowedHost:
+    """One entry of ``allowed_hosts=``, with what a plain text cannot say.
+
+    Args:
+        host: a name, ``*.`` and a domain for all names below it, or an IP address; perhaps with
+            ``:port``. Without one, ports 443 and 80 are meant.
+        private: whether the host may have an address of this machine or its network.
+        plain: whether the program may speak another protocol than TLS through CONNECT.
+
+    Raises:
+        ConfigurationError: not a host, or an address that is reachable with ``private=True`` only.
+
+    Example:
+        >>> AllowedHost("db.internal:5432", private=True, plain=True).covers("db.internal", 5432)
+        True
+        >>> AllowedHost("*.example.org").covers("example.org", 443)
+        False
+    """
+
+    host: str
+    private: bool = False
+    plain: bool = False
+    #: The name or address in its one spelling, without ``*.``.
+    name: str = field(init=False, repr=False)
+    ports: tuple[int, ...] = field(init=False, repr=False)
+    address: IPAddress | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for option in ("private", "plain"):
+            if not isinstance(getattr(self, option), bool):
+                raise self._invalid(f"{option} is True or False")
+        if not isinstance(self.host, str):
+            raise self._invalid("give text, such as 'api.github.com:443'")
+        text = self.host.removeprefix("*.")
+        try:
+            name, port = _parse_entry(text)
+        except HostNameError as error:
+            raise self._invalid(str(error)) from None
+        address = parse_address(name)
+        if self.is_suffix and address is not None:
+            raise self._invalid("an address has no names below it")
+        if address is not None:
+            what, opening = classify_address(address)
+            if opening == "never":
+                raise self._invalid(f"{what} addresses cannot be connected to")
+            if opening != "public" and not self.private:
+                raise self._invalid(f"{what}: give AllowedHost({self.host!r}, private=True)")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "ports", (port,) if port else _WEB_PORTS)
+        object.__setattr__(self, "address", address)
+
+    @property
+    def is_suffix(self) -> bool:
+        """Tell whether the entry is about the names below a domain."""
+        return self.host.startswith("*.")
+
+    def covers(self, host: str, port: int | None = None) -> bool:
+        """Tell whether the entry is about a host.
+
+        Args:
+            host: in its one spelling.
+            port: ``None`` for any.
+        """
+        named = host.endswith(f".{self.name}") if self.is_suffix else host == self.name
+        return named and (port is None or port in self.ports)
+
+    def permits(self, address: IPAddress) -> bool:
+        """Tell whether the host may have an address.
+
+        Args:
+            address: that the host resolves to, or that it is.
+        """
+        _, opening = classify_address(address)
+        if opening == "literal":
+            return self.private and address == self.address
+        return opening == "public" or (opening == "private" and self.private)
+
+    def _invalid(self, reason: str) -> ConfigurationError:
+        return ConfigurationError(f"allowed_hosts: {self.host!r}: {reason}")
+
+
+def _parse_entry(text: str) -> tuple[str, int]:
+    """Return the host of an entry, and its port; 0 for none."""
+    if parse_address(text) is not None:
+        return parse_host(text), 0
+    if not text.isascii():
+        port = _PORT_AT_END.search(text)
+        name = text[: port.start()] if port else text
+        try:
+            text = idna.encode(name, uts46=True).decode("ascii") + (port[0] if port else "")
+        except idna.IDNAError as error:
+            raise HostNameError(f"{name!r} is not a host name: {error}") from None
+    return parse_authority(text, 0)
+
+
+class HostPolicy:
+    """The decisions about one sandbox's connections.
+
+    Args:
+        entries: of ``allowed_hosts=``.
+        owner: class of the executor, for messages.
+
+    Example:
+        >>> policy = HostPolicy([AllowedHost("api.github.com")], "DockerExecutor")
+        >>> policy.find("api.github.com", 443)
+        (AllowedHost(host='api.github.com', private=False, plain=False),)
+        >>> policy.find("evil.example", 443)
+        Traceback (most recent call last):
+        ...
+        smolagents_fork.network.host_policy.HostRefusedError: host 'evil.example' is not in \
+allowed_hosts=['api.github.com'] of this DockerExecutor
+    """
+
+    def __init__(self, entries: Iterable[AllowedHost], owner: str) -> None:
+        self._entries = tuple(entries)
+        self._owner = owner
+
+    @property
+    def described(self) -> str:
+        """The list, as messages quote it."""
+        text = str([entry.host for entry in self._entries])
+        shown = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}...]"
+        return f"allowed_hosts={shown} of this {self._owner}"
+
+    def find(self, host: str, port: int) -> tuple[AllowedHost, ...]:
+        """Return the entries that allow connections to a host.
+
+        Args:
+            host: in its one spelling.
+            port: of the connection.
+
+        Raises:
+            HostRefusedError: there is none.
+        """
+        entries = tuple(entry for entry in self._entries if entry.covers(host, port))
+        if entries:
+            return entries
+        if any(entry.covers(host) for entry in self._entries):
+            raise HostRefusedError(
+                f"port {port} of host {host!r} is not in {self.described}: "
+                f"the entry would be '{_in_brackets(host)}:{port}'"
+            )
+        raise HostRefusedError(f"host {host!r} is not in {self.described}")
+
+    def select(
+        self, host: str, entries: Sequence[AllowedHost], addresses: Sequence[IPAddress]
+    ) -> list[IPAddress]:
+        """Return those addresses of a host that may be dialled, in their order.
+
+        Args:
+            host: in its one spelling.
+            entries: that allow it, see :meth:`find`.
+            addresses: that it resolves to, or that it is; one or more.
+
+        Raises:
+            HostRefusedError: there is none; names the first and what is behind it.
+        """
+        permitted = [
+            address for address in addresses if any(entry.permits(address) for entry in entries)
+        ]
+        if permitted:
+            return permitted
+        what, opening = classify_address(addresses[0])
+        remedy = {
+            "private": f": the entry would be AllowedHost({host!r}, private=True)",
+            "literal": ", which only an entry for that very address allows",
+        }.get(opening, "")
+        raise HostRefusedError(
+            f"host {host!r} has the address {addresses[0]} ({what}), which is not in "
+            f"{self.described}{remedy}"
+        )
+
+
+def _in_brackets(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | None:
+    """Return the entries of a list of hosts; ``None`` for no network.
+
+    Args:
+        name: of the option.
+        value: a sequence of texts and :class:`AllowedHost`.
+
+    Raises:
+        ConfigurationError: it is not one, is empty, or an entry is not a host.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}], or None")
+    entries = tuple(
+        entry if isinstance(entry, AllowedHost) else AllowedHost(entry) for entry in value
+    )
+    if not entries:
+        raise ConfigurationError(f"{name}={value!r}: name a host, or give None for no network")
+    return entries

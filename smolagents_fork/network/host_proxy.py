@@ -1,0 +1,184 @@
+"""The proxy of the application: one thread, which serves the listeners of all its sandboxes."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import socket
+import threading
+from collections.abc import Callable
+
+from ..forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
+from .access_record import AccessRecord
+from .host_policy import HostPolicy
+from .lookups import Lookup, system_lookup
+from .proxied_connection import Access, ProxiedConnection
+from .proxy_limits import ProxyLimits
+
+__all__ = ["SandboxProxy"]
+
+_logger = logging.getLogger("smolagents_fork")
+# Lookups of one sandbox at once: each has a thread.
+_MOST_LOOKUPS = 4
+# Pause after a failed accept, in seconds: the application has no descriptor left.
+_RETRY_SECONDS = 0.1
+_EXIT_SECONDS = 5.0
+
+
+class SandboxProxy:
+    """Serves the listener of one sandbox, by its list of hosts.
+
+    Args:
+        policy: the list.
+        limits: of its connections.
+        record: of what it does.
+        lookup: resolves names.
+    """
+
+    def __init__(
+        self,
+        policy: HostPolicy,
+        limits: ProxyLimits,
+        record: AccessRecord,
+        lookup: Lookup = system_lookup,
+    ) -> None:
+        self._access = Access(policy, limits, record, lookup, asyncio.Semaphore(_MOST_LOOKUPS))
+        self._thread: _ProxyThread | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._is_closed = False
+        #: What was refused and moved in the present call.
+        self.record = record
+
+    def serve(self, listener: socket.socket) -> None:
+        """Serve a listener instead of the one before, whose connections are cut.
+
+        Args:
+            listener: of the sandbox; closed by the proxy.
+        """
+        disconnect_in_child(listener)
+        listener.setblocking(False)
+        self._thread = _shared_thread()
+        self._thread.call(lambda: self._replace(listener))
+
+    def close(self) -> None:
+        """Cut all connections and close the listener. Idempotent, from any thread."""
+        if self._thread is not None:
+            self._thread.call(self._end)
+
+    # -- in the thread of the proxy --
+
+    def _replace(self, listener: socket.socket) -> None:
+        if self._serving is not None:
+            self._serving.cancel()
+        if self._is_closed:
+            listener.close()
+            return
+        self._serving = asyncio.ensure_future(self._accept(listener))
+
+    def _end(self) -> None:
+        self._is_closed = True
+        if self._serving is not None:
+            self._serving.cancel()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        # More connections wait in the sandbox's queue, whose length the listener has.
+        slots = asyncio.Semaphore(self._access.limits.connections)
+        tasks: set[asyncio.Task[None]] = set()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            slots.release()
+            if not task.cancelled() and task.exception() is not None:
+                _logger.error("a connection of a sandbox failed", exc_info=task.exception())
+
+        with listener:
+            try:
+                while True:
+                    await slots.acquire()
+                    connection = await _accept_one(loop, listener)
+                    disconnect_in_child(connection)
+                    serving = ProxiedConnection.serve(self._access, connection)
+                    task = loop.create_task(serving)
+                    tasks.add(task)
+                    task.add_done_callback(ended)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+
+async def _accept_one(loop: asyncio.AbstractEventLoop, listener: socket.socket) -> socket.socket:
+    while True:
+        try:
+            connection, _ = await loop.sock_accept(listener)
+        except OSError as error:
+            _logger.warning("a connection of a sandbox waits: %s", error)
+            await asyncio.sleep(_RETRY_SECONDS)
+        else:
+            return connection
+
+
+class _ProxyThread:
+    """A thread with an event loop, until the application ends."""
+
+    def __init__(self) -> None:
+        self._owner = Owner()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="network proxy", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def call(self, action: Callable[[], object]) -> None:
+        """Have the thread call ``action``; no-op once it has ended, and in a forked copy."""
+        if not self._owner.inherited:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(action)
+
+    def stop(self) -> None:
+        """Cut all connections and end the thread."""
+        self.call(lambda: asyncio.ensure_future(self._finish()))
+        self._thread.join(_EXIT_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    async def _finish(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_EXIT_SECONDS / 2)
+        self._loop.stop()
+
+
+_thread: _ProxyThread | None = None
+_thread_lock = ForkSafeLock()
+# Of the process that this one is a copy of: a loop that is collected changes what both share.
+_inherited: list[_ProxyThread] = []
+
+
+def _shared_thread() -> _ProxyThread:
+    global _thread
+    with _thread_lock:
+        if _thread is None:
+            _thread = _ProxyThread()
+        return _thread
+
+
+@atexit.register
+def _stop_at_exit() -> None:
+    if _thread is not None:
+        _thread.stop()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Leave a forked copy without the thread, which it does not have."""
+    global _thread
+    if _thread is not None:
+        _inherited.append(_thread)
+        _thread = None

@@ -1,0 +1,240 @@
+"""One connection from a sandbox: what it asks for, whether it may, and what passes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import h11
+
+from .access_record import AccessRecord
+from .client_hello import HelloReader
+from .host_names import HostNameError, parse_address, parse_host
+from .host_policy import AllowedHost, HostPolicy, HostRefusedError
+from .http_relay import HttpHost
+from .lookups import Lookup, resolve_host
+from .proxy_limits import ProxyLimits
+from .request_head import HEAD_TOO_LONG, BadRequestError, ProxyRequest, parse_request
+from .traffic import IdleWatch, Stream, connect_stream
+
+__all__ = ["Access", "ProxiedConnection"]
+
+# Characters of a reason in a status line; clients read up to 8 KB.
+_MOST_REASON = 1000
+_UNPRINTABLE = re.compile(r"[^ -~]")
+# Time for a client to read a refusal, in seconds.
+_REFUSAL_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one sandbox may reach.
+
+    Attributes:
+        policy: the hosts.
+        limits: of its connections.
+        record: of what it did.
+        lookup: resolves names.
+        lookups: admits some of its lookups at once, since each takes a thread.
+    """
+
+    policy: HostPolicy
+    limits: ProxyLimits
+    record: AccessRecord
+    lookup: Lookup
+    lookups: asyncio.Semaphore
+
+
+class _ResponseError(Exception):
+    """A response of the proxy instead of the host's.
+
+    Args:
+        status: of the response.
+        reason: for its status line and body.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class ProxiedConnection:
+    """One connection from a sandbox, until it ends.
+
+    Args:
+        access: what the sandbox may reach.
+        client: the connection to it.
+        watch: is told of what moves.
+    """
+
+    def __init__(self, access: Access, client: Stream, watch: IdleWatch) -> None:
+        self._access = access
+        self._client = client
+        self._watch = watch
+        self._host: HttpHost | None = None
+
+    @classmethod
+    async def serve(cls, access: Access, connection: socket.socket) -> None:
+        """Serve a connection, which is closed at the end.
+
+        Args:
+            access: what the sandbox may reach.
+            connection: accepted from it.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        watch = IdleWatch(task, access.limits.idle_seconds)
+        client = None
+        try:
+            client = await Stream.of(connection, access.record, watch)
+            await cls(access, client, watch).run()
+        except HostRefusedError as error:  # in the middle of a transfer
+            access.record.refuse(str(error))
+        except (OSError, EOFError, asyncio.TimeoutError, h11.ProtocolError):
+            pass  # a side has gone, or said nothing: both sides are closed
+        finally:
+            watch.stop()
+            if client is not None:
+                client.close()
+
+    async def run(self) -> None:
+        """Serve requests until the client or a refusal ends the connection."""
+        try:
+            while await self._serve_request():
+                pass
+        except _ResponseError as error:
+            await self._respond(error.status, str(error))
+        finally:
+            if self._host is not None:
+                self._host.close()
+
+    async def _serve_request(self) -> bool:
+        """Serve one request; return whether another may follow."""
+        limits = self._access.limits
+        try:
+            # The first wait of a kept connection is idle time, and the watch ends it.
+            first = await self._client.read_exactly(1)
+            rest = await asyncio.wait_for(self._client.read_head(), limits.head_seconds)
+            request = parse_request(first + rest)
+        except asyncio.LimitOverrunError:
+            raise _ResponseError(400, HEAD_TOO_LONG) from None
+        except BadRequestError as error:
+            raise _ResponseError(400, str(error)) from None
+        if request.is_tunnel:
+            await self._serve_tunnel(request)
+            return False
+        if self._host is None or not self._host.serves(request):
+            if self._host is not None:
+                self._host.close()
+            _, stream = await self._connect(request)
+            self._host = HttpHost(request.host, request.port, stream)
+        try:
+            return await self._host.exchange(request, self._client)
+        except (OSError, h11.RemoteProtocolError) as error:
+            if request.connection.our_state is h11.SEND_RESPONSE:
+                raise _ResponseError(502, f"host {request.host!r}: {error}") from None
+            raise
+
+    async def _connect(self, request: ProxyRequest) -> tuple[tuple[AllowedHost, ...], Stream]:
+        """Decide about a host, and connect to the address that was checked.
+
+        Raises:
+            _ResponseError: the host is refused or does not answer.
+        """
+        access, host = self._access, request.host
+        try:
+            entries = access.policy.find(host, request.port)
+            async with access.lookups:
+                addresses = await asyncio.wait_for(
+                    resolve_host(host, access.lookup), access.limits.connect_seconds
+                )
+            permitted = access.policy.select(host, entries, addresses)
+        except HostRefusedError as error:
+            access.record.refuse(str(error))
+            raise _ResponseError(403, str(error)) from None
+        except asyncio.TimeoutError:
+            raise _ResponseError(
+                504, f"the name of host {host!r} was not resolved in time"
+            ) from None
+        except OSError as error:
+            raise _ResponseError(502, f"host {host!r} has no address: {error}") from None
+        try:
+            stream = await connect_stream(
+                permitted, request.port, access.limits.connect_seconds, access.record, self._watch
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise _ResponseError(502, f"host {host!r}, port {request.port}: {reason}") from None
+        return entries, stream
+
+    async def _serve_tunnel(self, request: ProxyRequest) -> None:
+        entries, stream = await self._connect(request)
+        try:
+            await self._client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            # What the client sent with its request is behind the head, in the reader.
+            if not any(entry.plain for entry in entries):
+                await stream.write(await self._read_hello(request.host))
+            await _both(self._client.relay_to(stream), stream.relay_to(self._client))
+        finally:
+            stream.close()
+
+    async def _read_hello(self, host: str) -> bytes:
+        """Return the first bytes of a tunnel, once they are a ClientHello for its host.
+
+        Raises:
+            HostRefusedError: they are something else.
+        """
+        hello = HelloReader()
+
+        async def read() -> None:
+            while hello.needed:
+                hello.add(await self._client.read_exactly(hello.needed))
+
+        try:
+            await asyncio.wait_for(read(), self._access.limits.head_seconds)
+            name = hello.server_name
+            _check_server_name(host, name)
+        except HostRefusedError as error:
+            raise HostRefusedError(f"connection to host {host!r}: {error}") from None
+        return bytes(hello.received)
+
+    async def _respond(self, status: int, reason: str) -> None:
+        """Send a response of the proxy's own, and end the connection."""
+        line = _UNPRINTABLE.sub("?", reason)[:_MOST_REASON]
+        body = f"{line}\n"
+        await self._client.write(
+            f"HTTP/1.1 {status} {line}\r\nContent-Type: text/plain\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode("ascii")
+        )
+        await self._client.close_gently(_REFUSAL_SECONDS)
+
+
+def _check_server_name(host: str, name: str | None) -> None:
+    """Refuse a server name other than the host of the tunnel."""
+    if parse_address(host) is not None:
+        if name is not None:
+            raise HostRefusedError(f"it asks for the server name {name!r} at an address")
+        return
+    if name is None:
+        raise HostRefusedError("its ClientHello has no server name")
+    try:
+        is_same = parse_host(name) == host
+    except HostNameError:
+        is_same = False
+    if not is_same:
+        raise HostRefusedError(f"its ClientHello asks for the server name {name!r}")
+
+
+async def _both(*relays: Coroutine[Any, Any, None]) -> None:
+    """Run two coroutines until both have ended, or one has failed."""
+    tasks = [asyncio.ensure_future(relay) for relay in relays]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

@@ -1,0 +1,178 @@
+"""Heads of requests to the proxy: parsed by h11, and refused where two parsers could disagree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import h11
+
+from .host_names import HostNameError, parse_authority
+
+__all__ = [
+    "HEAD_TOO_LONG",
+    "MOST_HEAD_BYTES",
+    "BadRequestError",
+    "ProxyRequest",
+    "end_to_end",
+    "parse_request",
+]
+
+#: Bytes in which the head of a message must be complete.
+MOST_HEAD_BYTES = 64 * 1024
+HEAD_TOO_LONG = f"the request was refused: its head has more than {MOST_HEAD_BYTES} bytes"
+
+# Fields of one connection (RFC 9110 section 7.6.1). Without Upgrade, a plain connection stays HTTP.
+_HOP_BY_HOP = frozenset(
+    (b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization",
+     b"proxy-connection", b"te", b"upgrade")
+)  # fmt: skip
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_LONE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
+_FOLDED = re.compile(rb"\r\n[ \t]")
+# h11 makes one field of several equal ones.
+_LENGTH = re.compile(rb"\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
+# Without fragments, and without backslashes, which some parsers take for slashes.
+_TARGET = re.compile(rb"[!$-\[\]-~]+")
+_HTTP = b"http://"
+_HTTP_PORT = 80
+
+
+class BadRequestError(Exception):
+    """A request that the proxy does not understand, or could understand in two ways."""
+
+
+@dataclass(frozen=True)
+class ProxyRequest:
+    """The head of a request.
+
+    Attributes:
+        method: such as ``GET``; ``CONNECT`` asks for a tunnel.
+        host: where it goes, in its one spelling.
+        port: where it goes.
+        target: path and query for the host; empty for a tunnel.
+        headers: for the host, without those about the connection to the proxy.
+        connection: of h11, which has read the head and reads the body.
+    """
+
+    method: bytes
+    host: str
+    port: int
+    target: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    connection: h11.Connection
+
+    @property
+    def is_tunnel(self) -> bool:
+        """Tell whether the client asks for a tunnel."""
+        return self.method == b"CONNECT"
+
+
+def parse_request(head: bytes) -> ProxyRequest:
+    """Parse the head of a request.
+
+    Args:
+        head: all of it, with the empty line at its end.
+
+    Raises:
+        BadRequestError: names the rule that it violates.
+
+    Example:
+        >>> request = parse_request(b"GET http://a.example/x?y HTTP/1.0\\r\\n\\r\\n")
+        >>> request.host, request.port, request.target
+        ('a.example', 80, b'/x?y')
+    """
+    if len(head) > MOST_HEAD_BYTES:
+        raise BadRequestError(HEAD_TOO_LONG)
+    for pattern, rule in (
+        (_CONTROL, "it has a control character"),
+        (_LONE_LINE_END, "a line ends without CR and LF"),
+        (_FOLDED, "a field has more than one line"),
+    ):
+        if pattern.search(head):
+            raise BadRequestError(f"the request was refused: {rule}")
+    if len(_LENGTH.findall(head)) > 1:
+        raise BadRequestError("the request was refused: its body has more than one length")
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD_BYTES)
+    connection.receive_data(head)
+    try:
+        event = connection.next_event()
+    except h11.RemoteProtocolError as error:
+        raise BadRequestError(f"the request was refused: {error}") from None
+    if not isinstance(event, h11.Request):
+        raise BadRequestError("the request was refused: it has no request line")
+    _check_framing(event)
+    if not _TARGET.fullmatch(event.target):
+        raise BadRequestError("the request was refused: its target has a character of no address")
+    try:
+        host, port, target = _destination(event)
+    except HostNameError as error:
+        raise BadRequestError(f"the request was refused: {error}") from None
+    return ProxyRequest(
+        bytes(event.method), host, port, target, end_to_end(event.headers.raw_items()), connection
+    )
+
+
+def end_to_end(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the fields that a proxy passes on: those not about one connection.
+
+    Args:
+        fields: of a request or a response, names as they were written.
+    """
+    named = {
+        name.strip().lower()
+        for field, value in fields
+        if field.lower() == b"connection"
+        for name in value.split(b",")
+    }
+    # Framing is never a matter of one connection here: the body is passed on as it was framed.
+    dropped = (_HOP_BY_HOP | named) - {b"transfer-encoding", b"content-length", b"host"}
+    return tuple((name, value) for name, value in fields if name.lower() not in dropped)
+
+
+def _values(event: h11.Request, name: bytes) -> list[bytes]:
+    return [value for field, value in event.headers if field == name]
+
+
+def _check_framing(event: h11.Request) -> None:
+    lengths, codings = _values(event, b"content-length"), _values(event, b"transfer-encoding")
+    if codings and event.http_version != b"1.1":
+        raise BadRequestError("the request was refused: HTTP/1.0 has no Transfer-Encoding")
+    if event.method == b"CONNECT" and (codings or lengths not in ([], [b"0"])):
+        raise BadRequestError("the request was refused: CONNECT has no body")
+
+
+def _destination(event: h11.Request) -> tuple[str, int, bytes]:
+    """Return host, port and the target for the host."""
+    text = event.target.decode("ascii")
+    if event.method == b"CONNECT":
+        host, port = parse_authority(text)
+        target = b""
+    elif event.target[: len(_HTTP)].lower() == _HTTP:
+        authority, slash, path = _split(text[len(_HTTP) :])
+        host, port = parse_authority(authority, _HTTP_PORT)
+        target = (slash + path).encode("ascii")
+    elif text.startswith("/"):
+        raise BadRequestError("this is a proxy: the target of a request is a whole http:// address")
+    else:
+        raise BadRequestError("this proxy speaks HTTP: HTTPS goes through CONNECT")
+    hosts = _values(event, b"host")
+    if len(hosts) > 1:
+        raise BadRequestError("the request was refused: it has more than one Host")
+    for value in hosts:
+        named = parse_authority(value.decode("latin-1"), port)
+        # Clients leave out the port in some versions, and write it in others.
+        if named != (host, port):
+            raise BadRequestError(
+                f"the request was refused: its Host is {named[0]!r}, port {named[1]}, and its "
+                f"target {host!r}, port {port}"
+            )
+    return host, port, target
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Return authority, ``/`` and path with query of an address without its scheme."""
+    authority = re.split(r"[/?]", text, maxsplit=1)[0]
+    rest = text[len(authority) :]
+    return authority, "/", rest[1:] if rest[:1] == "/" else rest

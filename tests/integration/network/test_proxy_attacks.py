@@ -1,0 +1,518 @@
+"""Hostile programs against the proxy: each uses its port as a program in a sandbox can."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import select
+import socket
+import ssl
+import threading
+import time
+
+import pytest
+from conftest import received
+
+from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.proxy_limits import ProxyLimits
+
+SECONDS = 30
+
+
+def hello(name, **options):
+    """Return the first bytes of a TLS client that asks for ``name``; none for ``None``."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    sent = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=name)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+def tunnel(double, target):
+    """Open a tunnel and return its connection."""
+    connection = double.connect()
+    connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        part = connection.recv(65536)
+        assert part, "the proxy closed the connection"
+        answer += part
+    assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    return connection
+
+
+def listed(server, **options):
+    return AllowedHost(f"api.test:{server.port}", private=True, **options)
+
+
+# -- requests that could be understood in two ways --
+
+PORT = "{port}"
+GET = f"GET http://api.test:{PORT}/ HTTP/1.1\r\nHost: api.test:{PORT}\r\n"
+POST = GET.replace("GET", "POST", 1)
+CHUNKED = "Transfer-Encoding: chunked\r\n"
+SMUGGLED = {
+    "two_lengths": f"{POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+    "two_equal_lengths": f"{POST}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+    "two_lengths_in_one_field": f"{POST}Content-Length: 5, 6\r\n\r\nhello!",
+    "length_and_coding": f"{POST}Content-Length: 5\r\n{CHUNKED}\r\n0\r\n\r\n",
+    "two_codings": f"{POST}{CHUNKED}Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+    "unknown_coding": f"{POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "coding_with_old_version": f"{POST.replace('1.1', '1.0')}{CHUNKED}\r\n0\r\n\r\n",
+    "coding_with_space_before_colon": f"{POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "negative_length": f"{POST}Content-Length: -1\r\n\r\n",
+    "signed_length": f"{POST}Content-Length: +5\r\n\r\nhello",
+    "hexadecimal_length": f"{POST}Content-Length: 0x5\r\n\r\nhello",
+    "lone_line_feed": f"{GET}X: y\nEvil: z\r\n\r\n",
+    "lone_carriage_return": f"{GET}X: y\rEvil: z\r\n\r\n",
+    "folded_field": f"{GET}X: y\r\n z\r\n\r\n",
+    "nul_in_field": f"{GET}X: y\0z\r\n\r\n",
+    "control_in_field": f"{GET}X: y\x0bz\r\n\r\n",
+    "field_without_colon": f"{GET}evil\r\n\r\n",
+    "space_in_field_name": f"{GET}X Y: z\r\n\r\n",
+    "two_hosts": f"{GET}Host: evil.test\r\n\r\n",
+    "other_host": GET.replace("Host: api", "Host: evil") + "\r\n",
+    "other_port_in_host": GET.replace(f"Host: api.test:{PORT}", "Host: api.test:1") + "\r\n",
+    "no_host": f"GET http://api.test:{PORT}/ HTTP/1.1\r\n\r\n",
+    "list_in_host": GET.replace("Host: api.test", "Host: evil.test, api.test") + "\r\n",
+    "user_name": GET.replace("http://api", "http://evil.test@api") + "\r\n",
+    "user_name_of_listed_host": GET.replace("//api.test", "//api.test@evil.test") + "\r\n",
+    "backslash": GET.replace("//api.test:", "//evil.test\\@api.test:") + "\r\n",
+    "backslash_as_slash": GET.replace("http://", "http:\\\\") + "\r\n",
+    "fragment": GET.replace("//api", "//evil.test#@api") + "\r\n",
+    "encoded_dot": GET.replace("//api.test", "//api%2etest") + "\r\n",
+    "encoded_nul": GET.replace("//api.test", "//evil.test%00.api.test") + "\r\n",
+    "nul_in_name": GET.replace("//api.test", "//evil.test\0.api.test") + "\r\n",
+    "tab_in_target": GET.replace("//api.test", "//api.test\tevil.test") + "\r\n",
+    "two_spaces_in_request_line": GET.replace("GET ", "GET  ", 1) + "\r\n",
+    "no_authority": f"GET http:/// HTTP/1.1\r\nHost: api.test:{PORT}\r\n\r\n",
+    "https_in_clear": GET.replace("http://", "https://") + "\r\n",
+    "other_scheme": GET.replace("http://", "ftp://") + "\r\n",
+    "path_only": f"GET / HTTP/1.1\r\nHost: api.test:{PORT}\r\n\r\n",
+    "asterisk": f"OPTIONS * HTTP/1.1\r\nHost: api.test:{PORT}\r\n\r\n",
+    "old_protocol": f"GET http://api.test:{PORT}/\r\n\r\n",
+    "next_protocol": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "unicode_in_target": GET.replace("api.test", "\u0430pi.test", 1) + "\r\n",
+    "port_zero": GET.replace(f"test:{PORT}/", "test:0/") + "\r\n",
+    "port_too_high": GET.replace(f"test:{PORT}/", "test:65616/") + "\r\n",
+    "signed_port": GET.replace(f"test:{PORT}/", f"test:+{PORT}/") + "\r\n",
+    "connect_without_port": "CONNECT api.test HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    "connect_with_body": f"CONNECT api.test:{PORT} HTTP/1.1\r\nHost: api.test\r\n"
+    "Content-Length: 4\r\n\r\nevil",
+    "connect_with_other_host": f"CONNECT api.test:{PORT} HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "connect_with_address": f"CONNECT http://api.test:{PORT}/ HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    "connect_with_nul": f"CONNECT evil.test\0.api.test:{PORT} HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    "zone": f"CONNECT [fe80::1%25eth0]:{PORT} HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    "socks": "\x05\x01\x00\r\n\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SMUGGLED)
+def test_ambiguous_request_is_refused(proxied, plain, case):
+    double = proxied(listed(plain))
+    answer = double.ask(SMUGGLED[case].replace(PORT, str(plain.port)).encode())
+    assert answer.startswith(b"HTTP/1.1 400 "), answer
+    assert plain.accepted == 0
+    assert double.lookups == []
+
+
+def test_head_that_is_too_long_is_refused(proxied, plain):
+    double = proxied(listed(plain))
+    head = GET.replace(PORT, str(plain.port)).encode()
+    for size in (70_000, 700_000):
+        answer = double.ask(head + b"X: " + b"y" * size + b"\r\n\r\n")
+        assert b" 400 the request was refused: its head has more than 65536 bytes\r" in answer
+    assert plain.accepted == 0
+
+
+def test_second_request_behind_the_first_is_not_passed_on(proxied, plain):
+    double = proxied(listed(plain))
+    first = f"{POST}Content-Length: 4\r\n\r\nbody".replace(PORT, str(plain.port))
+    second = f"{GET}\r\n".replace(PORT, str(plain.port))
+    answer = double.ask((first + second).encode())
+    assert answer.endswith(b"took 4")
+    assert plain.requests == ["POST / HTTP/1.1"]
+
+
+def test_fields_of_the_connection_are_not_passed_on(proxied):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        double = proxied(AllowedHost(f"api.test:{port}", private=True))
+        lines = "Proxy-Authorization: a\r\nConnection: X-Secret\r\nX-Secret: b\r\nUpgrade: h2c\r\n"
+        with double.connect() as client:
+            client.sendall(f"{GET}{lines}X-Kept: c\r\n\r\n".replace(PORT, str(port)).encode())
+            connection, _ = server.accept()
+            with connection:
+                head = connection.recv(65536)
+    assert head == f"GET / HTTP/1.1\r\nHost: api.test:{port}\r\nX-Kept: c\r\n\r\n".encode()
+
+
+def test_answer_of_a_host_that_is_not_http_is_refused(proxied):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        double = proxied(AllowedHost(f"api.test:{port}", private=True))
+        with double.connect() as client:
+            client.sendall(f"{GET}\r\n".replace(PORT, str(port)).encode())
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")
+                answer = received(client)
+    assert answer.startswith(b"HTTP/1.1 502 host 'api.test': ")
+
+
+# -- names and addresses --
+
+NAMES = (
+    "evil.test", "api.test.evil.test", "evilapi.test", "xapi.test", "api.test..", "api..test",
+    "wild.test", "evilwild.test", "a.wild.test.evil.test", "localhost", "127.0.0.1", "[::1]",
+    "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "127.0.0.1.", "0.0.0.0", "[::]",
+    "[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "10.0.0.1",
+    "169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "224.0.0.1", "255.255.255.255",
+    "xn--pi-7kc.test", "1.1.1.1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_names_and_addresses_are_refused(proxied, secure, name):
+    double = proxied(listed(secure), f"*.wild.test:{secure.port}")
+    answer = double.ask(
+        f"CONNECT {name}:{secure.port} HTTP/1.1\r\n\r\n".replace("1.1\r", "1.0\r").encode()
+    )
+    assert answer.split(b" ", 2)[1] in (b"400", b"403"), answer
+    assert secure.accepted == 0
+    assert double.lookups == []
+
+
+@pytest.mark.parametrize("name", ["api.test", "API.TEST", "api.test.", "a.wild.test"])
+def test_other_spellings_of_listed_names_are_those_names(proxied, secure, ca, name):
+    double = proxied(listed(secure), AllowedHost(f"*.wild.test:{secure.port}", private=True))
+    connection = tunnel(double, f"{name}:{secure.port}")
+    context = ssl.create_default_context(cafile=ca)
+    with context.wrap_socket(connection, server_hostname=name.rstrip(".")) as client:
+        client.sendall(b"GET /x HTTP/1.1\r\nHost: api.test\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert double.lookups == [name.lower().rstrip(".")]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "::1", "10.1.2.3", "172.31.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1",
+     "0.0.0.0", "::", "224.0.0.1", "ff02::1", "fe80::1", "fc00::1", "fd00:ec2::254",
+     "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
+     "2002:7f00:1::", "2001:0:1::", "::7f00:1", "240.0.0.1", "255.255.255.255", "100.100.100.200",
+     "198.18.0.1", "192.0.0.1", "168.63.129.16"],
+)  # fmt: skip
+def test_listed_name_of_an_inner_address_is_refused(proxied, address):
+    double = proxied("rebound.test", addresses={"rebound.test": address})
+    answer = double.ask(b"CONNECT rebound.test:443 HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 403 host 'rebound.test' has the address ")
+    assert f"has the address {ipaddress.ip_address(address)} (" in double.record.text
+
+
+def test_private_host_may_not_become_the_metadata_service(proxied):
+    entry = AllowedHost("inner.test", private=True)
+    double = proxied(entry, addresses={"inner.test": "169.254.169.254"})
+    assert b" 403 " in double.ask(b"CONNECT inner.test:443 HTTP/1.0\r\n\r\n")
+
+
+def test_rebound_name_is_resolved_once_and_the_checked_address_is_dialled(proxied, secure):
+    answers = iter(["127.0.0.1", "192.0.2.1"])
+    double = proxied(listed(secure), addresses={"api.test": lambda: next(answers)})
+    tunnel(double, f"api.test:{secure.port}").close()
+    assert double.lookups == ["api.test"]
+
+
+def test_inner_address_among_the_answers_is_not_dialled(proxied):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        entry = AllowedHost(f"mixed.test:{port}")
+        double = proxied(
+            entry,
+            limits=ProxyLimits(connect_seconds=0.2),
+            addresses={"mixed.test": "127.0.0.1 192.0.2.1 2001:db8::1"},
+        )
+        assert b" 403 " in double.ask(f"CONNECT mixed.test:{port} HTTP/1.0\r\n\r\n".encode())
+        assert not select.select([server], [], [], 0)[0]
+
+
+def test_name_without_an_address_is_an_error_of_the_host(proxied):
+    double = proxied("gone.test", addresses={"gone.test": socket.gaierror(-2, "not known")})
+    answer = double.ask(b"CONNECT gone.test:443 HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 502 host 'gone.test' has no address: ")
+
+
+def test_closed_port_is_an_error_of_the_host(proxied, plain):
+    double = proxied(AllowedHost("api.test:1", private=True))
+    answer = double.ask(b"CONNECT api.test:1 HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 502 host 'api.test', port 1: ")
+
+
+# -- tunnels --
+
+FIRST_BYTES = {
+    "plain_http": b"GET / HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    "connect_again": b"CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "ssh": b"SSH-2.0-OpenSSH_9\r\n",
+    "nul": b"\0" * 64,
+    "http2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "old_tls": bytes((0x80, 0x2E, 1, 0, 2)) + b"\0" * 44,
+    "no_server_name": hello(None),
+    "other_server_name": hello("evil.test"),
+    "server_name_below": hello("x.api.test"),
+    "application_data": b"\x17\x03\x03\0\x05hello",
+    "alert_first": b"\x15\x03\x03\0\x02\x01\0" + hello("api.test"),
+    "empty_record": b"\x16\x03\x01\0\0" + hello("api.test"),
+    "record_too_long": b"\x16\x03\x01\xff\xff" + b"\0" * 100,
+    "message_too_long": b"\x16\x03\x01\0\x04\x01\xff\xff\xff" * 8000,
+    "server_hello": b"\x16\x03\x03\0\x04\x02\0\0\0",
+    "name_in_the_padding": hello("api.test").replace(b"api.test", b"api.tes\0"),
+    "two_names": hello("api.test").replace(
+        b"\0\0\0\x0d\0\x0b\0\0\x08api.test", b"\0\0\0\x0d\0\x0b\x01\0\x08api.test"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FIRST_BYTES)
+def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
+    double = proxied(listed(secure))
+    connection = tunnel(double, f"api.test:{secure.port}")
+    with connection, contextlib.suppress(ConnectionError):
+        connection.sendall(FIRST_BYTES[case])
+        assert received(connection) == b""
+    assert "\nRefused by the network proxy: connection to host 'api.test': " in double.record.text
+    assert secure.requests == []
+
+
+def test_hello_in_many_records_is_read(proxied, secure):
+    double = proxied(listed(secure))
+    message = hello("evil.test")[5:]
+    pieces = [message[n : n + 1] for n in range(len(message))]
+    data = b"".join(b"\x16\x03\x01\0\x01" + piece for piece in pieces)
+    with tunnel(double, f"api.test:{secure.port}") as connection:
+        connection.sendall(data)
+        received(connection)
+    assert "asks for the server name 'evil.test'" in double.record.text
+
+
+def test_tunnel_to_an_address_has_no_server_name(proxied, secure, ca):
+    entry = AllowedHost(f"127.0.0.1:{secure.port}", private=True)
+    double = proxied(entry)
+    with tunnel(double, f"127.0.0.1:{secure.port}") as connection:
+        connection.sendall(hello("api.test"))
+        assert received(connection) == b""
+    assert "asks for the server name 'api.test' at an address" in double.record.text
+    connection = tunnel(double, f"127.0.0.1:{secure.port}")
+    context = ssl.create_default_context(cafile=ca)
+    with context.wrap_socket(connection, server_hostname="127.0.0.1") as client:
+        client.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_plain_entry_passes_any_protocol(proxied, plain):
+    double = proxied(listed(plain, plain=True))
+    with tunnel(double, f"api.test:{plain.port}") as connection:
+        connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert received(connection).endswith(b"got /x")
+
+
+# -- resources of the host --
+
+
+def test_more_connections_wait_in_the_sandbox(proxied, plain):
+    double = proxied(listed(plain), limits=ProxyLimits(connections=2))
+    request = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    with double.connect() as first, double.connect() as second:
+        # Served, though they say nothing; the third waits for one of them.
+        with double.connect() as third:
+            third.sendall(request)
+            assert not select.select([third], [], [], 0.3)[0]
+            first.close()
+            assert received(third).endswith(b"got /")
+        second.close()
+
+
+def test_thousands_of_connections_cost_as_many_as_allowed(proxied, plain):
+    double = proxied(listed(plain), limits=ProxyLimits(connections=8))
+    before = len(os.listdir("/proc/self/fd"))
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for _ in range(400):
+            connection = socket.socket()
+            stack.callback(connection.close)
+            connection.setblocking(False)
+            connection.connect_ex(("127.0.0.1", double.port))
+            opened.append(connection)
+        # Those of this process, which plays the sandbox, and eight of the proxy.
+        deadline = time.monotonic() + 1
+        while time.monotonic() < deadline:
+            assert len(os.listdir("/proc/self/fd")) <= before + 400 + 8 + 2
+            time.sleep(0.05)
+    request = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    assert double.ask(request).endswith(b"got /")
+
+
+def test_slow_head_ends(proxied, plain):
+    double = proxied(listed(plain), limits=ProxyLimits(head_seconds=0.3))
+    with double.connect() as connection:
+        connection.sendall(b"GET http://api")
+        assert received(connection) == b""
+
+
+def test_slow_hello_ends(proxied, secure):
+    double = proxied(listed(secure), limits=ProxyLimits(head_seconds=0.3))
+    with tunnel(double, f"api.test:{secure.port}") as connection:
+        connection.sendall(hello("api.test")[:50])
+        assert received(connection) == b""
+    assert secure.requests == []
+
+
+def test_silent_connection_ends(proxied, plain):
+    double = proxied(listed(plain, plain=True), limits=ProxyLimits(idle_seconds=0.3))
+    with double.connect() as connection:
+        assert received(connection) == b""
+    with tunnel(double, f"api.test:{plain.port}") as connection:
+        assert received(connection) == b""
+
+
+def test_host_that_does_not_answer_ends(proxied):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        entry = AllowedHost(f"api.test:{port}", private=True)
+        double = proxied(entry, limits=ProxyLimits(idle_seconds=0.3))
+        assert double.ask(f"{GET}\r\n".replace(PORT, str(port)).encode()) == b""
+
+
+def test_slow_lookup_ends(proxied):
+    release = threading.Event()
+
+    def look_up():
+        release.wait(SECONDS)
+        return "127.0.0.1"
+
+    double = proxied(
+        "slow.test", limits=ProxyLimits(connect_seconds=0.2), addresses={"slow.test": look_up}
+    )
+    try:
+        answer = double.ask(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")
+    finally:
+        release.set()
+    assert answer.startswith(b"HTTP/1.1 504 the name of host 'slow.test' was not resolved in time")
+
+
+def test_slow_lookups_of_one_sandbox_leave_others_alone(proxied, plain):
+    release = threading.Event()
+
+    def look_up():
+        release.wait(SECONDS)
+        return "127.0.0.1"
+
+    slow = proxied("slow.test", addresses={"slow.test": look_up})
+    fast = proxied(listed(plain))
+    with contextlib.ExitStack() as stack:
+        stack.callback(release.set)
+        for _ in range(20):
+            connection = stack.enter_context(slow.connect())
+            connection.sendall(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")
+        request = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+        assert fast.ask(request).endswith(b"got /")
+        assert len([t for t in threading.enumerate() if t.name == "network lookup"]) <= 4
+
+
+def test_reader_that_never_reads_holds_a_bounded_amount(proxied):
+    sent = 0
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        double = proxied(AllowedHost(f"api.test:{port}", private=True, plain=True))
+        with tunnel(double, f"api.test:{port}"):
+            connection, _ = server.accept()
+            with connection:
+                connection.settimeout(2)
+                with contextlib.suppress(TimeoutError):
+                    while sent < 200_000_000:
+                        sent += connection.send(b"x" * 65536)
+    # Buffers of the kernel, at both ends, and those of the proxy.
+    assert sent < 50_000_000
+
+
+def test_call_moves_no_more_bytes_than_it_may(proxied, plain):
+    double = proxied(listed(plain), limits=ProxyLimits(call_bytes=1_000_000))
+    request = f"{GET}\r\n".replace(f"{PORT}/ ", f"{PORT}/large ").replace(PORT, str(plain.port))
+    assert len(double.ask(request.encode())) < 1_100_000
+    limit = "this call has moved more than max_network_bytes=1000000 of this DockerExecutor"
+    assert double.record.text == f"\nRefused by the network proxy: {limit}"
+    double.record.begin_call()
+    last = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    assert double.ask(last).endswith(b"got /")
+    assert double.record.text == ""
+
+
+def test_hundred_streams_at_once_work(proxied, plain):
+    double = proxied(listed(plain))
+    request = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    answers = []
+
+    def ask():
+        answers.append(double.ask(request))
+
+    threads = [threading.Thread(target=ask) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert len(answers) == 100
+    assert all(answer.endswith(b"got /") for answer in answers)
+
+
+# -- lifetime --
+
+
+def test_close_cuts_connections_and_the_listener(proxied, plain):
+    double = proxied(listed(plain, plain=True))
+    with tunnel(double, f"api.test:{plain.port}") as connection:
+        double.proxy.close()
+        assert received(connection) == b""
+    # It was closed before the connection, or after: by the same thread, in the same turn or the next.
+    deadline = time.monotonic() + SECONDS
+    with contextlib.suppress(ConnectionError):
+        while time.monotonic() < deadline:
+            double.connect().close()
+            time.sleep(0.05)
+    with pytest.raises(ConnectionRefusedError):
+        double.connect()
+
+
+def test_new_listener_cuts_the_connections_of_the_former(proxied, plain):
+    double = proxied(listed(plain, plain=True))
+    with tunnel(double, f"api.test:{plain.port}") as connection:
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        double.proxy.serve(listener)
+        assert received(connection) == b""
+    double.port = port
+    tunnel(double, f"api.test:{plain.port}").close()
+
+
+def test_forked_copy_has_neither_listener_nor_connections(proxied, plain):
+    double = proxied(listed(plain, plain=True))
+    with tunnel(double, f"api.test:{plain.port}") as connection:
+        ours, theirs = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            double.proxy.close()
+            os.read(ours, 1)
+            os._exit(0)
+        try:
+            # The copy has closed nothing of this process's, and keeps nothing of it open.
+            connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"got /x" in connection.recv(65536)
+            double.proxy.close()
+            assert received(connection) == b""
+        finally:
+            os.write(theirs, b"x")
+            os.close(theirs)
+            os.close(ours)
+            os.waitpid(pid, 0)
