@@ -91,6 +91,15 @@ class ForkError(Exception):
         if not isinstance(self, InterpreterError) and self.args and place not in str(self):
             self.args = (f"{place}: {self.args[0]}", *self.args[1:])
 
+    def append(self, text: str) -> None:
+        """Add lines to the message.
+
+        Args:
+            text: begins with a line end; empty: nothing is added.
+        """
+        if text and self.args:
+            self.args = (f"{self.args[0]}{text}", *self.args[1:])
+
     def reworded(self: _Error, message: str) -> _Error:
         """Return a copy with another message, which keeps all else that the error says.
 

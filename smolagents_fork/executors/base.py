@@ -32,6 +32,7 @@ from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
+from ..network.access_record import AccessRecord
 from ..options import accept
 from ..representation import represent
 from ..shortages import naming_shortages
@@ -72,6 +73,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
     #: Whether code in this executor can call the agent's managed agents. Read by the agent before
     #: an executor is made, so it is a class attribute.
     supports_managed_agents: ClassVar[bool] = False
+    #: What the sandbox's proxy refused and moved; ``None``: the sandbox has none.
+    _access: AccessRecord | None = None
 
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
         # First, so that cleanup() and __del__ work wherever __init__ fails.
@@ -292,10 +295,19 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         """Do as :meth:`_turn` for a call of code, and record it."""
         with self._turn("call"), telemetry.operation("call", type(self).__name__) as call:
             self._operation = call
+            if self._access is not None:
+                self._access.begin_call()
             try:
                 yield
+            except ForkError as error:
+                error.append(self._refusals())
+                raise
             finally:
                 self._operation = telemetry.Operation()
+
+    def _refusals(self) -> str:
+        """Return lines about what the sandbox's proxy has refused in this call."""
+        return "" if self._access is None else self._access.text
 
     def _check_outside(self, action: str) -> None:
         if self._inside_own_call():

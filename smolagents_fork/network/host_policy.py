@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import idna
-
 from ..errors import ConfigurationError
 from .address_table import classify_address
 from .host_names import HostNameError, IPAddress, parse_address, parse_authority, parse_host
@@ -113,6 +111,8 @@ def _parse_entry(text: str) -> tuple[str, int]:
     if parse_address(text) is not None:
         return parse_host(text), 0
     if not text.isascii():
+        import idna  # rarely needed, and large
+
         port = _PORT_AT_END.search(text)
         name = text[: port.start()] if port else text
         try:

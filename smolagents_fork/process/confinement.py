@@ -24,6 +24,7 @@ from .call_supervisor import give_listener
 from .capabilities import drop_capabilities
 from .confinement_report import Bounds, Kernel, Report, Shared
 from .libc import libc
+from .proxy_listener import PROXY_PORT, open_listener, send_listener
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .user_counts import lower_limit, lower_shared_limits
 
@@ -52,10 +53,14 @@ class Confinement:
         self._ruleset: landlock.Ruleset | None = None
         if self._linux:
             lower_shared_limits()
-        # Optional: a second barrier behind the filter, which refuses every socket. First, since the
-        # files it writes are not this process's own without core dumps.
-        own_network = self._linux and not shared.network
+        # Without a proxy a second barrier behind the filter, which refuses every socket. First,
+        # since the files it writes are not this process's own without core dumps.
+        own_network = self._linux and shared.network != "host"
         self._namespace = _network_namespace(self._kernel) if own_network else ""
+        self._listener: socket.socket | None = None
+        self._listener_error = "needs a network namespace of its own, which this user may not make"
+        if shared.network == "proxy" and self._namespace:
+            self._open_listener()
         self._take_early_measures()
         if self._linux:
             with contextlib.suppress(OSError):
@@ -64,7 +69,17 @@ class Confinement:
     @property
     def descriptors(self) -> tuple[int, ...]:
         """Descriptors that stay open until the second step."""
-        return () if self._ruleset is None else (self._ruleset.descriptor,)
+        rules = () if self._ruleset is None else (self._ruleset.descriptor,)
+        return rules if self._listener is None else (*rules, self._listener.fileno())
+
+    def send_listener(self, number: int) -> None:
+        """Send the host the listener for its proxy, if it asked for one.
+
+        Args:
+            number: descriptor of the connection to it.
+        """
+        if self._shared.network == "proxy":
+            send_listener(number, self._listener)
 
     def complete(self, bounds: Bounds, parent: socket.socket) -> Report:
         """Take the second step, before untrusted code runs; return what is in force.
@@ -93,12 +108,36 @@ class Confinement:
         # that the user's processes have in flight.
         take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
         take("processes", lambda: _no_processes(report, bounds.threads, listened))
-        if bounds.network:
+        if bounds.network == "host":
             report.missing["network"] = "network='host': the host's network was requested"
+        elif bounds.network == "proxy":
+            take("network", lambda: self._proxy_only(report))
         else:
             take("network", lambda: _no_network(report, self._namespace))
         take("signals", lambda: _no_signals(report))
         return report
+
+    def _open_listener(self) -> None:
+        try:
+            # Before the capabilities are dropped.
+            self._listener = open_listener()
+        except OSError as error:
+            if is_shortage(error):
+                raise
+            self._listener_error = f"no listener in the own network namespace: {error}"
+
+    def _proxy_only(self, report: Report) -> str:
+        if self._listener is None:
+            raise OSError(self._listener_error)
+        _need_filter(report)
+        refusal = REFUSED_WITHOUT_NETWORK["socket"]
+        _see_refused(
+            "to open a datagram socket",
+            lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
+            refusal,
+        )
+        _see_refused("to bind a port", _bind)
+        return f"the proxy's port {PROXY_PORT} only; seccomp; {self._namespace} but loopback"
 
     def _take_early_measures(self) -> None:
         self._take("session", _own_session, linux_only=False)
@@ -142,7 +181,7 @@ def _ruleset(shared: Shared) -> landlock.Ruleset:
         shared.readable,
         shared.listable,
         newest=shared.kernel.landlock,
-        network=shared.network,
+        ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[shared.network],
     )
 
 
@@ -238,6 +277,11 @@ def _no_network(report: Report, namespace: str) -> str:
     refusal = REFUSED_WITHOUT_NETWORK["socket"]
     _see_refused("to open a socket", lambda: socket.socket().close(), refusal)
     return "; ".join(filter(None, ("no sockets, seccomp", namespace)))
+
+
+def _bind() -> None:
+    with socket.socket() as connection:
+        connection.bind(("127.0.0.1", 0))
 
 
 def _no_signals(report: Report) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .syscalls import NetworkScope
+
 __all__ = [
     "MEASURES",
     "Bounds",
@@ -82,13 +84,13 @@ class Shared:
     Attributes:
         readable: files and folders of libraries.
         listable: folders whose names they may list.
-        network: whether they keep the host's network.
+        network: what they may reach.
         kernel: the kernel features that may be used.
     """
 
     readable: tuple[str, ...]
     listable: tuple[str, ...]
-    network: bool
+    network: NetworkScope
     kernel: Kernel
 
     def as_data(self) -> dict[str, Any]:
@@ -114,7 +116,7 @@ class Bounds:
         open_files: descriptors at once.
         threads: threads at once.
         cpu_seconds: processor time of one run; ``None`` for no limit.
-        network: whether it keeps the host's network.
+        network: what it may reach.
         kernel: the kernel features that may be used.
     """
 
@@ -125,7 +127,7 @@ class Bounds:
     open_files: int = 256
     threads: int = 256
     cpu_seconds: float | None = None
-    network: bool = False
+    network: NetworkScope = "none"
     kernel: Kernel = field(default_factory=Kernel)
 
     @property

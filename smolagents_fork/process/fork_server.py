@@ -403,6 +403,7 @@ def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
         if descriptors is None:
             _arrange(_taken_descriptors(parent), own_parent, own, begun.descriptors)
         bounds = _received_bounds(data)
+        begun.send_listener(data)
         os.setsid()
         for folder in (bounds.work_folder, bounds.temporary_folder):
             with contextlib.suppress(FileExistsError):  # the child before it has made it

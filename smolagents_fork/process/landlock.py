@@ -21,7 +21,8 @@ SCOPED_SIGNALS = 6
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
-_RULE_PATH_BENEATH = 1
+_RULE_PATH_BENEATH, _RULE_NET_PORT = 1, 2
+_CONNECT_TCP = 2
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
 _MAKE_DEVICES = 1 << 6 | 1 << 11
@@ -50,6 +51,10 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = (("allowed_access", ctypes.c_uint64), ("parent_fd", ctypes.c_int32))
 
 
+class _NetPort(ctypes.Structure):
+    _fields_ = (("allowed_access", ctypes.c_uint64), ("port", ctypes.c_uint64))
+
+
 def abi_version() -> int:
     """Return the kernel's version of the interface; 0 without Landlock."""
     try:
@@ -61,14 +66,14 @@ def abi_version() -> int:
 class Ruleset:
     """Access rights, to which a process can restrict itself later.
 
-    From version 4, TCP ports can be neither bound nor connected to, unless the network is kept.
+    From version 4, TCP ports can be neither bound nor connected to, but for those given.
     From version 6, signals to other processes and connections to abstract sockets are refused.
 
     Args:
         readable: files and folders that may be read, including everything below.
         listable: folders whose names may be listed, without reading the files.
         newest: newest version of the interface to use.
-        network: whether TCP ports remain usable.
+        ports: TCP ports that may be connected to; ``None``: all may be, and bound.
 
     Raises:
         OSError: the kernel refused.
@@ -80,7 +85,7 @@ class Ruleset:
         listable: Sequence[str],
         *,
         newest: int | None = None,
-        network: bool = False,
+        ports: Sequence[int] | None = (),
     ) -> None:
         #: The version in use.
         self.version = abi_version() if newest is None else min(abi_version(), newest)
@@ -89,7 +94,7 @@ class Ruleset:
         self._handled = (1 << _FS_BITS[min(self.version, 5)]) - 1
         ruleset = _RulesetAttributes(
             self._handled,
-            3 if self.version >= 4 and not network else 0,
+            3 if self.version >= 4 and ports is not None else 0,
             3 if self.version >= 6 else 0,
         )
         # An older kernel expects a shorter structure.
@@ -100,6 +105,8 @@ class Ruleset:
         try:
             self._allow(readable, _READ)
             self._allow(listable, _READ_DIR)
+            if self.version >= 4:
+                self._allow_ports(ports or ())
         except BaseException:
             os.close(self.descriptor)
             raise
@@ -131,6 +138,11 @@ class Ruleset:
     def close(self) -> None:
         """Close the descriptor; what was restricted stays so."""
         os.close(self.descriptor)
+
+    def _allow_ports(self, ports: Iterable[int]) -> None:
+        for port in ports:
+            rule = ctypes.byref(_NetPort(_CONNECT_TCP, port))
+            system_call(_ADD_RULE, self.descriptor, _RULE_NET_PORT, rule, 0)
 
     def _allow(self, paths: Iterable[str], access: int) -> None:
         for path in paths:

@@ -11,23 +11,32 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .syscalls import NetworkScope
+
 __all__ = [
-    "NETWORK_FILES",
     "OWN_PROCESS_FILES",
     "Layout",
     "control_group_folders",
     "layout_for",
 ]
 
-#: Files with which C libraries resolve host names and OpenSSL finds certificates. Named one by one:
-#: the folders above them also have the private keys of this machine.
-NETWORK_FILES = (
-    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
-    "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/cert.pem",
-    "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
-    "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates",
-    "/usr/local/share/ca-certificates",
+# Files with which OpenSSL finds certificates. Named one by one: the folders above them also have
+# the private keys of this machine.
+_CERTIFICATES = (
+    "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf",
+    "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 )  # fmt: skip
+# Files with which C libraries resolve host names.
+_NAMES = (
+    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
+    "/etc/services", "/etc/protocols",
+)  # fmt: skip
+_FILES_FOR: dict[NetworkScope, tuple[str, ...]] = {
+    "none": (),
+    "proxy": _CERTIFICATES,
+    "host": (*_NAMES, *_CERTIFICATES),
+}
 
 #: Files of ``/proc/self`` that libraries read to find limits and memory. They are about the process
 #: itself; ``environ``, ``mountinfo`` and ``net`` are about the host.
@@ -64,7 +73,10 @@ class Layout:
 
 
 def layout_for(
-    imports: Iterable[str], extra_readable: Iterable[str] = (), *, network: bool = False
+    imports: Iterable[str],
+    extra_readable: Iterable[str] = (),
+    *,
+    network: NetworkScope = "none",
 ) -> Layout:
     """Return the layout for children that may import ``imports``.
 
@@ -100,7 +112,7 @@ def layout_for(
         readable=tuple(dict.fromkeys([*installed, package, *modules, *system])),
         listable=tuple(dict.fromkeys(listable)),
         preload=tuple(preload),
-        granted=(*(NETWORK_FILES if network else ()), *extra_readable),
+        granted=(*_FILES_FOR[network], *extra_readable),
     )
 
 

@@ -15,6 +15,7 @@ import platform
 import struct
 import sys
 from collections.abc import Sequence
+from typing import get_args
 
 from ..shortages import is_shortage
 from .libc import system_call
@@ -25,6 +26,7 @@ from .syscalls import (
     REFUSED_WITHOUT_NETWORK,
     Clause,
     Condition,
+    NetworkScope,
     rules_for,
 )
 
@@ -47,17 +49,19 @@ def supported() -> bool:
     return sys.platform == "linux" and platform.machine() in MACHINES
 
 
-def program(machine: str, own_pid: int, network: bool = False, *, listened: bool = True) -> bytes:
+def program(
+    machine: str, own_pid: int, network: NetworkScope = "none", *, listened: bool = True
+) -> bytes:
     """Build the filter's instructions.
 
     Args:
         machine: a key of :data:`MACHINES`.
         own_pid: the confined process, the only one it may signal.
-        network: whether the host's network is kept.
+        network: what the process may reach.
         listened: whether the parent is asked about threads; otherwise threads are allowed.
     """
     numbers = MACHINES[machine].numbers
-    refusals = REFUSED_WITH if network else REFUSED_WITHOUT_NETWORK
+    refusals = REFUSED_WITH if network == "host" else REFUSED_WITHOUT_NETWORK
     rules = {name: rule for name, rule in rules_for(own_pid, network).items() if name in numbers}
     out = [
         _statement(_LOAD, _ARCHITECTURE),
@@ -75,11 +79,11 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
     return b"".join(out)
 
 
-def install(network: bool = False, *, listener: bool = True) -> int | None:
+def install(network: NetworkScope = "none", *, listener: bool = True) -> int | None:
     """Install the filter in this process, irrevocably. Requires ``no_new_privs``.
 
     Args:
-        network: whether the process keeps the host's network.
+        network: what the process may reach.
         listener: whether the parent is asked about threads.
 
     Returns:
@@ -104,17 +108,17 @@ def install(network: bool = False, *, listener: bool = True) -> int | None:
 def warm_up() -> None:
     """Build the filters once, so that forked children reuse them."""
     if supported():
-        for network in (False, True):
+        for network in get_args(NetworkScope):
             _for_this_process(network, True)
 
 
-def _for_this_process(network: bool, listened: bool) -> bytes:
+def _for_this_process(network: NetworkScope, listened: bool) -> bytes:
     made = _for_any_process(network, listened)
     return made.replace(_ANY_PID.to_bytes(4, sys.byteorder), os.getpid().to_bytes(4, sys.byteorder))
 
 
 @functools.lru_cache
-def _for_any_process(network: bool, listened: bool) -> bytes:
+def _for_any_process(network: NetworkScope, listened: bool) -> bytes:
     return program(platform.machine(), _ANY_PID, network, listened=listened)
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from ..deadline import Deadline
@@ -20,10 +21,12 @@ from ..errors import ExecutorStartError
 from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..free_threading import check_global_lock
 from ..guest.frames import Kind
+from ..proxy_environment import proxy_environment
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds, Shared
 from .descriptor_passing import send_descriptors
+from .proxy_listener import PROXY_PORT, receive_listener
 from .sandbox_paths import Layout
 from .stop_request import REQUEST_SIZE
 
@@ -68,7 +71,8 @@ class _ServerProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], env=_ENVIRONMENT, cwd="/", start_new_session=True,
+                pass_fds=[theirs.fileno()], env=_environment(shared), cwd="/",
+                start_new_session=True,
             )  # fmt: skip
         except BaseException:
             ours.close()
@@ -161,6 +165,12 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MPLBACKEND": "module://smolagents_fork.interpreter.plain.figure_backend",
 }
+
+
+def _environment(shared: Shared) -> dict[str, str]:
+    return {**_ENVIRONMENT, **(proxy_environment(PROXY_PORT) if shared.network == "proxy" else {})}
+
+
 _fork_servers: dict[tuple[Any, ...], _ServerProcess] = {}
 _fork_servers_lock = ForkSafeLock()
 
@@ -198,13 +208,19 @@ def _after_fork() -> None:
     _fork_servers.clear()
 
 
-def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
+def spawn(
+    layout: Layout,
+    bounds: Bounds,
+    kinds: dict[Kind, int],
+    serve: Callable[[socket.socket], None] | None = None,
+) -> Child:
     """Fork a child from the fork server, which is started if necessary.
 
     Args:
         layout: paths of the child's modules; each layout has its fork server.
         bounds: limits of the child; the layout gives what it may read.
         kinds: frames that are accepted from the child.
+        serve: takes the listener of a child whose network is the proxy.
 
     Raises:
         ExecutorStartError: the fork server or the child did not start.
@@ -214,7 +230,7 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     with naming_shortages("the child cannot be started"):
         fork_server = _fork_server(layout, bounds)
         for attempt in (1, 2):
-            child = _forked(fork_server, whole, kinds)
+            child = _forked(fork_server, whole, kinds, serve)
             if child is not None:
                 return child
             if attempt == 1:
@@ -223,7 +239,12 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
+def _forked(
+    fork_server: _ServerProcess,
+    bounds: Bounds,
+    kinds: dict[Kind, int],
+    serve: Callable[[socket.socket], None] | None,
+) -> Child | None:
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
         data, their_data = socket.socketpair()
@@ -239,16 +260,17 @@ def _forked(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int])
         theirs = [their_data.fileno(), their_status.fileno(), their_output, request]
         child = Child(data, status, output, request, kinds, bounds.cpu_seconds)
         ours.pop_all()  # they are the child's now
-        pid = None
-        try:
+        with contextlib.ExitStack() as failed:
+            failed.callback(child.close)
             pid = fork_server.fork(bounds.threads, theirs)
-            if pid is not None:
-                _send_bounds(data, bounds)
-        finally:
             if pid is None:
-                child.close()
-        if pid is None:
-            return None
+                return None
+            _send_bounds(data, bounds)
+            if serve is not None:
+                listener = receive_listener(data, _START_SECONDS)
+                if listener is not None:  # the child's report says why there is none
+                    serve(listener)
+            failed.pop_all()
         child.pid = pid
         return child
 

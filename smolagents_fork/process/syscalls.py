@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 __all__ = [
     "FIRST_COMMON",
@@ -18,6 +18,7 @@ __all__ = [
     "Clause",
     "Condition",
     "Machine",
+    "NetworkScope",
     "rules_for",
 ]
 
@@ -171,7 +172,9 @@ REFUSED_WITH = {
 }
 #: Refusals without a network, which a program is to read: libraries may quote nothing else.
 REFUSED_WITHOUT_NETWORK = {**REFUSED_WITH, "socket": errno.ENETUNREACH}
-# Only if the host's network was requested.
+#: What a child may reach: nothing, the proxy in its own namespace, or the host's network.
+NetworkScope: TypeAlias = Literal["none", "proxy", "host"]
+# Refused without the host's network.
 _NETWORK = ("connect", "bind", "listen", "accept", "accept4", "setsockopt", "sendmmsg", "recvmmsg")
 
 # include/uapi/asm-generic/fcntl.h and include/uapi/linux/fcntl.h
@@ -234,7 +237,22 @@ _MADVICE_ABOUT_SHARED_PAGES = (
 )  # fmt: skip
 # MSG_PEEK, _TRUNC, _DONTWAIT, _WAITALL, _NOSIGNAL, _MORE, _CMSG_CLOEXEC; not _OOB, nor _ZEROCOPY.
 _MESSAGE_FLAGS = 0x2 | 0x20 | 0x40 | 0x100 | 0x4000 | 0x8000 | 0x40000000
-_AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
+_AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM, _IPPROTO_TCP = 1, 2, 10, 1, 6
+_SOL_SOCKET = 1
+# What clients set of a connection; not sizes, filters, devices, marks, nor the kernel's own TLS.
+_SOCKET_OPTIONS = (
+    2,  # SO_REUSEADDR
+    9,  # SO_KEEPALIVE
+    13,  # SO_LINGER
+    20, 21, 66, 67,  # SO_RCVTIMEO, _SNDTIMEO, in two forms
+)  # fmt: skip
+_TCP_OPTIONS = (
+    1,  # TCP_NODELAY
+    3,  # TCP_CORK
+    4, 5, 6,  # TCP_KEEPIDLE, _KEEPINTVL, _KEEPCNT
+    12,  # TCP_QUICKACK
+    18,  # TCP_USER_TIMEOUT
+)  # fmt: skip
 # Calls whose first argument is a process, which must be the caller.
 _ON_A_PROCESS = (
     "kill", "tgkill", "prlimit64", "getpgid", "getsid", "sched_setaffinity",
@@ -242,7 +260,7 @@ _ON_A_PROCESS = (
 )  # fmt: skip
 
 
-def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
+def rules_for(own_pid: int, network: NetworkScope) -> dict[str, tuple[Clause, ...]]:
     """Return the calls that are allowed in some forms only, with these forms.
 
     A call without a form is refused with the error that
@@ -250,7 +268,7 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
 
     Args:
         own_pid: the process that the rules are for.
-        network: whether the process keeps the host's network.
+        network: what the process may reach.
     """
     rules: dict[str, tuple[Clause, ...]] = dict.fromkeys(REFUSED_WITH, ())
     rules["mmap"] = _when(Condition(3, (0,), _MAP_HUGETLB))  # no limit counts huge pages
@@ -294,13 +312,25 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
     rules["sendmsg"] = rules["recvmsg"] = _when(flags_third)
     # A pair of datagram sockets can be connected to others later.
     rules["socketpair"] = _when(Condition(0, (_AF_UNIX,)), Condition(1, (_SOCK_STREAM,), 0xF))
-    if network:
+    if network == "host":
         # Not AF_UNIX, which connects to services of this machine.
         rules["socket"] = _when(Condition(0, (_AF_INET, _AF_INET6)))
     else:
         rules["socket"] = ()
         rules["sendto"] = _when(flags, Condition(4, (0,)), Condition(4, (0,), high=True))
         rules.update(dict.fromkeys(_NETWORK, ()))
+    if network == "proxy":
+        rules["socket"] = _when(
+            Condition(0, (_AF_INET, _AF_INET6)),
+            Condition(1, (_SOCK_STREAM,), 0xF),
+            Condition(2, (0, _IPPROTO_TCP)),
+        )
+        rules["setsockopt"] = (
+            Clause((Condition(1, (_SOL_SOCKET,)), Condition(2, _SOCKET_OPTIONS))),
+            Clause((Condition(1, (_IPPROTO_TCP,)), Condition(2, _TCP_OPTIONS))),
+        )
+        # Which address is in memory, that the filter cannot see: the namespace has only one.
+        del rules["connect"]
     return rules
 
 

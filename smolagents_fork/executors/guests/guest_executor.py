@@ -159,7 +159,7 @@ class GuestExecutor(Executor):
             return Execution(
                 outcome.output,
                 # Code that catches the error and prints it has not ended with it.
-                logs + network_hint(logs, options.network_remedy),
+                logs + network_hint(logs, options.network_remedy) + self._refusals(),
                 outcome.is_final_answer,
                 self.displays,
                 seconds=outcome.seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorStartError
@@ -20,6 +20,9 @@ from ..guests.guest_executor import GuestExecutor
 from ..weak_methods import weakly
 from .process_launcher import ProcessLauncher
 from .process_options import ProcessArguments
+
+if TYPE_CHECKING:
+    from ...network.host_proxy import SandboxProxy
 
 __all__ = ["ProcessExecutor"]
 
@@ -60,7 +63,9 @@ class ProcessExecutor(GuestExecutor):
 
     def _start(self) -> None:
         imports = import_names(self.additional_imports)
-        self._launcher = ProcessLauncher(self.options, imports, self._place(imports))
+        proxy = self.options.network_proxy(type(self).__name__)
+        self._access = None if proxy is None else proxy.record
+        self._launcher = ProcessLauncher(self.options, imports, self._place(imports, proxy), proxy)
         self._launch(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.has_network else set()
@@ -69,7 +74,7 @@ class ProcessExecutor(GuestExecutor):
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
         self._log(f"ProcessExecutor: {self._measures_text()}", level)
 
-    def _place(self, imports: Sequence[str]) -> ChildPlace:
+    def _place(self, imports: Sequence[str], proxy: SandboxProxy | None) -> ChildPlace:
         options = self.options
         bounds = Bounds(
             folder="",
@@ -78,7 +83,7 @@ class ProcessExecutor(GuestExecutor):
             open_files=options.open_files,
             threads=options.max_threads,
             cpu_seconds=options.run_cpu_seconds,
-            network=options.has_network,
+            network=options.network_scope,
             kernel=self.kernel,
         )
         if self.engine is not None:
@@ -95,7 +100,9 @@ class ProcessExecutor(GuestExecutor):
             raise ConfigurationError(message)
         names = [*DEFAULT_IMPORTS, *imports]
         return LocalChildren(
-            layout_for(names, options.readable, network=options.has_network), bounds
+            layout_for(names, options.readable, network=options.network_scope),
+            bounds,
+            None if proxy is None else proxy.serve,
         )
 
     def _measures_text(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ExecutorStartError, ProtocolError
 from ...guest.frames import from_guest
@@ -11,6 +11,9 @@ from ...guest.guest_process import GuestProcess
 from ...process.child_places import ChildPlace
 from ...process.confinement_report import MEASURES
 from .process_options import ProcessOptions
+
+if TYPE_CHECKING:
+    from ...network.host_proxy import SandboxProxy
 
 __all__ = ["ProcessLauncher"]
 
@@ -22,9 +25,17 @@ class ProcessLauncher:
         options: the executor's.
         imports: modules programs may import besides the built-in list.
         place: where the children run.
+        proxy: serves their listeners; ``None``: they have none.
     """
 
-    def __init__(self, options: ProcessOptions, imports: Sequence[str], place: ChildPlace) -> None:
+    def __init__(
+        self,
+        options: ProcessOptions,
+        imports: Sequence[str],
+        place: ChildPlace,
+        proxy: SandboxProxy | None,
+    ) -> None:
+        self._proxy = proxy
         self._options = options
         self._imports = imports
         self.place = place
@@ -59,7 +70,9 @@ class ProcessLauncher:
             )
 
     def remove(self) -> None:
-        """Remove the folder. Idempotent."""
+        """Remove the folder and end the proxy. Idempotent."""
+        if self._proxy is not None:
+            self._proxy.close()
         self.place.remove()
 
 

@@ -10,11 +10,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
+from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import option, same_as
 from ...options.words import CORES, DISK, ENGINES, PROCESSES
 from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
+from ...process.syscalls import NetworkScope
 from ...sandboxes.resource_limits import size_or_none
 from ..guests.guest_options import GuestOptions, byte_count, network_of
 from ..shared_arguments import Arguments
@@ -64,7 +66,7 @@ def _open_files(name: str, value: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessOptions(GuestOptions):
+class ProcessOptions(NetworkList, GuestOptions):
     """Options of one executor."""
 
     in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds", "cpu_seconds")
@@ -161,9 +163,29 @@ class ProcessOptions(GuestOptions):
         return self.network == "host"
 
     @property
+    def network_scope(self) -> NetworkScope:
+        """What the code may reach, as the kernel confines it."""
+        if self.has_network:
+            return "host"
+        return "none" if self.allowed_hosts is None else "proxy"
+
+    @property
     def network_remedy(self) -> str:
         """Advice that gives the code a network; empty if it has one."""
-        return "" if self.has_network else "give the executor network='host'"
+        if self.has_network:
+            return ""
+        return self.network_advice or "give the executor allowed_hosts= or network='host'"
+
+    def check_together(self) -> None:
+        """Refuse a list of hosts beside a whole network, or without what enforces it."""
+        super().check_together()
+        self.check_network(self.network)
+        waived = {"network", "syscalls"}.intersection(self.allow_missing)
+        if self.allowed_hosts is not None and (waived or self.allow_unconfined):
+            raise ConfigurationError(
+                "allowed_hosts= needs the measures 'network' and 'syscalls': give neither "
+                "allow_unconfined=True nor their names in allow_missing="
+            )
 
 
 def _engine(name: str, value: Any) -> ChildEngine | None:
@@ -190,3 +212,12 @@ class ProcessArguments(ProcessOptions, Arguments):
         form="an engine",
         elsewhere=ENGINES,
     )
+
+    def check_together(self) -> None:
+        """Refuse a list of hosts on nodes, whose connections do not reach this machine's proxy."""
+        super().check_together()
+        if self.allowed_hosts is not None and self.engine is not None:
+            raise ConfigurationError(
+                f"allowed_hosts= with engine={self.engine!r}: only children of this machine have a "
+                "proxy; leave out one of both"
+            )

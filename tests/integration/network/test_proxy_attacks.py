@@ -475,7 +475,7 @@ def test_close_cuts_connections_and_the_listener(proxied, plain):
     with tunnel(double, f"api.test:{plain.port}") as connection:
         double.proxy.close()
         assert received(connection) == b""
-    # It was closed before the connection, or after: by the same thread, in the same turn or the next.
+    # Its thread closes the listener after the connections, or before.
     deadline = time.monotonic() + SECONDS
     with contextlib.suppress(ConnectionError):
         while time.monotonic() < deadline:

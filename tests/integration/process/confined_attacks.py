@@ -532,7 +532,12 @@ def _outcome(executor: ProcessExecutor, code: str) -> str:
     except ForkError as error:
         text = str(error).partition(" due to: ")[2]
         kinds = ("PermissionError:", "OSError:", "MemoryError", "RuntimeError:", "BlockingIOError:")
-        kinds += ("FileNotFoundError:", "NotADirectoryError:", "gaierror:")
+        kinds += (
+            "FileNotFoundError:",
+            "NotADirectoryError:",
+            "gaierror:",
+            "ConnectionRefusedError:",
+        )
         return f"refused: {text}" if text.startswith(kinds) else f"FAILED {error}"
     return "refused: " + value if value == "nothing" else f"REACHED {value!r}"
 

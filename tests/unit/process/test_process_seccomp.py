@@ -7,11 +7,18 @@ import os
 import re
 import struct
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from smolagents_fork.process import seccomp
-from smolagents_fork.process.syscalls import FIRST_COMMON, MACHINES, REFUSED_WITH, rules_for
+from smolagents_fork.process.syscalls import (
+    FIRST_COMMON,
+    MACHINES,
+    REFUSED_WITH,
+    NetworkScope,
+    rules_for,
+)
 
 ALLOW, ASK, KILL = "allow", "ask", "kill"
 EPERM, ENOSYS, EOPNOTSUPP, PRETEND = "EPERM", "ENOSYS", "EOPNOTSUPP", "pretend"
@@ -32,7 +39,7 @@ NAMES = sorted(MACHINES)
 
 def verdict(
     machine: str, call: str | int, *arguments: int, architecture: int | None = None,
-    network: bool = False, listened: bool = True, longest: int = 4096,
+    network: NetworkScope = "none", listened: bool = True, longest: int = 4096,
 ) -> str:  # fmt: skip
     """Return the filter's verdict on a call, by the rules of classic BPF (net/core/filter.c).
 
@@ -70,7 +77,7 @@ def verdict(
 
 @pytest.mark.parametrize("machine", NAMES)
 def test_few_instructions_decide_a_call_without_conditions(machine: str):
-    rules = rules_for(PID, network=False)
+    rules = rules_for(PID, "none")
     for name in MACHINES[machine].numbers.keys() - rules.keys():
         assert verdict(machine, name, longest=30) == ALLOW, name
 
@@ -78,7 +85,7 @@ def test_few_instructions_decide_a_call_without_conditions(machine: str):
 @pytest.mark.parametrize("machine", NAMES)
 def test_only_listed_calls_are_allowed(machine: str):
     numbers = MACHINES[machine].numbers
-    rules = rules_for(PID, network=False)
+    rules = rules_for(PID, "none")
     plain = {number for name, number in numbers.items() if name not in rules}
     ruled = {numbers[name] for name in rules if name in numbers}
     for number in set(range(1000)) - ruled:
@@ -184,8 +191,8 @@ def test_descriptors_and_space_have_one_limit(machine: str):
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("network", [False, True])
-def test_messages_are_never_out_of_band(machine: str, network: bool):
+@pytest.mark.parametrize("network", get_args(NetworkScope))
+def test_messages_are_never_out_of_band(machine: str, network: NetworkScope):
     for name, place in (("sendto", 3), ("recvfrom", 3), ("sendmsg", 2), ("recvmsg", 2)):
         for flags, wanted in ((0, ALLOW), (0x4040, ALLOW), (0x40000000, ALLOW), (1, EPERM)):
             given = [0] * place + [flags]
@@ -214,12 +221,42 @@ def test_only_pairs_of_streams_are_sockets(machine: str):
 @pytest.mark.parametrize("machine", NAMES)
 def test_the_hosts_network_is_that_of_ip(machine: str):
     for name in ("connect", "bind", "listen", "accept4", "setsockopt", "sendto"):
-        assert verdict(machine, name, 3, 4096, 16, 0, 4096, 16, network=True) == ALLOW
+        assert verdict(machine, name, 3, 4096, 16, 0, 4096, 16, network="host") == ALLOW
     for domain in (2, 10):
-        assert verdict(machine, "socket", domain, 1, network=True) == ALLOW
+        assert verdict(machine, "socket", domain, 1, network="host") == ALLOW
     for domain in (1, 16, 17, 38, 40):  # AF_UNIX, _NETLINK, _PACKET, _ALG, _VSOCK
-        assert verdict(machine, "socket", domain, 1, network=True) == EPERM
-    assert verdict(machine, "socketpair", 1, 2, network=True) == EPERM
+        assert verdict(machine, "socket", domain, 1, network="host") == EPERM
+    assert verdict(machine, "socketpair", 1, 2, network="host") == EPERM
+
+
+@pytest.mark.parametrize("machine", NAMES)
+def test_proxy_is_reached_by_streams_of_tcp_only(machine: str):
+    for domain in (2, 10):
+        for kind in (1, 0o2000001, 0o4001):  # SOCK_STREAM, with SOCK_CLOEXEC, with SOCK_NONBLOCK
+            for protocol in (0, 6):
+                found = verdict(machine, "socket", domain, kind, protocol, network="proxy")
+                assert found == ALLOW
+    for refused in (
+        (2, 2, 0), (2, 2, 17), (2, 3, 1), (2, 1, 132), (2, 1, 262),  # UDP, raw, SCTP, MPTCP
+        (1, 1, 0), (16, 3, 0), (17, 3, 3), (38, 5, 0), (40, 1, 0), (43, 1, 0),
+    ):  # fmt: skip
+        assert verdict(machine, "socket", *refused, network="proxy") == ENETUNREACH
+    assert verdict(machine, "connect", 3, 4096, 16, network="proxy") == ALLOW
+    for name in ("bind", "listen", "accept", "accept4", "sendmmsg", "recvmmsg"):
+        assert verdict(machine, name, 3, 4096, 16, network="proxy") == EPERM
+    # MSG_FASTOPEN and an address connect without connect().
+    assert verdict(machine, "sendto", 3, 4096, 1, 0x20000000, 0, 0, network="proxy") == EPERM
+    assert verdict(machine, "sendto", 3, 4096, 1, 0, 4096, 16, network="proxy") == EPERM
+
+
+@pytest.mark.parametrize("machine", NAMES)
+def test_options_of_connections_to_the_proxy_are_listed(machine: str):
+    for level, name in ((6, 1), (1, 9), (6, 4), (6, 12)):
+        assert verdict(machine, "setsockopt", 3, level, name, network="proxy") == ALLOW
+    # SO_SNDBUF, _ATTACH_FILTER, _ATTACH_BPF, _BINDTODEVICE, _MARK; TCP_ULP, _REPAIR, _FASTOPEN
+    options = [(1, name) for name in (7, 26, 50, 25, 36)] + [(6, name) for name in (31, 19, 30)]
+    for level, name in (*options, (0, 1)):
+        assert verdict(machine, "setsockopt", 3, level, name, network="proxy") == EPERM
 
 
 @pytest.mark.parametrize("machine", NAMES)
@@ -248,7 +285,7 @@ def test_no_number_has_two_names(machine: str):
 @pytest.mark.parametrize("machine", NAMES)
 def test_rules_are_of_listed_calls(machine: str):
     every = set().union(*(set(one.numbers) for one in MACHINES.values()))
-    assert set(rules_for(PID, network=False)) <= every
+    assert set(rules_for(PID, "none")) <= every
 
 
 @pytest.mark.parametrize(
@@ -271,8 +308,8 @@ def test_numbers_are_those_of_the_kernels_headers(machine: str, header: str):
 
 
 @pytest.mark.skipif(not seccomp.supported(), reason="no filter for this machine")
-@pytest.mark.parametrize("network", [False, True])
+@pytest.mark.parametrize("network", get_args(NetworkScope))
 @pytest.mark.parametrize("listened", [False, True])
-def test_prebuilt_filter_is_the_one_for_this_process(network: bool, listened: bool):
+def test_prebuilt_filter_is_the_one_for_this_process(network: NetworkScope, listened: bool):
     wanted = seccomp.program(os.uname().machine, os.getpid(), network, listened=listened)
     assert seccomp._for_this_process(network, listened) == wanted

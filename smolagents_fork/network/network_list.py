@@ -1,0 +1,101 @@
+"""Options of executors whose sandboxes may reach listed hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import ConfigurationError
+from ..options import accept
+from ..options.option import Options, option
+from ..sandboxes.resource_limits import parse_size, size_or_none
+from .host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
+
+if TYPE_CHECKING:
+    from .host_proxy import SandboxProxy
+
+__all__ = ["NetworkList"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkList(Options):
+    """Options of the list of hosts, which the proxy of the application enforces."""
+
+    allowed_hosts: Sequence[str | AllowedHost] | None = option(
+        None,
+        "hosts that the code may reach, through a proxy of this process; the sandbox itself "
+        "stays without a network. `*.example.org` is every name below, ports are 443 and 80 "
+        "unless one is given, and `AllowedHost` has more. [What is promised](network.md)",
+        allowed_hosts_or_none,
+        form='names, such as `["api.github.com", "*.wikipedia.org:443"]`; `None`: no host',
+        elsewhere="allowed_domains allowed_urls allow_net allow_out domains egress hosts "
+        "network_allow_list outbound whitelist",
+    )
+    max_connections: int = option(
+        32,
+        "connections to listed hosts at once; more wait",
+        accept.count,
+        form="connections",
+    )
+    max_network_bytes: int | str | None = option(
+        "1g",
+        "what one call may move through the proxy, in both directions together",
+        size_or_none,
+        form="size; `None`: no limit",
+    )
+
+    def check_network(self, network: str) -> None:
+        """Refuse a list of hosts beside a whole network.
+
+        Args:
+            network: of the sandbox.
+
+        Raises:
+            ConfigurationError: both are given.
+        """
+        if self.allowed_hosts is not None and network != "none":
+            raise ConfigurationError(
+                f"allowed_hosts= with network={network!r}: the code would reach every host of that "
+                "network; give network='none', the default, or leave allowed_hosts= out"
+            )
+
+    @property
+    def network_advice(self) -> str:
+        """Advice for code that looks for a network beside the proxy; empty without a list."""
+        if self.allowed_hosts is None:
+            return ""
+        hosts = HostPolicy(self._entries, "executor").described
+        return f"use a client that takes the proxy of HTTPS_PROXY, which reaches {hosts}"
+
+    def network_proxy(self, owner: str) -> SandboxProxy | None:
+        """Return a proxy for one sandbox; ``None`` without a list.
+
+        Args:
+            owner: class of the executor, for messages.
+
+        Raises:
+            ConfigurationError: what it needs is not installed.
+        """
+        if self.allowed_hosts is None:
+            return None
+        # Expensive, and an extra.
+        try:
+            from .host_proxy import SandboxProxy
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"allowed_hosts= needs {error.name}, which is not installed: "
+                "pip install 'smolagents[egress]'"
+            ) from None
+        from .access_record import AccessRecord
+        from .proxy_limits import ProxyLimits
+
+        size = self.max_network_bytes
+        limits = ProxyLimits(self.max_connections, None if size is None else parse_size(size))
+        record = AccessRecord(limits.call_bytes, owner)
+        return SandboxProxy(HostPolicy(self._entries, owner), limits, record)
+
+    @property
+    def _entries(self) -> list[AllowedHost]:
+        entries = self.allowed_hosts or ()
+        return [entry for entry in entries if isinstance(entry, AllowedHost)]
