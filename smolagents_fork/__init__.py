@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from smolagents_fork.executors.local import LocalPythonExecutor
     from smolagents_fork.executors.process import ProcessExecutor
     from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
+    from smolagents_fork.network.host_policy import AllowedHost
     from smolagents_fork.ray_cluster.ray_engine import RayEngine
     from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
     from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
     "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
+    "AllowedHost": "smolagents_fork.network.host_policy",
     "DockerEngine": "smolagents_fork.sandboxes.docker.docker_engine",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
@@ -39,6 +41,7 @@ _EXPORTS: dict[str, str] = {
 # Written out: type checkers do not evaluate an expression here.
 __all__ = [
     "AgentSandbox",
+    "AllowedHost",
     "DockerEngine",
     "DockerExecutor",
     "DockerPool",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
-from ..sandboxes.resource_limits import parse_size, size_or_none
 from .host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ class NetworkList(Options):
         accept.count,
         form="connections",
     )
-    max_network_bytes: int | str | None = option(
-        "1g",
-        "what one call may move through the proxy, in both directions together",
-        size_or_none,
-        form="size; `None`: no limit",
+    max_network_bytes: int | None = option(
+        1 << 30,
+        "what one call may move through the proxy, in both directions together; `None`: no limit",
+        accept.count_or_none,
+        form="bytes",
     )
 
     def check_network(self, network: str) -> None:
@@ -90,8 +89,7 @@ class NetworkList(Options):
         from .access_record import AccessRecord
         from .proxy_limits import ProxyLimits
 
-        size = self.max_network_bytes
-        limits = ProxyLimits(self.max_connections, None if size is None else parse_size(size))
+        limits = ProxyLimits(self.max_connections, self.max_network_bytes)
         record = AccessRecord(limits.call_bytes, owner)
         return SandboxProxy(HostPolicy(self._entries, owner), limits, record)
 

@@ -29,6 +29,10 @@ FORMER_NAMES: dict[str, str] = {
     "max_output_length": "max_print_outputs_length",
     "start_seconds": "startup_timeout_seconds",
 }
+# Options that need what only some executors have -> those executors.
+_ELSEWHERE = dict.fromkeys(
+    ("allowed_hosts", "max_connections", "max_network_bytes"), "ProcessExecutor has it"
+)
 _noted: set[tuple[str, str]] = set()
 # Beginnings of a flag's name: what follows says what the flag is about.
 _FLAG_PREFIXES = ("allow_", "allowed_", "block_", "disable_", "enable_", "no_", "use_", "with_")
@@ -94,10 +98,10 @@ def check_known(
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        meant = suggest_options(unknown[0], names, words())
+        meant = [] if unknown[0] in _ELSEWHERE else suggest_options(unknown[0], names, words())
         hint = f"did you mean {' or '.join(map(repr, meant))}?"
         if not meant:
-            hint = f"known are: {', '.join(names)}"
+            hint = _ELSEWHERE.get(unknown[0]) or f"known are: {', '.join(names)}"
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
 
 

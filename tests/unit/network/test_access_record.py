@@ -1,0 +1,32 @@
+"""The record of one call."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.network.access_record import AccessRecord
+from smolagents_fork.network.host_policy import HostRefusedError
+
+
+def test_each_refusal_is_named_once_and_many_are_counted():
+    record = AccessRecord(None, "DockerExecutor")
+    assert record.text == ""
+    for number in range(25):
+        for _ in range(3):
+            record.refuse(f"host 'h{min(number, 12)}'")
+    lines = record.text.splitlines()[1:]
+    assert lines[0] == "Refused by the network proxy: host 'h0'"
+    assert lines[-1].startswith("Refused by the network proxy: ")
+    assert lines[-1].endswith(" more")
+    assert len(lines) == 11
+
+
+def test_next_call_begins_anew():
+    record = AccessRecord(10, "DockerExecutor")
+    record.refuse("host 'a'")
+    record.count(10)
+    with pytest.raises(HostRefusedError, match="more than max_network_bytes=10 of this Docker"):
+        record.count(1)
+    record.begin_call()
+    record.count(10)
+    assert record.text == ""
