@@ -17,7 +17,7 @@ from smolagents_fork.ray_cluster.cluster_client import RemoteSandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
 
 SECONDS = 60.0
-BOUNDS = {"memory_bytes": None, "network": False}
+BOUNDS = {"memory_bytes": None, "network": "none"}
 OPTIONS: dict[str, Any] = {
     "imports": [], "readable": [], "bounds": BOUNDS, "max_value_bytes": 1000
 }  # fmt: skip
