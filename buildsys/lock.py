@@ -18,7 +18,7 @@ from buildsys.paths import is_plain_path
 
 __all__ = ["Archive", "Lock", "load", "requirements_from_metadata", "save"]
 
-FORMAT = 1
+FORMAT = 2
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _VERSION = re.compile(r"[0-9][0-9a-z.]*\Z")
 _EXTRA_MARKER = re.compile(
@@ -47,7 +47,7 @@ class Lock:
         requires_python: upstream's ``Requires-Python``.
         dependencies: upstream's requirements without extras.
         extras: upstream's requirements by extra.
-        scripts: upstream's console scripts, name to ``module:function``.
+        entry_points: upstream's entry points by group, name to ``module:object``.
     """
 
     version: str
@@ -57,7 +57,12 @@ class Lock:
     requires_python: str
     dependencies: list[str]
     extras: dict[str, list[str]]
-    scripts: dict[str, str]
+    entry_points: dict[str, dict[str, str]]
+
+    @property
+    def scripts(self) -> dict[str, str]:
+        """Console scripts, name to ``module:function``."""
+        return self.entry_points.get("console_scripts", {})
 
 
 def load(path: Path) -> Lock:
@@ -143,10 +148,13 @@ class _Fields:
             for extra, requirements in self.table(name, value).items()
         }
 
-    def scripts(self, name: str, value: Any) -> dict[str, str]:
+    def entry_points(self, name: str, value: Any) -> dict[str, dict[str, str]]:
         return {
-            self.text(name, script): self.text(f"{name}.{script}", target)
-            for script, target in self.table(name, value).items()
+            self.text(name, group): {
+                self.text(f"{name}.{group}", entry): self.text(f"{name}.{group}.{entry}", target)
+                for entry, target in self.table(f"{name}.{group}", entries).items()
+            }
+            for group, entries in self.table(name, value).items()
         }
 
 
@@ -158,7 +166,7 @@ _READERS: dict[str, Callable[[_Fields, str, Any], Any]] = {
     "requires_python": _Fields.text,
     "dependencies": _Fields.texts,
     "extras": _Fields.extras,
-    "scripts": _Fields.scripts,
+    "entry_points": _Fields.entry_points,
 }
 
 

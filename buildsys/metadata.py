@@ -1,8 +1,10 @@
-"""Dependencies, extras and scripts: upstream's, from the lock, plus the fork's declared delta."""
+"""Metadata of the wheel: upstream's, from the lock, plus the fork's declared delta."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+from email.parser import HeaderParser
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from buildsys import lock as lockfile
@@ -12,7 +14,10 @@ __all__ = [
     "ADDED_DEPENDENCIES",
     "ADDED_EXTRAS",
     "ADDED_SCRIPTS",
+    "CARRIED",
+    "OWN",
     "project_fields",
+    "uncarried",
 ]
 
 # The declared delta. Sandboxes are the purpose of the fork, so their requirements are not an extra.
@@ -36,6 +41,33 @@ ADDED_EXTRAS = {
 ADDED_SCRIPTS = {"smolagents-fork": "smolagents_fork.command_line.main:main"}
 
 
+#: Upstream's core metadata that the wheel has from the lock.
+CARRIED = frozenset({"Name", "Provides-Extra", "Requires-Dist", "Requires-Python"})
+#: Core metadata, and files beside it, that the wheel has its own of.
+OWN = frozenset(
+    {
+        # The fork's maintainers, text and licence files; they name upstream's authors.
+        "Author", "Author-email", "Classifier", "Description", "Description-Content-Type",
+        "Dynamic", "Home-page", "Keywords", "License", "License-Expression", "License-File",
+        "Maintainer", "Maintainer-email", "Metadata-Version", "Project-URL", "Summary", "Version",
+        "METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses", "top_level.txt",
+    }
+)  # fmt: skip
+
+
+def uncarried(metadata: str, files: Iterable[str]) -> list[str]:
+    """Return what upstream's release says about itself and the fork's wheel would not.
+
+    Args:
+        metadata: text of the release's METADATA file.
+        files: paths of the release.
+    """
+    fields = set(HeaderParser().parsestr(metadata))
+    parts = [PurePosixPath(path).parts for path in files]
+    beside = {one[1] for one in parts if one[0].endswith(".dist-info")}
+    return sorted((fields | beside) - CARRIED - OWN)
+
+
 def project_fields(root: Path) -> dict[str, Any]:
     """Return the values of the project table's dynamic fields.
 
@@ -55,4 +87,9 @@ def project_fields(root: Path) -> dict[str, Any]:
             **{name: [*lock.extras.get(name, ()), *new] for name, new in ADDED_EXTRAS.items()},
         },
         "scripts": {**lock.scripts, **ADDED_SCRIPTS},
+        "entry-points": {
+            group: dict(entries)
+            for group, entries in lock.entry_points.items()
+            if group != "console_scripts"
+        },
     }

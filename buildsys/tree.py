@@ -14,15 +14,12 @@ from buildsys.patchfile import apply_patch
 from buildsys.release import PACKAGE, installed_release, verified_release
 from buildsys.series import load_prune_list, load_series
 from buildsys.stamps import apply_stamps, notice_stamps, version_stamp
-from buildsys.stray import stray_files
 from buildsys.version import fork_version
 
 __all__ = ["fork_tree", "pruned_package", "write_tree"]
 
 
-def pruned_package(
-    release: dict[str, bytes], prune: list[str], scripts: dict[str, str]
-) -> dict[str, bytes]:
+def pruned_package(release: dict[str, bytes], prune: list[str]) -> dict[str, bytes]:
     """Return the release's package without the files that ``prune.list`` names.
 
     The series applies to this base.
@@ -30,21 +27,14 @@ def pruned_package(
     Args:
         release: every file of the release by relative path.
         prune: paths to drop.
-        scripts: console scripts, name to ``module:function``.
 
     Raises:
-        BuildError: a path to prune does not exist, or a stray file is not pruned.
+        BuildError: a path to prune does not exist.
     """
     package = {path: data for path, data in release.items() if path.startswith(f"{PACKAGE}/")}
     for path in prune:
         if package.pop(path, None) is None:
             raise BuildError(f"patches/prune.list: {path!r} is not in the release; drop the entry")
-    stray = stray_files(package, PACKAGE, scripts)
-    if stray:
-        raise BuildError(
-            f"{stray[0]}: stray: nothing in the release imports or runs it; "
-            f"list it in patches/prune.list"
-        )
     return package
 
 
@@ -65,7 +55,7 @@ def fork_tree(root: Path, site: Path | None = None) -> dict[str, bytes]:
     version = fork_version(root / "smolagents_fork" / "_version.py", lock)
     release = verified_release(site or installed_release(lock), lock)
     patches = load_series(root / "patches")
-    tree = pruned_package(release, load_prune_list(root / "patches"), lock.scripts)
+    tree = pruned_package(release, load_prune_list(root / "patches"))
     for patch in patches:
         tree = apply_patch(patch, tree)
     stamps = [version_stamp(lock.version, version)]

@@ -55,6 +55,7 @@ __all__ = [
     "BASE_PYTHON_TOOLS",
     "MAX_WHILE_ITERATIONS",
     "MODEL_REGISTRY",
+    "PACKAGE",
     "AgentAudio",
     "AgentError",
     "AgentExecutionError",
@@ -88,6 +89,7 @@ __all__ = [
     "get_tools_definition_code",
 ]
 
+PACKAGE = "smolagents"
 _MODULES: dict[str, tuple[str, ...]] = {
     "agent_types": ("AgentAudio", "AgentImage", "AgentText"),
     "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
@@ -124,12 +126,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "tools": ("PipelineTool", "Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }
-_OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() for name in names}
+_OWNERS = {name: f"{PACKAGE}.{module}" for module, names in _MODULES.items() for name in names}
 
 
 def load() -> None:
     """Import ``smolagents``, whose patches may in turn import the fork."""
-    importlib.import_module("smolagents")
+    importlib.import_module(PACKAGE)
 
 
 if not TYPE_CHECKING:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from smolagents_fork import upstream
 from smolagents_fork.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -52,11 +54,8 @@ _HOSTED = {
     "e2b": "smolagents_fork.executors.hosted:E2BExecutor",
     "modal": "smolagents_fork.executors.hosted:ModalExecutor",
 }
-# Classes that a user names with executor_class=, and that a saved agent may therefore name.
-_UPSTREAM = frozenset(
-    f"smolagents.remote_executors:{name}"
-    for name in ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
-)
+# Upstream's classes that a user names with executor_class=, and a saved agent may therefore name.
+_UPSTREAM = ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
 _ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory"
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
@@ -135,10 +134,17 @@ def administration(name: str) -> Administration | None:
 def fork_class(reference: str) -> type | None:
     """Return the fork's or upstream's class that a saved ``module:qualname`` names, or None.
 
-    The text is compared with the fork's own list; it is never imported.
+    The text is compared with the fork's own list, or looked up in a module of upstream's that is
+    imported already, wherever a release has the class. It is never imported.
     """
-    known = reference in BUILT_IN.values() or reference in _UPSTREAM
-    return imported(reference) if known else None
+    if reference in BUILT_IN.values():
+        return imported(reference)  # type: ignore[no-any-return]
+    module, _, name = reference.partition(":")
+    if module.partition(".")[0] != upstream.PACKAGE or name not in _UPSTREAM:
+        return None
+    upstreams: type = getattr(upstream, name)
+    named = getattr(sys.modules.get(module), name, None)
+    return upstreams if named is upstreams else None
 
 
 def _entry_points() -> list[importlib.metadata.EntryPoint]:

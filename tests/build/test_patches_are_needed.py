@@ -25,7 +25,7 @@ SERIES = load_series(PATCHES)
 
 def release(site) -> tuple[dict[str, bytes], str]:
     lock = lockfile.load(ROOT / "upstream.lock")
-    base = pruned_package(verified_release(site, lock), load_prune_list(PATCHES), lock.scripts)
+    base = pruned_package(verified_release(site, lock), load_prune_list(PATCHES))
     return base, lock.version
 
 

@@ -26,7 +26,7 @@ def test_names_of_upstream_give_the_forks_executors():
 
 def test_upstreams_classes_have_a_name_of_their_own():
     assert smolagents.UpstreamDockerExecutor is upstream.DockerExecutor
-    assert smolagents.UpstreamDockerExecutor.__module__ == "smolagents.remote_executors"
+    assert smolagents.UpstreamDockerExecutor.__module__.startswith("smolagents.remote_executors")
     for name in HOSTED:
         assert getattr(upstream, name) is not getattr(smolagents, name)
         assert issubclass(getattr(smolagents, name), getattr(upstream, name))

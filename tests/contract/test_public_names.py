@@ -67,7 +67,8 @@ def test_importing_smolagents_imports_no_executor():
     names, public, docker = json.loads(run(code))
     package = {"smolagents_fork", "smolagents_fork._version", "smolagents_fork.upstream"}
     executors = "smolagents_fork.executors"
-    hook = {executors, f"{executors}.agents", f"{executors}.agents.upstream_names"}
+    agents = f"{executors}.agents"
+    hook = {executors, agents, f"{agents}.creation_hooks", f"{agents}.upstream_names"}
     assert set(names) == package | hook
     assert not docker
     assert {"LocalPythonExecutor", "DockerExecutor", "CodeAgent"} <= set(public)

@@ -98,7 +98,7 @@ def test_class_named_by_a_file_is_never_imported(model):
     saved["executor_class"] = "antigravity:Executor"
     with pytest.raises(ConfigurationError, match="'antigravity:Executor', which is not the fork's"):
         CodeAgent.from_dict(saved)
-    with pytest.raises(ConfigurationError, match="Unsupported executor type: 'class'"):
+    with pytest.raises(ConfigurationError, match="executor_type='class': "):
         CodeAgent.from_dict(saved, executor_type="class")
     assert "antigravity" not in sys.modules
 

@@ -34,12 +34,16 @@ from tools.upstream.relock import lock_of_release
 #: The release that the fork is built from.
 LOCKED = lockfile.load(ROOT / "upstream.lock").version
 
-TINY_SCRIPTS = {"smolagent": "smolagents.console:main"}
+EntryPoints = Mapping[str, Mapping[str, str]]
+TINY_ENTRY_POINTS = {"console_scripts": {"smolagent": "smolagents.console:main"}}
 LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
 
 
 def publish(
-    folder: Path, version: str, tree: Mapping[str, bytes], scripts: Mapping[str, str] = TINY_SCRIPTS
+    folder: Path,
+    version: str,
+    tree: Mapping[str, bytes],
+    entry_points: EntryPoints = TINY_ENTRY_POINTS,
 ) -> tuple[Path, Path]:
     """Make a wheel and a source distribution of a release that nobody has made.
 
@@ -47,7 +51,7 @@ def publish(
         folder: where pip will look for them.
         version: of the release.
         tree: the package's files by path, each below ``smolagents/``.
-        scripts: console scripts, name to ``module:function``.
+        entry_points: by group, name to ``module:object``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     info = f"smolagents-{version}.dist-info"
@@ -58,7 +62,7 @@ def publish(
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\n"
         b"Tag: py3-none-any\n",
-        f"{info}/entry_points.txt": _entry_points(scripts).encode(),
+        f"{info}/entry_points.txt": _entry_points(entry_points).encode(),
     }
     record = "".join(f"{name},sha256={_b64(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
@@ -97,20 +101,26 @@ def _publish_sdist(folder: Path, version: str, metadata: str) -> Path:
     return sdist
 
 
-def _entry_points(scripts: Mapping[str, str]) -> str:
-    return "[console_scripts]\n" + "".join(f"{name} = {scripts[name]}\n" for name in scripts)
+def _entry_points(groups: EntryPoints) -> str:
+    return "".join(
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
+        for group, entries in groups.items()
+    )
 
 
 def _b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
-def next_release(links: Path, tree: dict[str, bytes]) -> str:
+def next_release(
+    links: Path, tree: dict[str, bytes], entry_points: EntryPoints | None = None
+) -> str:
     """Publish the release after the locked one.
 
     Args:
         links: where pip will look for it.
         tree: the locked release's package with edits.
+        entry_points: beside the locked release's, by group.
 
     Returns:
         its version.
@@ -121,7 +131,8 @@ def next_release(links: Path, tree: dict[str, bytes]) -> str:
     old, new = f'__version__ = "{LOCKED}"'.encode(), f'__version__ = "{version}"'.encode()
     assert init.count(old) == 1
     tree = {**tree, "smolagents/__init__.py": init.replace(old, new)}
-    publish(links, version, tree, lockfile.load(ROOT / "upstream.lock").scripts)
+    locked = lockfile.load(ROOT / "upstream.lock").entry_points
+    publish(links, version, tree, {**locked, **(entry_points or {})})
     return version
 
 
@@ -232,6 +243,9 @@ def tiny_project(target: Path) -> Project:
         for name, _, _, body in TINY_SERIES
     )
     (tests / "test_tiny.py").write_text(f"import smolagents\n\n\n{bodies}\n")
+    hosted = target / "tests" / "integration" / "hosted"
+    hosted.mkdir(parents=True)
+    (hosted / "conftest.py").touch()
     project.patches.mkdir()
     (project.patches / "prune.list").write_text("# nothing yet\n")
     (project.patches / "series").write_text("# in order\n")

@@ -1,7 +1,7 @@
 """The real series on what upstream's next release could be, by docs/rebase.md alone.
 
-The made release is the locked one with edits, served to pip from a folder. It contains one patch,
-has executors of one more name, and takes the options of ``CodeAgent`` by keyword only.
+The made release (made_release.py) is served to pip from a folder. It also contains one patch, and
+has a new parameter of ``CodeAgent`` where a patch adds its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+from made_release import ENTRY_POINTS, made_release
 from rebase_harness import LOCKED, Rebase, checkout_copy, next_release, snapshot
 
 from buildsys import lock as lockfile
@@ -17,6 +18,7 @@ from buildsys.patchfile import apply_patch
 from buildsys.series import load_series, series_names
 from buildsys.version import read_version_file
 from tools.paths import CACHE, PATCHES, ROOT
+from tools.rebase import trial
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
 
@@ -24,26 +26,23 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 AGENTS = "smolagents/agents.py"
 CONTAINED = "export-executor-types.patch"
-EDITS = {
-    b'"modal", "docker"}:': b'"modal", "docker", "daytona"}:',
-    b'"docker": DockerExecutor,': b'"docker": DockerExecutor, "daytona": PythonExecutor,',
-    b"        prompt_templates: PromptTemplates | None = None,\n"
-    b"        additional_authorized_imports: list[str] | None = None,\n": (
-        b"        *,\n"
-        b"        additional_authorized_imports: list[str] | None = None,\n"
-        b"        prompt_templates: PromptTemplates | None = None,\n"
-    ),
-    b"        code_block_tags: str | tuple[str, str] | None = None,\n        **kwargs": (
-        b"        code_block_tags: str | tuple[str, str] | None = None,\n"
-        b"        execution_timeout_seconds: int | None = None,\n        **kwargs"
-    ),
-}
-# What a maintainer makes of the hook that assumed defaults by place.
-BY_PLACE = (
-    "    __init__.__defaults__ = "
-    'tuple(None if value == "local" else value for value in __init__.__defaults__)\n'
+OLD_PARAMETER = b"        code_block_tags: str | tuple[str, str] | None = None,\n        **kwargs"
+NEW_PARAMETER = OLD_PARAMETER.replace(
+    b"        **kwargs", b"        execution_timeout_seconds: int | None = None,\n        **kwargs"
 )
-BY_KEYWORD = '    __init__.__kwdefaults__["executor_type"] = None\n'
+#: The part of the contract suite that looks at upstream's interface; all of it takes minutes.
+CONTRACT = (
+    *(
+        f"tests/contract/test_{name}.py"
+        for name in (
+            "default_executor", "executor_class", "executor_names", "public_names", "saving",
+            "upstream_signatures",
+        )
+    ),
+    "tests/integration/hosted/test_hosted_agents.py",
+)  # fmt: skip
+#: What a person decides about the new parameter.
+TEST = Path("tests/contract/test_upstream_signatures.py")
 REGION = re.compile(
     r"^<<<<<<< .*\n(?P<upstream>(?:.*\n)*?)\|{7} .*\n(?P<base>(?:.*\n)*?)=======\n"
     r"(?P<patch>(?:.*\n)*?)>>>>>>> .*\n",
@@ -59,19 +58,20 @@ def keep_both(match: re.Match[str]) -> str:
 
 
 @pytest.fixture
-def rebase(release, links: Path, tmp_path: Path) -> Rebase:
-    return Rebase(checkout_copy(tmp_path / "project"), links)
+def rebase(release, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rebase:
+    monkeypatch.setattr(trial, "CONTRACT", CONTRACT)
+    return Rebase(checkout_copy(tmp_path / "project"), links, contract=True)
 
 
+@pytest.mark.limit(900)
 def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, release):
     project = rebase.project
     committed = series_names(project.patches)
     (patch,) = (one for one in load_series(project.patches) if one.name.endswith(CONTAINED))
-    coming = apply_patch(patch, release)
-    for old, new in EDITS.items():
-        assert coming[AGENTS].count(old) == 1, old
-        coming[AGENTS] = coming[AGENTS].replace(old, new)
-    version = next_release(links, coming)
+    coming = made_release(apply_patch(patch, release))
+    assert coming[AGENTS].count(OLD_PARAMETER) == 1
+    coming[AGENTS] = coming[AGENTS].replace(OLD_PARAMETER, NEW_PARAMETER)
+    version = next_release(links, coming, ENTRY_POINTS)
     before = snapshot(project)
     status, said = rebase("start")
     assert status == 1, said
@@ -80,14 +80,12 @@ def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, releas
     rebase.git("add", AGENTS)
     status, said = rebase("continue")
     assert status == 1, said
-    assert "`import smolagents` fails with the new wheel:" in said
-    assert "TypeError: 'NoneType' object is not iterable" in said
+    assert "CodeAgent takes {'execution_timeout_seconds'}" in said
+    assert said.count("\nFAILED ") + said.count(": failed: ") == 1, said
     assert snapshot(project) == before
-    text = rebase.agents.read_text()
-    assert text.count(BY_PLACE) == 1
-    rebase.agents.write_text(text.replace(BY_PLACE, BY_KEYWORD))
-    rebase.git("commit", "--all", "--fixup", ":/Take an executor by class")
-    rebase.git("rebase", "--interactive", "--autosquash", f"upstream/{version}")
+    test = project.root / TEST
+    named = '"executor", "execution_timeout_seconds",'
+    test.write_text(test.read_text().replace('"executor",', named))
     status, said = rebase("continue")
     assert status == 0, said
     assert "FAILED" not in said
@@ -97,7 +95,8 @@ def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, releas
     assert series_names(project.patches) == [name for name in committed if name != CONTAINED]
     assert read_version_file(project.version_file) == (version, 1)
     assert f"`{CONTAINED}` is dropped: " in project.changelog.read_text()
-    assert "__kwdefaults__" in (project.patches / "executor-class.patch").read_text()
+    entries = lockfile.load(project.lock).entry_points["smolagents.executors"]
+    assert entries == ENTRY_POINTS["smolagents.executors"]
 
 
 def test_locked_release_is_locked_again_with_the_same_lock():

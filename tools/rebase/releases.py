@@ -10,11 +10,9 @@ from typing import NamedTuple
 from packaging.version import InvalidVersion, Version
 
 from buildsys.release import PACKAGE, locked_names
-from buildsys.stray import stray_files
 from buildsys.tree import pruned_package
 from tools.errors import RebaseError
 from tools.upstream.fetch import fetch_wheel, unpack_wheel
-from tools.upstream.relock import console_scripts
 
 __all__ = ["Release", "is_version", "path_of_versions", "pruned_release"]
 
@@ -25,12 +23,10 @@ class Release(NamedTuple):
     Attributes:
         tree: file bytes by path, pruned.
         dropped: entries of the prune list that it does not have.
-        added: stray files in it that the prune list does not name.
     """
 
     tree: dict[str, bytes]
     dropped: list[str]
-    added: list[str]
 
 
 def is_version(text: str) -> bool:
@@ -67,21 +63,17 @@ def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> lis
 
 
 def pruned_release(version: str, prune: Sequence[str], cache: Path) -> Release:
-    """Fetch a release and prune it of what it has of the list, and of what is stray in it.
+    """Fetch a release and prune it of what it has of the list.
 
     Args:
         prune: the prune list, which was written for another release.
 
     Raises:
         FetchError: the release is not to be had.
-        BuildError: a module of it cannot be parsed.
     """
     with tempfile.TemporaryDirectory() as scratch:
         site = unpack_wheel(fetch_wheel(version, cache), Path(scratch))
         tree = {name: (site / name).read_bytes() for name in locked_names(site, version)}
-        scripts = console_scripts(site, version)
     present = [path for path in prune if path in tree]
-    left = {path: data for path, data in tree.items() if path not in present}
-    added = stray_files(left, PACKAGE, scripts)
     dropped = [path for path in prune if path not in present]
-    return Release(pruned_package(tree, [*present, *added], scripts), dropped, added)
+    return Release(pruned_package(tree, present), dropped)

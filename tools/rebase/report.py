@@ -85,7 +85,9 @@ def _outcome_table(folder: Folder, plan: Plan) -> Iterator[str]:
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     notes = verdict.result.notes if verdict.result else ()
-    yield from (f"- {note}" for note in notes or ["Nothing was dropped, nothing is pruned anew."])
+    yield from (f"- {note}" for note in notes or ["No patch was dropped."])
+    added = verdict.result.added if verdict.result else ()
+    yield from (f"- New in the release, to prune if it is there by mistake: `{o}`." for o in added)
     yield from ("", "## The result tried out", "", "| tried | result |", "|---|---|")
     for check in verdict.checks:
         yield f"| {check.name} | {'**FAILED**' if check.problem else check.note} |"

@@ -29,12 +29,14 @@ class Result(NamedTuple):
         kept: patches of the new series, in order.
         dropped: patches that are gone.
         notes: sentences for the changelog and the report.
+        added: files of the release that the one before did not have.
     """
 
     files: dict[str, bytes | None]
     kept: list[str]
     dropped: list[str]
     notes: list[str]
+    added: list[str]
 
 
 def result_of(folder: Folder, plan: Plan) -> Result:
@@ -46,16 +48,16 @@ def result_of(folder: Folder, plan: Plan) -> Result:
     """
     project = folder.project
     release = pruned_release(plan.new, load_prune_list(project.patches), project.cache)
+    old = pruned_release(plan.old, load_prune_list(project.patches), project.cache)
     patches = exported(folder.git, upstream_tag(plan.new))
     dropped = [name for name in series_names(project.patches) if name not in patches]
     notes = [
         *(f"`{name}` is dropped: {_why_dropped(folder, plan, name)}." for name in dropped),
         *(f"`{path}` leaves prune.list: not in {plan.new}." for path in release.dropped),
-        *(f"`{path}` is new in prune.list: stray in {plan.new}." for path in release.added),
     ]
     files = series_files(project.patches, patches)
     prune = (project.patches / "prune.list").read_text("utf-8")
-    files["patches/prune.list"] = _prune_list(prune, release, plan.new).encode()
+    files["patches/prune.list"] = _prune_list(prune, release).encode()
     wheel, sdist = fetch_wheel(plan.new, project.cache), fetch_sdist(plan.new, project.cache)
     before, revision = read_version_file(project.version_file)
     # The present revision stays when the series is on the release already.
@@ -72,16 +74,15 @@ def result_of(folder: Folder, plan: Plan) -> Result:
     bullets = [f"Built from smolagents {plan.new}; until now from {plan.old}.", *notes]
     files["CHANGELOG.md"] = with_release(changelog, forked, bullets).encode()
     files |= restated_pages(project.root, plan.old, forked)
-    return Result(files, list(patches), dropped, notes)
+    added = sorted(release.tree.keys() - old.tree.keys())
+    return Result(files, list(patches), dropped, notes, added)
 
 
-def _prune_list(text: str, release: Release, version: str) -> str:
+def _prune_list(text: str, release: Release) -> str:
     lines = [
         line for line in text.splitlines() if line.split("#")[0].strip() not in release.dropped
     ]
-    if release.added:
-        lines.append(f"# New in {version}, and nothing in the release imports or runs it.")
-    return "".join(f"{line}\n" for line in [*lines, *release.added])
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _why_dropped(folder: Folder, plan: Plan, name: str) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from buildsys import lock as lockfile
 from buildsys.errors import BuildError
+from buildsys.lock import Lock
+from buildsys.metadata import uncarried
 from buildsys.patchfile import Patch, apply_patch
+from buildsys.release import PACKAGE
 from buildsys.series import load_prune_list, load_series
 from tools.errors import FetchError
 from tools.paths import Project
 from tools.series.message import PATCH_NAME, Message, parse_message
 from tools.series.repository import release_base
+from tools.upstream.fetch import fetch_wheel
 
 __all__ = ["ALLOWED_PATHS", "Finding", "lint_series", "missing_test", "module_faults"]
 
@@ -165,6 +170,7 @@ def _applied_findings(project: Project, patches: list[Patch], cache: Path) -> It
     where = "upstream"
     try:
         lock = lockfile.load(project.lock)
+        yield from _metadata_findings(lock, cache)
         tree = release_base(lock, load_prune_list(project.patches), cache)
         for patch in patches:
             where = patch.name
@@ -174,6 +180,18 @@ def _applied_findings(project: Project, patches: list[Patch], cache: Path) -> It
                     yield from (Finding(where, text) for text in module_faults(path, tree[path]))
     except (BuildError, FetchError) as error:
         yield Finding(where, str(error))
+
+
+def _metadata_findings(lock: Lock, cache: Path) -> Iterator[Finding]:
+    """Name what upstream's metadata has and the fork's wheel would not."""
+    with zipfile.ZipFile(fetch_wheel(lock.version, cache)) as wheel:
+        text = wheel.read(f"{PACKAGE}-{lock.version}.dist-info/METADATA").decode("utf-8")
+    for name in uncarried(text, lock.files):
+        yield Finding(
+            "upstream.lock",
+            f"the release's metadata has {name}, which the fork's wheel does not carry: carry it "
+            "in buildsys/metadata.py, or list it there as the fork's own",
+        )
 
 
 def module_faults(path: str, source: bytes) -> Iterator[str]:

@@ -121,7 +121,7 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
     """
     with tempfile.TemporaryDirectory() as scratch:
         site = unpack_wheel(fetch_wheel(lock.version, cache), Path(scratch))
-        return pruned_package(verified_release(site, lock), list(prune), lock.scripts)
+        return pruned_package(verified_release(site, lock), list(prune))
 
 
 def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> None:

@@ -11,20 +11,19 @@ from buildsys.lock import Archive, Lock, requirements_from_metadata
 from buildsys.release import PACKAGE, locked_names
 from tools.upstream.fetch import unpack_wheel
 
-__all__ = ["console_scripts", "lock_of_release"]
+__all__ = ["lock_of_release"]
 
 
 def _archive(path: Path) -> Archive:
     return Archive(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def console_scripts(site: Path, version: str) -> dict[str, str]:
-    """Return the scripts of an unpacked release, name to ``module:function``."""
+def _entry_points(info: Path) -> dict[str, dict[str, str]]:
     parser = configparser.ConfigParser()
-    # Names of scripts are case-sensitive; configparser lowers them unless told.
+    # Names are case-sensitive; configparser lowers them unless told.
     parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read(site / f"{PACKAGE}-{version}.dist-info" / "entry_points.txt", "utf-8")
-    return dict(parser["console_scripts"]) if "console_scripts" in parser else {}
+    parser.read(info / "entry_points.txt", "utf-8")
+    return {group: dict(parser[group]) for group in parser.sections()}
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
@@ -39,7 +38,7 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
             name: hashlib.sha256((site / name).read_bytes()).hexdigest()
             for name in locked_names(site, version)
         }
-        scripts = console_scripts(site, version)
+        entry_points = _entry_points(info)
     return Lock(
         version=version,
         wheel=_archive(wheel),
@@ -48,5 +47,5 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
         requires_python=requires_python,
         dependencies=dependencies,
         extras=extras,
-        scripts=scripts,
+        entry_points=entry_points,
     )

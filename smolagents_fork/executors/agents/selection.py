@@ -1,4 +1,4 @@
-"""Selection of an agent's executor: the hooks of patch ``executor-class``.
+"""Selection of an agent's executor: the hook of patch ``executor-class``.
 
 Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_class``,
 ``executor_type``, the environment variable ``SMOLAGENTS_DEFAULT_EXECUTOR``, then ``"local"``.
@@ -32,8 +32,8 @@ __all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_
 #: Names the executor of agents whose code names none.
 VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
-# Upstream's message about a name that it has no executor for.
-_UNKNOWN_TO_UPSTREAM = "Unsupported executor type"
+# Method of upstream's that subclasses override or extend.
+_CREATION = "create_python_executor"
 # The agent's own limit of printed text, and its other names in ``executor_kwargs``.
 _PRINT_LENGTH = "max_print_outputs_length"
 _PRINT_LENGTHS = frozenset({_PRINT_LENGTH, *former_names_of(_PRINT_LENGTH)})
@@ -90,7 +90,7 @@ def _name_modules(agent: CodeAgent) -> None:
 def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
     """Return the built-in executor that ``agent.executor_type`` names, None for other names.
 
-    Upstream's ``create_python_executor`` calls this, so that a subclass that extends the method
+    The hook on ``create_python_executor`` calls this, so that a subclass that extends the method
     gets the fork's executors too.
     """
     factory = registry.built_in(agent.executor_type)
@@ -183,10 +183,8 @@ def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> No
 def _is_overridden(agent: CodeAgent) -> bool:
     from smolagents_fork.upstream import CodeAgent
 
-    return (
-        type(agent).create_python_executor is not CodeAgent.create_python_executor
-        or "create_python_executor" in vars(agent)
-    )
+    own = getattr(type(agent), _CREATION, None)
+    return own is not getattr(CodeAgent, _CREATION, None) or _CREATION in vars(agent)
 
 
 def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
@@ -218,36 +216,36 @@ def _by_name(agent: CodeAgent) -> PythonExecutor:
     executor = built_in_executor(agent)
     if executor is not None:
         return executor
-    executor = _upstreams(agent)
-    if executor is not None:
-        return executor
     factory = registry.plug_in(name)
-    if factory is None:
-        available = registry.available_names()
-        close = difflib.get_close_matches(name.strip().lower(), available, 1)
-        raise ConfigurationError(
-            f"Unsupported executor type: {name!r}. "
-            f"{f'Did you mean {close[0]!r}? ' if close else ''}Available: "
-            f"{', '.join(available)}; another class goes in as "
-            f"executor_class=<the class>"
-        )
-    return _created(agent, factory, f"executor_type={name!r}")
+    if factory is not None:
+        return _created(agent, factory, f"executor_type={name!r}")
+    return _by_upstream(agent, name)
 
 
-def _upstreams(agent: CodeAgent) -> PythonExecutor | None:
-    """Make the executor by upstream's own method; None for a name that it does not know.
+def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
+    """Make the executor by upstream's own method.
 
     So a release's new executor works before the fork has one of that name.
+
+    Raises:
+        ConfigurationError: with upstream's words; one reason is that it does not know the name.
     """
     from smolagents_fork.upstream import CodeAgent
 
     try:
-        made: PythonExecutor = CodeAgent.create_python_executor(agent)
+        create = getattr(CodeAgent, _CREATION, None)
+        if create is None:
+            raise ValueError(f"Unsupported executor type: {name}")
+        made: PythonExecutor = create(agent)
         return made
     except ValueError as error:
-        if str(error).startswith(_UNKNOWN_TO_UPSTREAM):
-            return None
-        raise
+        available = registry.available_names()
+        close = difflib.get_close_matches(name.strip().lower(), available, 1)
+        raise ConfigurationError(
+            f"executor_type={name!r}: {error}. "
+            f"{f'Did you mean {close[0]!r}? ' if close else ''}Available: {', '.join(available)}; "
+            "another class goes in as executor_class=<the class>"
+        ) from error
 
 
 def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:

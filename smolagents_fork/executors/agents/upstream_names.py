@@ -1,8 +1,8 @@
 """Executors that ``smolagents`` exports under upstream's names: patch ``executor-names``.
 
-``smolagents`` itself imports this module last. Its names become the fork's on first use (PEP 562),
-so that ``import smolagents`` imports no executor. ``smolagents.remote_executors`` keeps upstream's
-own classes.
+``smolagents`` itself imports this module last. Whoever reads one of the names gets the fork's value
+on first use, so that ``import smolagents`` imports no executor. The modules' own functions find
+what they were written with. ``smolagents.remote_executors`` keeps upstream's classes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 from ...upstream import DockerExecutor as UpstreamDockerExecutor
+from .creation_hooks import hook_agent_class
 
 __all__ = ["UpstreamDockerExecutor"]
 
@@ -35,30 +36,35 @@ def _value(name: str) -> Any:
     return imported(f"smolagents_fork.executors.{_EXECUTORS.get(name, 'local')}:{name}")
 
 
-def _defer(module: types.ModuleType, names: frozenset[str]) -> None:
-    """Remove ``names`` from an imported module, and look them up when they are used.
+class _DeferredName:
+    """Attribute of a module that is the fork's, until somebody assigns another value to it.
 
-    Functions of the module do not find a removed name, so none may need it.
+    Args:
+        name: of the attribute.
+        upstreams: value that the module's own functions find in its namespace.
     """
-    own = vars(module)
-    for name in names:
-        own.pop(name, None)
 
-    def public() -> list[str]:
-        return sorted({*(name for name in own if name[0] != "_"), *names})
+    def __init__(self, name: str, upstreams: object) -> None:
+        self._name, self._upstreams = name, upstreams
 
-    def __getattr__(name: str) -> Any:
-        if name in names:
-            own[name] = value = _value(name)
-            return value
-        if name == "__all__":  # of ``from module import *``
-            return public()
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+    def __get__(self, module: types.ModuleType | None, owner: type) -> Any:
+        if module is None:
+            return self
+        value = vars(module).get(self._name, self._upstreams)
+        return _value(self._name) if value is self._upstreams else value
 
-    def __dir__() -> list[str]:
-        return sorted({*own, *names})
+    def __set__(self, module: types.ModuleType, value: object) -> None:
+        vars(module)[self._name] = value
 
-    own.update(__getattr__=__getattr__, __dir__=__dir__)
+    def __delete__(self, module: types.ModuleType) -> None:
+        vars(module).pop(self._name, None)
+
+
+def _defer(module: types.ModuleType, *names: str) -> None:
+    """Make ``names`` of an imported module the fork's for everyone but the module itself."""
+    kind = type(module)
+    members = {name: _DeferredName(name, vars(module).get(name)) for name in names}
+    module.__class__ = type(kind.__name__, (kind,), members)
 
 
 def _replace() -> None:
@@ -76,9 +82,10 @@ def _replace() -> None:
         if vars(module).get("evaluate_python_code") is evaluate:
             vars(module)["evaluate_python_code"] = evaluate_python_code
         if name == _PACKAGE:
-            _defer(module, frozenset(_EXECUTORS))
+            _defer(module, *_EXECUTORS)
         elif vars(module).get("LocalPythonExecutor") is walker:
-            _defer(module, frozenset({"LocalPythonExecutor"}))
+            _defer(module, "LocalPythonExecutor")
 
 
 _replace()
+hook_agent_class(sys.modules[f"{_PACKAGE}.agents"].CodeAgent)

@@ -49,7 +49,9 @@ class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[mi
     ) -> None:
         self.memory = megabytes_of(memory)
         # Not upstream's constructor: that one logs the API key when the kernel does not start.
-        RemotePythonExecutor.__init__(self, additional_imports, logger, allow_pickle)
+        RemotePythonExecutor.__init__(
+            self, additional_imports=additional_imports, logger=logger, allow_pickle=allow_pickle
+        )
         self.sandbox_name = sandbox_name or f"smolagent-executor-{uuid.uuid4().hex[:8]}"
         self.image, self.region, self.port = image, region, _PORT
         self._start_seconds = startup_timeout_seconds

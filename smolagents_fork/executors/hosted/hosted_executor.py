@@ -45,6 +45,8 @@ __all__ = ["HostedExecutor"]
 
 # Bytes of a file in one cell. Servers limit the size of a request, often to 1 MiB.
 _FILE_PIECE = 1 << 18
+# Upstream's parameters that every hosted executor has.
+_BY_KEYWORD = ("additional_imports", "logger", "allow_pickle")
 
 
 class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  # upstream ships no types
@@ -124,7 +126,8 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
 
     def _begin(self, *arguments: Any, **options: Any) -> None:
         """Start the sandbox and install the packages, which upstream's constructor does."""
-        super().__init__(*arguments, **options)
+        # By keyword: releases differ in what is taken by place.
+        super().__init__(**dict(zip(_BY_KEYWORD, arguments, strict=True)), **options)
 
     def _end(self) -> None:
         """End the sandbox, however far the start has come, which upstream's does."""

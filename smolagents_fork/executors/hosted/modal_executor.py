@@ -47,7 +47,9 @@ class ModalExecutor(HostedExecutor, UpstreamModalExecutor):  # type: ignore[misc
         startup_timeout_seconds: float = 600.0,
     ) -> None:
         # Not upstream's constructor: that one asks a server that answers with errors for ever.
-        RemotePythonExecutor.__init__(self, additional_imports, logger, allow_pickle)
+        RemotePythonExecutor.__init__(
+            self, additional_imports=additional_imports, logger=logger, allow_pickle=allow_pickle
+        )
         self.port = port
         token = secrets.token_urlsafe(16)
         deadline = Deadline(startup_timeout_seconds)
