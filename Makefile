@@ -135,18 +135,16 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process bench-wasm bench-ray
+.PHONY: bench-interpreter bench-docker bench-process bench-wasm bench-ray bench-record
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
-	@$(RUN) tools.bench.interpreter --record
+	@$(RUN) tools.bench interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
-	@$(RUN) tools.bench.docker --record
+	@$(RUN) tools.bench docker --record
 bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
-	@$(RUN) tools.bench.process --record
+	@$(RUN) tools.bench process --record
 bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
-	@$(RUN) tools.bench.wasm --record
-bench-ray: $(VENV)/.dev ## sandboxes on a Ray cluster beside those of one machine; needs root (ACQUIRES=1000 CALLERS=48)
-	@$(RUN) tools.bench.ray --record $(if $(ACQUIRES),--acquires $(ACQUIRES)) $(if $(CALLERS),--callers $(CALLERS))
-
-.PHONY: bench-record
+	@$(RUN) tools.bench wasm --record
+bench-ray: $(VENV)/.dev ## sandboxes on a Ray cluster beside those of one machine; needs root
+	@$(RUN) tools.bench ray --record
 bench-record: $(VENV)/.dev ## every benchmark, each on an idle machine (NAMES="docker process")
-	@$(RUN) tools.bench $(NAMES)
+	@$(RUN) tools.bench $(NAMES) --record

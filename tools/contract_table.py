@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tools.bench.comparison import NOW
+from tools.bench.table import NOW
 from tools.paths import ROOT
 
 __all__ = ["PAGE", "SUITE", "draw", "figure", "main", "problems", "write_times"]

@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from tools.bench.companion import FloorError, local_companion
-from tools.bench.process.__main__ import FLOOR_PROGRAM
-from tools.bench.timings import alternated, at_once, median, percentile, repeated
+from tools.bench.companion import Companion, FloorError
+from tools.bench.process.bench import FLOOR_PROGRAM
+from tools.bench.timings import alternated, at_once, repeated
 
 ANSWERS = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print({}, flush=True)"
 
 
 def test_companion_answers_each_line_and_ends_with_its_input():
-    with local_companion([sys.executable, "-c", ANSWERS.format("len(line) / 2")]) as companion:
+    with Companion([sys.executable, "-c", ANSWERS.format("len(line) / 2")]) as companion:
         assert [companion.ask("abc"), companion.ask()] == [2.0, 0.5]
         process = companion._process
     assert process.returncode == 0
@@ -31,13 +31,13 @@ def test_companion_answers_each_line_and_ends_with_its_input():
 def test_other_answers_are_errors(program, words):
     with (
         pytest.raises(FloorError, match=words),
-        local_companion([sys.executable, "-c", program]) as companion,
+        Companion([sys.executable, "-c", program]) as companion,
     ):
         companion.ask()
 
 
 def test_process_floor_measures_fork_pipe_and_copy():
-    with local_companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
+    with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         for question in ("fork", "pipe", "copy 100000", "copy 100000"):
             assert floor.ask(question) > 0
 
@@ -57,8 +57,5 @@ def test_calls_at_once_are_timed_and_the_first_error_is_raised():
         at_once([lambda: None, lambda: 1 / 0], 0.01)
 
 
-def test_median_and_percentile():
-    assert median([3.0, 1.0, 2.0]) == 2.0
-    assert percentile(list(range(100)), 0.95) == 95
-    assert percentile([1.0], 0.99) == 1.0
+def test_action_is_repeated():
     assert len(repeated(lambda: None, 3)) == 3

@@ -2,132 +2,129 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
+import types
 
+import pyperf
 import pytest
 
-import tools.bench.__main__ as everything
+import tools.bench.__main__ as command
 from smolagents_fork.errors import ForkError
-from tools.bench import record, runner
-from tools.bench.comparison import Goal, Row
-from tools.bench.machine import busy_note, machine
-from tools.bench.runner import Benchmark, Measured
+from tools.bench import runner
+from tools.bench.runner import PAGE, Measured, collect_metadata, machine_text, recorded
+from tools.bench.table import Row
 from tools.paths import ROOT
 
+PAGE_TEXT = """# Benchmarks
 
-def benchmark(now: float = 1.0, error: Exception | None = None) -> Benchmark:
-    def measure(options):
-        if error is not None:
-            raise error
-        return Measured(
-            [Row("call", now, "s", 1.0)],
-            about=f"{options.calls} calls",
-            notes=["A note."],
-            raw={"times": [1]},
-        )
+<!-- bench process -->
+old
+<!-- end bench process -->
 
-    return Benchmark("process", "About.", {"call": Goal(1.5)}, measure, {"calls": (7, "calls")})
+By hand.
+
+<!-- bench docker -->
+kept
+<!-- end bench docker -->
+"""
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch):
-    path = tmp_path / "page.md"
-    path.write_text("<!-- bench process -->\nold\n<!-- end bench process -->\n")
-    monkeypatch.setattr(
-        runner, "write_section", lambda name, text: record.write_section(name, text, path)
-    )
-    return path
+def run(tmp_path, monkeypatch):
+    """Run a made benchmark; returns the exit status."""
+    page = tmp_path / "benchmarks.md"
+    page.write_text(PAGE_TEXT)
+    monkeypatch.setattr(runner, "PAGE", page)
+    monkeypatch.setattr(runner, "REPORTS", tmp_path)
+    monkeypatch.setattr(command.contract_table, "write_times", lambda: None)
+
+    def call(*arguments: str, now: float = 1.0, error: Exception | None = None) -> int:
+        def measure(repeat):
+            if error is not None:
+                raise error
+            return Measured([Row("call", now, 1.0, goal=1.5)], f"{repeat} calls", ["A note."])
+
+        made = types.SimpleNamespace(measure=measure)
+        monkeypatch.setitem(sys.modules, "tools.bench.process.bench", made)
+        return command.main(["process", *arguments])
+
+    call.folder = tmp_path
+    return call
 
 
 @pytest.mark.parametrize(("now", "status"), [(1.0, 0), (2.0, 1)])
-def test_exit_status_says_whether_every_goal_was_reached(now, status, tmp_path, capsys):
-    assert benchmark(now).run(["--output", str(tmp_path)]) == status
+def test_exit_status_says_whether_every_goal_was_reached(run, now, status, capsys):
+    assert run(now=now) == status
     assert ("MISSED" in capsys.readouterr().out) == (status == 1)
 
 
-def test_nothing_to_compare_with_is_a_line_and_status_2(tmp_path, capsys):
-    assert benchmark(error=ForkError("no engine")).run(["--output", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == "bench-process: no engine"
+def test_nothing_to_compare_with_is_a_line_and_status_2(run, capsys):
+    assert run(error=ForkError("no engine")) == 2
+    assert capsys.readouterr().err == "bench: process did not run: no engine\n"
 
 
-def test_document_has_date_machine_rows_and_raw_figures(tmp_path):
-    benchmark().run(["--output", str(tmp_path), "--calls", "3"])
-    document = json.loads((tmp_path / "bench-process.json").read_text())
-    assert document["machine"]["cores"] >= 1
-    assert document["rows"] == [
-        {"what": "call", "now": 1.0, "unit": "s", "floor": 1.0, "upstream": None}
-    ]
-    assert (document["times"], document["reached"]) == ([1], True)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT.*", document["date"])
+def test_figures_are_written_for_pyperf(run):
+    run()
+    (floor, now) = pyperf.BenchmarkSuite.load(str(run.folder / "bench-process.json"))
+    assert (floor.get_name(), now.get_name()) == ("call (floor)", "call (now)")
+    assert now.median() == 1.0
 
 
-def test_page_is_written_only_when_asked(page, tmp_path):
-    before = page.read_text()
-    benchmark().run(["--output", str(tmp_path)])
-    assert page.read_text() == before
-    benchmark().run(["--output", str(tmp_path), "--record"])
+def test_only_the_benchmarks_own_section_is_written_and_only_when_asked(run):
+    page = run.folder / "benchmarks.md"
+    run()
+    assert page.read_text() == PAGE_TEXT
+    run("--record", "--repeat", "7")
     text = page.read_text()
     assert "; 7 calls.\n" in text
-    assert "| call | 1.00 s | none | 1.00 s | 1.00 | <= 1.5 of the floor reached |" in text
-    assert text.endswith("\nA note.\n\n<!-- end bench process -->\n")
+    assert "| call | 1.00 sec | none | 1.00 sec | 1.00 | <= 1.5 of floor reached |" in text
+    assert "\nA note.\n\n<!-- end bench process -->\n\nBy hand.\n" in text
+    assert text.endswith("<!-- bench docker -->\nkept\n<!-- end bench docker -->\n")
 
 
-def test_busy_machine_is_named_in_the_record_and_an_idle_one_is_not(page, tmp_path, monkeypatch):
+def test_busy_machine_is_named():
+    metadata = collect_metadata()
+    assert metadata["cpu_count"] >= 1
     for load in (0.3, 3.2):
-        where = machine() | {"load_before": load, "cores": 2}
-        monkeypatch.setattr(runner, "machine", lambda where=where: where)
-        benchmark().run(["--output", str(tmp_path), "--record"])
-        words = "The machine was busy when this run began (load 3.2 on 2 cores)"
-        assert (words in page.read_text()) == (load > 1)
-        assert bool(busy_note(where)) == (load > 1)
+        text = machine_text({**metadata, "load_avg_1min": load, "cpu_count": 2})
+        assert ("BUSY" in text) == (load > 1)
 
 
-def test_this_machine_is_named():
-    where = machine()
-    assert where["cores"] >= 1
-    assert where["processor"]
-    assert where["load_before"] >= 0
+@pytest.mark.parametrize(
+    "page",
+    [
+        "# nothing",
+        "<!-- bench process -->\n",
+        "<!-- end bench process -->\n<!-- bench process -->\n",
+        PAGE_TEXT + "<!-- bench process -->\n",
+    ],
+)
+def test_missing_or_doubled_markers_are_an_error(page):
+    with pytest.raises(ValueError, match=r"no section 'process': it needs the lines"):
+        recorded(page, "process", "text")
 
 
-@pytest.fixture
-def commands(monkeypatch):
-    """Commands that would be run; statuses by name."""
-    ran, statuses = [], {"process": 1, "docker": 0}
+def test_several_benchmarks_run_each_in_a_process(monkeypatch):
+    ran = []
 
-    class Done:
-        def __init__(self, command):
-            self.returncode = statuses.get(command[2].rpartition(".")[2], 0)
+    def run(arguments, **_):
+        ran.append(arguments[3:])
+        return types.SimpleNamespace(returncode=1 if "docker" in arguments else 0)
 
-    monkeypatch.setattr(
-        everything.subprocess, "run", lambda command, **_: ran.append(command) or Done(command)
-    )
-    monkeypatch.setattr(everything, "wait_until_idle", lambda _seconds: None)
-    monkeypatch.setattr(everything, "NEEDS", {})
-    monkeypatch.setattr(everything.contract_table, "write_times", lambda: ran.append("times"))
-    return ran
-
-
-def test_all_benchmarks_are_recorded_then_the_times(commands, capsys):
-    assert everything.main([]) == 1
-    names = [command[2] for command in commands[:-1]]
-    assert names == [f"tools.bench.{n}" for n in everything.benchmarks()]
-    assert all(command[0] == sys.executable for command in commands[:-1])
-    assert all(command[3:] == ["--record"] for command in commands[:-1])
-    assert commands[-1] == "times"
-    assert "process: a goal MISSED" in capsys.readouterr().err
-
-
-def test_named_benchmarks_are_recorded_in_their_order(commands):
-    assert everything.main(["wasm", "docker"]) == 0
-    assert [command[2] for command in commands[:-1]] == ["tools.bench.wasm", "tools.bench.docker"]
+    monkeypatch.setattr(command.subprocess, "run", run)
+    monkeypatch.setattr(command, "_load", lambda: "")
+    assert command.main(["wasm", "docker", "--record"]) == 1
+    assert ran == [["wasm", "--repeat=20", "--record"], ["docker", "--repeat=20", "--record"]]
     with pytest.raises(SystemExit):
-        everything.main(["weather"])
+        command.main(["weather"])
 
 
-def test_every_benchmark_has_a_target_of_make_and_a_line_on_the_page():
-    makefile, page = (ROOT / "Makefile").read_text(), record.PAGE.read_text()
-    for name in everything.benchmarks():
-        assert f"tools.bench.{name} --record" in makefile
+def test_every_benchmark_has_a_target_of_make_a_line_and_a_section_on_the_page():
+    makefile, page = (ROOT / "Makefile").read_text(), PAGE.read_text()
+    for name in command.benchmarks():
+        assert f"tools.bench {name} --record" in makefile
         assert f"| `make bench-{name}` |" in page
+        recorded(page, name, "text")
+    named = re.findall(r"^<!-- bench (\w+) -->$", page, re.MULTILINE)
+    assert sorted(named) == command.benchmarks()

@@ -1,90 +1,87 @@
-"""Record every benchmark, one after another, each on an idle machine.
+"""Run benchmarks: ``python -m tools.bench [NAME ...] [--record] [--repeat 20]``.
 
-    python -m tools.bench [NAME ...] [--idle-seconds 180]
+Without names: every one, each in a process of its own and on an idle machine where that comes. A
+benchmark is a folder here with a module ``bench``, whose ``measure(repeat)`` returns the figures.
+``--record`` writes docs/benchmarks.md, and the rows of times in docs/executors/index.md.
 
-Without names: every one but those that cannot run here, which are skipped with the reason. Each
-runs in a process of its own with ``--record``, after the load of the one before has gone. The table
-of times in docs/executors/index.md is drawn again at the end. The exit status is the largest.
+The exit status is 0 when every goal was reached, 1 when one was missed, and 2 when there was
+nothing to compare.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from smolagents_fork.errors import ForkError
+
 from .. import contract_table
-from ..ray_cluster import network
-from .machine import busy_note, machine
+from .pristine import PristineError
+from .runner import collect_metadata, record, say
 
 __all__ = ["benchmarks", "main"]
 
-#: Name -> why it cannot run here, or nothing.
-NEEDS = {"ray": network.missing}
 #: For one benchmark, whose own waits have shorter deadlines.
 _LONGEST_SECONDS = 7200
+#: Longest wait for an idle machine before each of several benchmarks.
+_IDLE_SECONDS = 180.0
 
 
 def benchmarks() -> list[str]:
-    """Names of all benchmarks: the folders here that have a command."""
-    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/__main__.py"))
+    """Return the names of all benchmarks."""
+    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/bench.py"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Record what the command line names.
+    """Run what the command line names; return the exit status.
 
     Args:
         argv: arguments; ``None``: the process's.
     """
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(benchmarks())}")
-    parser.add_argument(
-        "--idle-seconds", type=float, default=180.0, help="wait for an idle machine at most so long"
-    )
+    parser.add_argument("--record", action="store_true", help="write the pages, too")
+    parser.add_argument("--repeat", type=int, default=20, help="repetitions of a measure")
     options = parser.parse_args(argv)
-    if unknown := sorted(set(options.names) - set(benchmarks())):
+    names = options.names or benchmarks()
+    if unknown := sorted(set(names) - set(benchmarks())):
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(benchmarks())}")
-    names = options.names or usual()
-    results: dict[str, int] = {}
-    for name in names:
-        wait_until_idle(options.idle_seconds)
-        began = time.monotonic()
-        command = [sys.executable, "-m", f"tools.bench.{name}", "--record"]
-        results[name] = subprocess.run(command, check=False, timeout=_LONGEST_SECONDS).returncode
-        say(f"{name}: exit status {results[name]} after {time.monotonic() - began:.0f} s")
-    contract_table.write_times()
-    say(", ".join(f"{name}: {_words(code)}" for name, code in results.items()))
-    return max(results.values())
+    if len(names) == 1:
+        return _run(names[0], options)
+    flags = [f"--repeat={options.repeat}", *(["--record"] if options.record else [])]
+    return max(_run_apart(name, flags) for name in names)
 
 
-def usual() -> list[str]:
-    """Names of those that run without names; says why one of them cannot."""
-    names = benchmarks()
-    for name in [one for one in names if one in NEEDS]:
-        if reason := NEEDS[name]():
-            say(f"{name}: skipped: {reason}")
-            names.remove(name)
-    return names
+def _run(name: str, options: argparse.Namespace) -> int:
+    metadata = collect_metadata()
+    try:
+        measured = importlib.import_module(f"tools.bench.{name}.bench").measure(options.repeat)
+    except (ForkError, PristineError) as error:
+        say(f"{name} did not run: {error}")
+        return 2
+    reached = record(name, metadata, measured, options.record)
+    if options.record:
+        contract_table.write_times()
+    return 0 if reached else 1
 
 
-def wait_until_idle(seconds: float) -> None:
-    """Wait until the machine's load is that of an idle one, for ``seconds`` at most."""
-    end = time.monotonic() + seconds
-    while busy_note(machine()) and time.monotonic() < end:
+def _run_apart(name: str, flags: Sequence[str]) -> int:
+    end = time.monotonic() + _IDLE_SECONDS
+    while "BUSY" in _load() and time.monotonic() < end:
         time.sleep(1)
+    command = [sys.executable, "-m", "tools.bench", name, *flags]
+    return subprocess.run(command, check=False, timeout=_LONGEST_SECONDS).returncode
 
 
-def say(line: str) -> None:
-    """Print a line about what is being done."""
-    print(f"bench: {line}", file=sys.stderr, flush=True)
+def _load() -> str:
+    from .runner import machine_text
 
-
-def _words(code: int) -> str:
-    words = {0: "every goal reached", 1: "a goal MISSED", 2: "did not run"}
-    return words.get(code, f"failed ({code})")
+    return machine_text(collect_metadata())
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["alternated", "at_once", "median", "percentile", "repeated", "timed"]
+__all__ = ["alternated", "at_once", "repeated", "timed"]
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -65,18 +64,3 @@ def at_once(calls: Sequence[Callable[[], object]], seconds: float) -> list[float
     if errors:
         raise errors[0]
     return [one for each in times for one in each]
-
-
-def median(values: Sequence[float]) -> float:
-    """Median of at least one value."""
-    return statistics.median(values)
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that ``share`` of all values do not exceed.
-
-    Args:
-        values: at least one.
-        share: from 0 to 1, such as 0.95.
-    """
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]

@@ -8,10 +8,11 @@ from whole_contract import WHOLE
 from smolagents_fork.executors.docker import DockerExecutor
 from tools.bench.docker.floor import (
     answering_run,
-    crossings,
-    driven_kernel,
+    driver,
+    echo,
     kernel_memory,
     socket_copies,
+    start_kernel,
 )
 from tools.bench.docker.sides import memory
 
@@ -21,10 +22,11 @@ def test_kernel_and_pipes_of_an_executors_container_answer(engine):
     with DockerExecutor(startup_timeout_seconds=180) as executor:
         assert executor("1+1").output == 2
         container = executor.container.id
-        with driven_kernel(engine, container) as kernel, crossings(engine, container) as echo:
+        start_kernel(engine, container)
+        with driver(container) as kernel, echo(container) as bare:
             assert kernel.ask("call") > 0
             assert kernel.ask("input 3") > 0
-            assert echo.ask("1") == 1.0
+            assert bare.ask("1") == 1.0
         assert memory(engine, container) > 1 << 20
         assert executor("1+1").output == 2
 

@@ -1,1 +1,1 @@
-"""DockerExecutor against upstream's own and a bare container: ``python -m tools.bench.docker``."""
+"""``DockerExecutor`` beside upstream's own and bare parts."""

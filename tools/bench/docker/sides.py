@@ -5,12 +5,13 @@ Imported in upstream's environment too: standard library, docker-py and numpy on
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..timings import at_once, repeated
 
-__all__ = ["AT_ONCE", "ONE", "array_times", "load", "memory"]
+__all__ = ["AT_ONCE", "ONE", "array_times", "call_times_at_once", "memory"]
 
 #: The call that is timed.
 ONE = "1+1"
@@ -21,15 +22,13 @@ SECONDS = 5.0
 FLOATS = 2_500_000
 
 
-def load(executors: Sequence[Callable[[str], object]]) -> dict[str, Any]:
-    """Measure calls a second of several executors at once, and the seconds of each call."""
-    calls = [lambda one=one: one(ONE) for one in executors]
-    times = at_once(calls, SECONDS)
-    return {"rate": len(times) / SECONDS, "times": times}
+def call_times_at_once(executors: Sequence[Callable[[str], object]]) -> list[float]:
+    """Return the seconds of each call while several executors are called for some seconds."""
+    return at_once([functools.partial(one, ONE) for one in executors], SECONDS)
 
 
 def array_times(executor: Any, count: int) -> list[float]:
-    """Seconds for 20 MB of floats in and out again.
+    """Return the seconds for 20 MB of floats in and out again.
 
     Args:
         executor: with upstream's ``final_answer`` among its tools.
@@ -48,7 +47,7 @@ def array_times(executor: Any, count: int) -> list[float]:
 
 
 def memory(client: Any, container: str) -> int:
-    """Bytes a container uses, as the engine reports them, without inactive files.
+    """Return the bytes that a container uses, as the engine reports, without inactive files.
 
     Args:
         client: docker-py's.

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from ..timings import repeated, timed
-from .sides import AT_ONCE, ONE, array_times, load, memory
+from .sides import AT_ONCE, ONE, array_times, call_times_at_once, memory
 
 __all__ = ["IMAGE", "dockerfile"]
 
@@ -78,7 +78,7 @@ def measured(calls: int, starts: int) -> dict[str, Any]:
         for number in range(AT_ONCE):
             make = functools.partial(executor, 18890 + number)
             several.append(started_executor(make, found)[0])
-        found["load"] = load(several)
+        found["load"] = call_times_at_once(several)
     finally:
         for each in several:
             each.cleanup()

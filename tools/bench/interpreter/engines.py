@@ -3,7 +3,6 @@
 ``{"source"}`` in; ``{"seconds": [...], "result": repr}`` or ``{"error"}`` out. A measurement covers
 what a caller waits for: parsing, compiling, running and taking the result. Every repetition gets a
 new interpreter, so that nothing is kept but what an engine keeps between agents.
-``{"first", "modules"}`` measures programs that end at their first line; see :func:`first_runs`.
 
 The clock is processor time, which other load on the machine disturbs least: the process's own, and
 for pydantic-monty that of its child process with it. The cost of a call is taken from the wall.
@@ -28,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ENGINES", "first_runs", "main"]
+__all__ = ["ENGINES", "main"]
 
 MODULES = ["json", "re", "dataclasses", "functools", "numpy", "pandas", "math", "collections"]
 MANY = 10**15
@@ -198,46 +197,6 @@ def call_cost(engine: str, calls: int, new: bool) -> list[float]:
     return seconds[1:]
 
 
-def first_runs(engine: str, sources: list[str], modules: list[str]) -> list[float]:
-    """Seconds of the first call of each program, which calls ``final_answer`` before all else.
-
-    What is left is what a call costs besides running: parsing, checking, rewriting, compiling.
-    For CPython it is :func:`compile` of the same text.
-
-    Args:
-        engine: ``cpython``, ``fork`` or ``upstream``.
-        sources: texts that the process has not seen yet.
-        modules: what the programs import.
-    """
-    run: Callable[[str], Any]
-    if engine == "cpython":
-
-        def run(source: str) -> Any:
-            return compile(source, "<program>", "exec", dont_inherit=True)
-
-    elif engine == "fork":
-        from smolagents_fork.interpreter.guarded import Interpreter
-
-        interpreter = Interpreter(modules)
-        interpreter.send_tools({"final_answer": lambda value: value})
-        run = interpreter.run
-    elif engine == "upstream":
-        from smolagents.local_python_executor import LocalPythonExecutor
-
-        executor: Any = LocalPythonExecutor(modules)
-        executor.send_tools({"final_answer": lambda value: value})
-        run = executor
-    else:
-        raise ValueError(f"no first run is measured for {engine}")
-    seconds = []
-    for number, source in enumerate(["final_answer(None)\n", *sources]):
-        started = time.process_time()
-        run(source)
-        if number:
-            seconds.append(time.process_time() - started)
-    return seconds
-
-
 def main() -> None:
     """Serve one engine, named by the first argument, until the input ends."""
     engine = sys.argv[1]
@@ -256,10 +215,7 @@ def main() -> None:
         answer: dict[str, Any] = {}
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                if request.get("first"):
-                    modules = request["modules"]
-                    answer["seconds"] = first_runs(engine, request["first"], modules)
-                elif request.get("calls"):
+                if request.get("calls"):
                     answer["seconds"] = call_cost(engine, request["calls"], request["new"])
                 else:
                     CHILD_SECONDS.clear()

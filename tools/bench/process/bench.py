@@ -1,0 +1,112 @@
+"""``ProcessExecutor`` beside ``os.fork``, a pipe, and a copy into shared memory.
+
+Floor and executor take turns, call by call, so all see the same machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy
+
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors.process import ProcessExecutor
+from smolagents_fork.process.spawn import stop_fork_servers
+
+from ..companion import Companion
+from ..runner import Measured
+from ..table import Row, percentile
+from ..timings import alternated, repeated, timed
+
+__all__ = ["FLOOR_PROGRAM", "measure"]
+
+FLOATS = 1_000_000
+TOOL_CALLS = 10_000
+#: Pause before a start for which the spare is ready; its preparation takes some ten milliseconds.
+SPARE_SECONDS = 0.1
+FLOOR_PROGRAM = Path(__file__).with_name("floor.py")
+
+
+def measure(repeat: int) -> Measured:
+    """Return the figures of all sides.
+
+    Args:
+        repeat: warm starts are twice as many, calls 25 times.
+    """
+    with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
+        rows = _start_rows(floor, 2 * repeat)
+        with ProcessExecutor(["numpy"], None) as executor:
+            rows += [*_call_rows(executor, floor, 25 * repeat), *_value_rows(executor, floor)]
+    return Measured(rows, "medians; goals are what this executor reaches on an idle machine")
+
+
+def _start_rows(floor: Companion, count: int) -> list[Row]:
+    stop_fork_servers()
+    cold = _start()
+    turns = alternated(
+        {
+            "floor": lambda: floor.ask("fork"),
+            "warm": _start_with_spare,
+            "again": _start,  # at once: the fork server has just begun to prepare its next spare
+        },
+        count,
+    )
+    return [
+        Row("start to first result, cold", cold),
+        Row("start to first result, warm", turns["warm"], turns["floor"], goal=7),
+        Row("start to first result, straight after another", turns["again"], turns["floor"]),
+    ]
+
+
+def _start_with_spare() -> float:
+    """Return the seconds of a start for which the fork server could prepare its spare process."""
+    time.sleep(SPARE_SECONDS)
+    return _start()
+
+
+def _start() -> float:
+    """Return the seconds of one executor to its first result, without its cleanup."""
+    began = time.perf_counter()
+    with ProcessExecutor([], None) as executor:
+        executor("1+1")
+        return time.perf_counter() - began
+
+
+def _call_rows(executor: ProcessExecutor, floor: Companion, count: int) -> list[Row]:
+    local = LocalPythonExecutor(["numpy"])
+    turns = alternated(
+        {
+            "floor": lambda: floor.ask("pipe"),
+            "here": lambda: timed(lambda: local("1+1")),
+            "now": lambda: timed(lambda: executor("1+1")),
+        },
+        count,
+    )
+    executor.send_tools({"same": lambda value: value})
+    many = timed(lambda: executor(f"for i in range({TOOL_CALLS}): same(i)")) / TOOL_CALLS
+    return [
+        Row("call of 1+1, in this process", turns["here"]),
+        Row("call of 1+1", turns["now"], turns["floor"], goal=25),
+        Row("call of 1+1, p95", percentile(turns["now"], 0.95), percentile(turns["floor"], 0.95)),
+        Row("call of a tool", many, turns["floor"], goal=20),
+    ]
+
+
+def _value_rows(executor: ProcessExecutor, floor: Companion) -> list[Row]:
+    array = numpy.random.default_rng(0).random(FLOATS)
+    turns = alternated(
+        {
+            "floor": lambda: floor.ask(f"copy {array.nbytes}"),
+            "in": lambda: timed(lambda: executor.send_variables({"array": array})),
+            "out": lambda: timed(lambda: executor("array")),
+        },
+        9,
+    )
+    return [
+        Row("a million floats in", turns["in"], turns["floor"], goal=3.5),
+        Row("a million floats out", turns["out"], turns["floor"], goal=3.5),
+        Row("a text of 1 MB out", repeated(lambda: executor("'x' * 1_000_000"), 5)),
+        Row("cleanup", repeated(ProcessExecutor([], None).cleanup, 1)),
+    ]
