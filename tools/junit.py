@@ -1,26 +1,22 @@
-"""Reads pytest's JUnit file: one outcome for each test."""
+"""Outcomes of tests in a JUnit file that pytest has written, read by junitparser."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from xml.etree.ElementTree import ParseError
+
+from junitparser import JUnitXml, JUnitXmlError, TestCase, TestSuite
 
 from tools.errors import SuiteError
 
 __all__ = ["Outcome", "Status", "node_id", "read_junit"]
 
 Status = Literal["passed", "failed", "error", "skipped", "missing"]
-
-# Good to bad.
-_TAGS: dict[str, Status] = {
-    "": "passed",
-    "skipped": "skipped",
-    "failure": "failed",
-    "error": "error",
-}
-_ORDER = list(_TAGS.values())
+# Good to bad, by the name of junitparser's class.
+_STATUSES: dict[str, Status] = {"Skipped": "skipped", "Failure": "failed", "Error": "error"}
+_ORDER: list[Status] = ["passed", *_STATUSES.values()]
 
 
 @dataclass(frozen=True)
@@ -41,14 +37,12 @@ class Outcome:
 
 
 def node_id(classname: str, name: str) -> str:
-    """pytest's id of a test from the two attributes of a ``testcase``.
-
-    pytest writes ``tests/test_a.py::TestB::test_c[x]`` as ``tests.test_a.TestB`` and
-    ``test_c[x]``. Test modules are the ones whose last part starts with ``test_``; upstream has no
-    class of that form.
+    """Return pytest's id of a test from the two attributes of a ``testcase``.
 
     Args:
-        classname: dotted module and classes; empty for a module that could not be collected.
+        classname: dotted module and classes, such as ``tests.test_a.TestB``; empty for a module
+            that could not be collected. Test modules are those whose last part starts with
+            ``test_``; upstream has no class of that form.
         name: the test with its parameters, or the dotted module in that case.
     """
     parts = (classname or name).split(".")
@@ -61,28 +55,38 @@ def node_id(classname: str, name: str) -> str:
 
 
 def read_junit(path: Path) -> dict[str, Outcome]:
-    """Outcomes by test id, in the file's order.
+    """Return outcomes by test id, in the file's order.
 
     A test that occurs twice (its body passed, its teardown did not) has the worst of its outcomes.
 
     Raises:
-        SuiteError: the file is missing, no XML, or names no test.
+        SuiteError: the file is missing, not XML, or names no test.
     """
     try:
-        root = ElementTree.parse(path).getroot()
-    except (OSError, ElementTree.ParseError) as error:
+        root = JUnitXml.fromfile(str(path))
+    except (OSError, ParseError, JUnitXmlError) as error:
         raise SuiteError(f"{path}: no readable JUnit file: {error}") from error
     outcomes: dict[str, Outcome] = {}
-    for case in root.iter("testcase"):
-        key = node_id(case.get("classname") or "", case.get("name") or "")
-        seconds = float(case.get("time") or 0)
-        said = [element for element in case if element.tag in _TAGS]
-        found = [Outcome("passed", seconds=seconds)] + [
-            Outcome(_TAGS[one.tag], one.get("message") or "", one.text or "", seconds)
-            for one in said
-        ]
-        known = [outcomes[key]] if key in outcomes else []
-        outcomes[key] = max([*known, *found], key=lambda one: _ORDER.index(one.status))
+    for suite in [root] if isinstance(root, TestSuite) else root:
+        for case in suite:
+            key = node_id(case.classname or "", case.name or "")
+            found = [outcomes[key]] if key in outcomes else []
+            outcomes[key] = max([*found, *_outcomes(case)], key=lambda one: _badness(one.status))
     if not outcomes:
         raise SuiteError(f"{path}: names no test at all; the run collected nothing")
     return outcomes
+
+
+def _outcomes(case: TestCase) -> list[Outcome]:
+    seconds = case.time or 0.0
+    return [
+        Outcome("passed", seconds=seconds),
+        *(
+            Outcome(_STATUSES[type(one).__name__], one.message or "", one.text or "", seconds)
+            for one in case.result
+        ),
+    ]
+
+
+def _badness(status: Status) -> int:
+    return _ORDER.index(status)

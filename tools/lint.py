@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tools.layers import PACKAGE, repeated_names
 from tools.paths import ROOT
-from tools.private_names import private_name_violations
 
 __all__ = ["main"]
 
@@ -32,10 +31,6 @@ def main() -> int:
             failed.append(name)
     found_by = {
         "names of modules": repeated_names(ROOT / PACKAGE),
-        "private names": [
-            *private_name_violations(ROOT / PACKAGE),
-            *private_name_violations(ROOT / "docker"),
-        ],
     }
     for name, found in found_by.items():
         print(f"== {name}")
