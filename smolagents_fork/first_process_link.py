@@ -1,11 +1,12 @@
 """Conversation with a sandbox's first process, over its own input and output.
 
 The first process is another process than the kernel, so it answers while C code in the kernel keeps
-Python's lock. Each message is a line. To it: an empty line, which renews the lease, and
-``interrupt NUMBER`` or ``state NUMBER``. From it: ``answer NUMBER STATE``, with the letter that
-``proc(5)`` has for the main process's state, ``unreachable REASON`` where it could not connect the
-main process to the host, and ``end CODE OUT_OF_MEMORY``. Its lines begin with :data:`MARK`, which
-keeps them apart where an engine's log mixes both outputs.
+Python's lock. Each message is a line, and each to it renews the lease: ``interrupt NUMBER``,
+``state NUMBER``, and ``end``, the clean end. A connection that only breaks ends nothing before the
+lease does, because its host process may be there and opens another. From it: ``answer NUMBER
+STATE``, with the letter that ``proc(5)`` has for the main process's state, ``unreachable REASON``
+where it could not connect the main process to the host, and ``end CODE OUT_OF_MEMORY``. Its lines
+begin with :data:`MARK`, which keeps them apart where an engine's log mixes both outputs.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-__all__ = ["MARK", "RENEWAL", "FirstProcess", "HasFirstProcess", "MainEnd"]
+__all__ = ["END", "MARK", "RENEWAL", "FirstProcess", "HasFirstProcess", "MainEnd"]
 
 #: Begins a line of the first process.
 MARK = "\x1e"
-#: Renews the lease.
+#: Renews the lease, where no answer can be read.
 RENEWAL = b"\n"
+#: Ends the sandbox at once, because its host process needs it no longer.
+END = b"end\n"
 # Bytes of a line that has no end yet; those of the first process are shorter.
 _LONGEST_LINE = 1024
 _NUMBER = re.compile("-?[0-9]{1,18}")
@@ -53,8 +56,11 @@ class FirstProcess:
         self._changed = threading.Condition()
         self._line = b""
         self._asked = self._answered = 0
+        self._waiting_since: float | None = None
         #: Whether a connection to it is open.
         self.connected = True
+        #: Connections to it that have been opened so far.
+        self.links = 1
         #: Monotonic time of its last line.
         self.heard_at = time.monotonic()
         #: Reason for which it could not connect the main process to the host; empty without one.
@@ -80,6 +86,7 @@ class FirstProcess:
                 return False
             self._asked += 1
             number = self._asked
+            self._waiting_since = self._waiting_since or time.monotonic()
         self._send(f"{request} {number}\n".encode())
         return True
 
@@ -92,11 +99,21 @@ class FirstProcess:
         with self._changed:
             return self._changed.wait_for(lambda: self._answered >= self._asked, seconds)
 
+    @property
+    def silent_seconds(self) -> float:
+        """Seconds for which requests have waited for the next answer; 0 without a request.
+
+        A connection that may be cut without a word is opened again after some seconds.
+        """
+        since = self._waiting_since
+        return 0.0 if since is None else time.monotonic() - since
+
     def reconnect(self, connected: bool) -> None:
         """Note that the connection was lost, or is there again; requests are lost with it."""
         with self._changed:
             self.connected, self._line = connected, b""
-            self._answered = self._asked
+            self.links += connected
+            self._answered, self._waiting_since = self._asked, None
             self._changed.notify_all()
 
     def feed(self, data: bytes) -> None:
@@ -116,6 +133,8 @@ class FirstProcess:
                 self.unreachable = text or "unknown"
             elif kind == "answer" and words and _NUMBER.fullmatch(words[0]):
                 self._answered = max(self._answered, min(int(words[0]), self._asked))
+                all_answered = self._answered == self._asked
+                self._waiting_since = None if all_answered else self.heard_at
             elif kind == "end" and len(words) == 2 and _NUMBER.fullmatch(words[0]):
                 code = int(words[0])
                 self.end = MainEnd(code if code >= 0 else 128 - code, words[1] == "1")
@@ -124,7 +143,14 @@ class FirstProcess:
 
 @runtime_checkable
 class HasFirstProcess(Protocol):
-    """A sandbox whose first process can be spoken to: an optional capability of an engine."""
+    """A sandbox whose first process can be spoken to: an optional capability of an engine.
+
+    The engine has a connection to the first process's input and output, and renews the lease over
+    it by :meth:`FirstProcess.ask`, several times in each. When it is lost, or
+    :attr:`FirstProcess.silent_seconds` says that it may be, the engine opens another within the
+    lease, and calls :meth:`FirstProcess.reconnect`. It sends :data:`END` when the sandbox is
+    removed.
+    """
 
     @property
     def first_process(self) -> FirstProcess | None:

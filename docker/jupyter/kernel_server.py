@@ -5,6 +5,9 @@ with Jupyter's messages (the layout ``v1.kernel.websocket.jupyter.org``), and th
 gateway's REST calls that a client needs to find its kernel. A new client that has the token takes
 over from the one before. When the kernel ends, so does this process; nothing starts it again.
 
+A client that sends the header ``Received-Messages`` can lose its connection and go on over another:
+see :class:`Conversation`. Until it does, the program's output waits.
+
 It leaves out what only a person at a terminal or an editor uses: history, profile and
 configuration files, debugger, heartbeat, subshells. C code that keeps Python's lock keeps the
 server from answering, too: the container's first process answers then.
@@ -14,6 +17,7 @@ KG_AUTH_TOKEN. KG_CLIENT_FD is the descriptor of a connection to a client, if th
 """
 
 import asyncio
+import collections
 import contextlib
 import ctypes
 import functools
@@ -60,6 +64,13 @@ _JOINED_BYTES = 65_536
 # Messages of the kernel's output that wait for the client at each end; then their sender waits. Of
 # the other channels none may wait for another, and the client sends few: 0 means unlimited.
 _WAITING_MESSAGES = {"iopub": 16}
+# Header with the number of messages that its sender has received so far, in both directions.
+_RECEIVED_HEADER = "Received-Messages"
+# Bytes of sent messages that the client has not acknowledged; at more, the next one waits.
+_UNACKNOWLEDGED_BYTES = 1 << 22
+# Messages, or bytes of them, that are received before they are acknowledged.
+_ACKNOWLEDGED_MESSAGES, _ACKNOWLEDGED_BYTES = 32, 1 << 16
+_COUNT = struct.Struct("!Q")
 # Size in bytes from which the C library maps memory, the largest that mallopt allows. A size set
 # here is not adapted, so free memory goes back to the system. With less, long values take longer.
 _M_MMAP_THRESHOLD, _MAPPED_BYTES = -3, 1 << 25
@@ -185,6 +196,74 @@ class Source:
         self.go_on()
 
 
+class Conversation:
+    """Messages to and from one client, over connections that follow one another.
+
+    Both ends count the messages that they receive, and keep those that they have sent until the
+    other end acknowledges them, by a pong whose payload is its count (RFC 6455, section 5.5.3, has
+    such pongs, which nobody answers). When another connection takes the place of one that was
+    lost, both say their counts in the header ``Received-Messages``, and what is missing is sent
+    again.
+
+    Args:
+        session_id: of the client.
+        resumable: whether the client acknowledges messages.
+    """
+
+    def __init__(self, session_id, resumable):
+        self.session_id = session_id
+        self.resumable = resumable
+        #: Messages that have been received from the client.
+        self.received = 0
+        self._acknowledged = self._unacknowledged_bytes = 0
+        # Messages, each in pieces, that the client has not acknowledged, and those that it has.
+        self._kept = collections.deque()
+        self._kept_bytes = self._forgotten = 0
+
+    @property
+    def is_full(self):
+        """Whether the next message has to wait for an acknowledgement."""
+        return self._kept_bytes >= _UNACKNOWLEDGED_BYTES
+
+    def keep(self, pieces):
+        """Keep a message that is sent."""
+        if self.resumable:
+            size = sum(map(len, pieces))
+            self._kept.append((pieces, size))
+            self._kept_bytes += size
+
+    def forget(self, count):
+        """Forget the messages that the client has received.
+
+        Raises:
+            ValueError: it cannot have received so many, or has forgotten some.
+        """
+        if not self._forgotten <= count <= self._forgotten + len(self._kept):
+            raise ValueError(f"{count} messages cannot have been received")
+        while self._forgotten < count:
+            _, size = self._kept.popleft()
+            self._kept_bytes -= size
+            self._forgotten += 1
+
+    def kept(self):
+        """Return the messages that the client has not received."""
+        return [pieces for pieces, _ in self._kept]
+
+    def receive(self, size):
+        """Count a message of the client; return whether it is to be acknowledged now."""
+        self.received += 1
+        self._unacknowledged_bytes += size
+        return self.resumable and (
+            self._unacknowledged_bytes >= _ACKNOWLEDGED_BYTES
+            or self.received - self._acknowledged >= _ACKNOWLEDGED_MESSAGES
+        )
+
+    def acknowledge(self):
+        """Return the frame that acknowledges all messages that have been received."""
+        self._acknowledged, self._unacknowledged_bytes = self.received, 0
+        return struct.pack("!BB", 0x8A, _COUNT.size) + _COUNT.pack(self.received)
+
+
 class Server:
     """The kernel's messages on a client's WebSocket. Used in the loop of one thread.
 
@@ -197,6 +276,7 @@ class Server:
         self.kernel_id = str(uuid.uuid4())
         self.token = token
         self.client = None
+        self.conversation = Conversation("", resumable=False)
         # Connected now: a PUSH socket without a reader waits for one.
         self._sources = {
             channel: Source(channel, kind, context) for channel, kind in CHANNELS.items()
@@ -251,11 +331,34 @@ class Server:
                 os.dup2(null, number, inheritable=False)
         os.close(null)
 
-    def connect(self, client):
-        """Use another client from now on."""
-        before, self.client = self.client, client
+    def release(self):
+        """Read no more of the present client's messages."""
+        before, self.client = self.client, None
         if before is not None:
             before.close(1001, "another client has connected")
+
+    def find_conversation(self, session_id, received):
+        """Return the conversation that a client goes on with, or begins.
+
+        Args:
+            session_id: of the client.
+            received: the messages that it has received; ``None`` if it acknowledges none.
+
+        Raises:
+            ValueError: it goes on with one that there is not.
+        """
+        if received is not None and self.conversation.session_id == session_id:
+            self.conversation.forget(received)
+            return self.conversation
+        if received:
+            raise ValueError("another client has taken over")
+        return Conversation(session_id, resumable=received is not None)
+
+    def connect(self, client, conversation):
+        """Use another client, or another connection of the same, from now on."""
+        self.client, self.conversation = client, conversation
+        for pieces in conversation.kept():
+            client.send(pieces)
         self.go_on()
 
     def disconnect(self, client):
@@ -270,12 +373,14 @@ class Server:
 
     def _forward(self, channel, source):
         """Send a message to the client; without a free one it waits, and then the program."""
-        if self.client is None or self.client.is_full:
+        if self.client is None or self.client.is_full or self.conversation.is_full:
             return False
         parts = [frame.buffer for frame in source.recv_multipart(copy=False)]
         start = next((n for n, part in enumerate(parts) if part == DELIMITER), len(parts))
         # Without identities and signature.
-        self.client.send(channel, parts[start + 2 :])
+        pieces = frame_of(channel, parts[start + 2 :])
+        self.conversation.keep(pieces)
+        self.client.send(pieces)
         return True
 
     def receive(self, payload):
@@ -378,37 +483,48 @@ class KernelModel(Handler):
 class Channels(Handler, websocket.WebSocketHandler):
     """The client's WebSocket."""
 
+    def prepare(self):
+        """Refuse a request without the token, or to go on with what there is not."""
+        super().prepare()
+        self.find_conversation()
+
+    def find_conversation(self):
+        """Return the conversation that the client goes on with, or begins."""
+        count = self.request.headers.get(_RECEIVED_HEADER)
+        try:
+            return self.server.find_conversation(
+                self.get_query_argument("session_id", ""), None if count is None else int(count)
+            )
+        except ValueError as error:
+            raise web.HTTPError(410, reason=str(error)) from None
+
     def select_subprotocol(self, subprotocols):
-        """Choose the layout, the only one there is."""
-        return V1 if V1 in subprotocols else None
+        """Choose the layout, the only one there is, and take over from the client before."""
+        if V1 not in subprotocols:
+            return None
+        # First: a message that is read after the count was told would come twice.
+        self.server.release()
+        self.conversation = self.find_conversation()
+        if self.conversation.resumable:
+            self.set_header(_RECEIVED_HEADER, str(self.conversation.received))
+        return V1
 
     def open(self, *_args):
-        """Take over from the client before."""
+        """Serve the client."""
         if self.selected_subprotocol != V1:
             self.close(1002, f"the subprotocol {V1} is needed")
             return
         self.set_nodelay(True)
         #: Whether it has to read before it gets more messages.
         self.is_full = False
-        self.server.connect(self)
+        self.server.connect(self, self.conversation)
 
-    def send(self, channel, parts):
-        """Send a message. Not by tornado's method, which would copy a long one twice."""
-        name = channel.encode()
-        position = 8 * (len(parts) + 3)
-        offsets = [position, position := position + len(name)]
-        for part in parts:
-            offsets.append(position := position + len(part))
-        table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
-        # RFC 6455, section 5.2: one binary frame, with the longest form of its length.
-        pieces = [struct.pack("!BBQ", 0x82, 127, position), table, name, *parts]
+    def send(self, pieces):
+        """Send a frame. Not by tornado's method, which would copy a long one twice."""
         stream = self.ws_connection.stream
         try:
-            if position <= _JOINED_BYTES:
-                sent = stream.write(b"".join(pieces))
-            else:
-                for piece in pieces:
-                    sent = stream.write(piece)
+            for piece in pieces:
+                sent = stream.write(piece)
         except iostream.StreamClosedError:
             return
         if not sent.done():
@@ -422,14 +538,45 @@ class Channels(Handler, websocket.WebSocketHandler):
 
     def on_message(self, message):
         """Pass a message on; one that violates the layout ends the connection."""
+        if self.server.client is not self:
+            return  # it will be sent again, over the connection that took the place of this one
         try:
             self.server.receive(message)
         except (ValueError, TypeError, KeyError, struct.error) as error:
             self.close(1002, f"{type(error).__name__}: {error}"[:100])
+            return
+        if self.conversation.receive(len(message)):
+            self.send([self.conversation.acknowledge()])
+
+    def on_pong(self, data):
+        """Forget the messages that the client acknowledges."""
+        if self.server.client is not self or len(data) != _COUNT.size:
+            return
+        was_full = self.conversation.is_full
+        try:
+            self.conversation.forget(*_COUNT.unpack(data))
+        except ValueError as error:
+            self.close(1002, str(error))
+            return
+        if was_full:
+            self.server.go_on()
 
     def on_close(self):
         """Wait for the next client."""
         self.server.disconnect(self)
+
+
+def frame_of(channel, parts):
+    """Return the pieces of a message's frame (RFC 6455, section 5.2), in the layout v1."""
+    name = channel.encode()
+    position = 8 * (len(parts) + 3)
+    offsets = [position, position := position + len(name)]
+    for part in parts:
+        offsets.append(position := position + len(part))
+    table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
+    # One binary frame, with the longest form of its length.
+    pieces = [struct.pack("!BBQ", 0x82, 127, position), table, name, *parts]
+    return [b"".join(pieces)] if position <= _JOINED_BYTES else pieces
 
 
 def parts_of(payload):

@@ -10,26 +10,26 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError
 from ..first_process_link import FirstProcess
 from .protocol import InputRequest, Request, Requests, Sink
-from .websocket import Connection, ConnectionLost, SendTimeout, WaitTimeout
+from .resumption import ResumableConnection
+from .websocket import Connection, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
 
 __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
 # Longest wait on the socket; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
-# Silence after which the server is pinged, the engine is probed, and the server counts as dead. A
-# gateway's event loop answers while the kernel computes, so the silence measures the connection and
-# not the code. A kernel that serves itself is silent while C code keeps Python's lock: then the
-# sandbox's first process answers, or without one the engine. Gateway and first process share the
-# sandbox's processor with the code and may be slow. The engine does not, so its failure is detected
-# much earlier.
+# Silence after which the server is pinged, the engine is probed, and the connection counts as
+# lost. A gateway's event loop answers while the kernel computes, so the silence measures the
+# connection and not the code. A kernel that serves itself is silent while C code keeps Python's
+# lock: then the sandbox's first process answers, or without one the engine. Gateway and first
+# process share the sandbox's processor with the code and may be slow. The engine does not, so its
+# failure is detected much earlier.
 _PING_AFTER_SECONDS = 1.0
 _PROBE_AFTER_SECONDS = 2.0
 _LOST_AFTER_SECONDS = 20.0
@@ -65,7 +65,7 @@ class Channel:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Connection | ResumableConnection,
         requests: Requests,
         *,
         send_timeout: float = 30.0,
@@ -81,6 +81,8 @@ class Channel:
         self._send_timeout = send_timeout
         self._requests_lock = threading.Lock()
         self._last_heard = self._last_ping = self._last_probe = time.monotonic()
+        # Connections that the first process had when the stream was last heard of.
+        self._links = self._count_links()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
 
@@ -181,10 +183,16 @@ class Channel:
         # A thread left behind by the program may print endlessly; its output is discarded.
         deadline = Deadline(_PENDING_SECONDS)
         while not deadline.expired():
+            lost = self._connection.lost
             try:
-                received = self._receive_now()
+                received = self._receive_now(_POLL_SECONDS if lost else 0.0)
             except WaitTimeout:
-                return
+                if stop() or not (lost or self._connection.lost):
+                    return
+                # Whether a sandbox has ended is known when no other connection can be opened.
+                self._check_alive()
+                deadline = Deadline(_PENDING_SECONDS)
+                continue
             if received is not None:
                 request.feed(*received)
 
@@ -251,9 +259,14 @@ class Channel:
         if deadline is not None and deadline.expired():
             raise DeadlinePassed
         limit = seconds if deadline is None else deadline.at_most(seconds)
-        send = self._connection.send if stop is None else partial(self._connection.send, stop=stop)
+
+        def stop_soon() -> bool:
+            # Called while the other end reads nothing.
+            self._check_alive(ping=False)
+            return stop is not None and stop()
+
         try:
-            send(pieces, binary=binary, timeout=limit)
+            self._connection.send(pieces, binary=binary, timeout=limit, stop=stop_soon)
         except SendTimeout:
             if deadline is not None and deadline.expired():
                 raise DeadlinePassed from None
@@ -273,6 +286,7 @@ class Channel:
         finally:
             if self._connection.received != before:
                 self._last_heard = time.monotonic()
+                self._links = self._count_links()
         if received is None:
             return None
         payload, binary, skipped = received
@@ -287,33 +301,49 @@ class Channel:
             self._interrupts.discard(str(message.parent_id))
         return message, 0
 
-    def _check_alive(self) -> None:
+    def _check_alive(self, *, ping: bool = True) -> None:
+        """Look whether the other end is there; a connection that is lost is opened again.
+
+        Args:
+            ping: whether the connection can be written to.
+
+        Raises:
+            ConnectionLost: it is not there, and no other connection takes the place of this one.
+        """
         if self._first_process is not None:
             self._last_heard = max(self._last_heard, self._first_process.heard_at)
         now = time.monotonic()
         silent = now - self._last_heard
-        if silent > _LOST_AFTER_SECONDS:
-            raise ConnectionLost(
+        if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
+            self._last_ping = now
+            if ping:
+                self._connection.ping()
+            if self._first_process is not None:
+                self._first_process.ask()
+        if self._connection.lost:
+            return
+        if self._links != self._count_links():
+            self._links = self._count_links()
+            self._connection.lose("the engine's other connection to the sandbox was lost")
+        elif silent > _LOST_AFTER_SECONDS:
+            self._connection.lose(
                 f"the kernel gateway has not answered a ping for {silent:.0f} s; "
                 "the engine or the network in between is gone"
             )
-        if silent > _PROBE_AFTER_SECONDS and now - self._last_probe > _PROBE_AFTER_SECONDS:
+        elif silent > _PROBE_AFTER_SECONDS and now - self._last_probe > _PROBE_AFTER_SECONDS:
             self._last_probe = now
             if not self._engine_responds():
-                raise ConnectionLost(
+                self._connection.lose(
                     f"nothing was received for {silent:.0f} s, and the engine, through which the "
                     "stream runs, does not respond"
                 )
-            if self._serves_itself and (
+            elif self._serves_itself and (
                 self._first_process is None or not self._first_process.connected
             ):
                 self._last_heard = time.monotonic()
-                return
-        if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
-            self._last_ping = now
-            self._connection.ping()
-            if self._first_process is not None:
-                self._first_process.ask()
+
+    def _count_links(self) -> int:
+        return 0 if self._first_process is None else self._first_process.links
 
 
 def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:

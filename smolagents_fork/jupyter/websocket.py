@@ -9,6 +9,7 @@ three of our own: the stream ended, nothing came in time, the gateway violates t
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import socket
 import ssl
@@ -27,6 +28,7 @@ from .wire import SUBPROTOCOL_V1, size_of_v1
 
 __all__ = [
     "Connection",
+    "ConnectionClosed",
     "ConnectionLost",
     "SendTimeout",
     "SocketLike",
@@ -47,6 +49,11 @@ _READ_ON_SECONDS = 0.5
 # How often a wait for a reader looks whether it is to end, and how long it may go on then.
 _STOP_POLL_SECONDS = 0.1
 _STOP_SECONDS = 1.0
+# Header with the number of messages that its sender has received, and the payload of a pong that
+# acknowledges them.
+_RECEIVED_HEADER = "Received-Messages"
+_COUNT = struct.Struct("!Q")
+_RECEIVED = re.compile("[0-9]{1,15}")
 # Time limit for sending the answer to a ping; after that it is omitted.
 _PONG_SECONDS = 0.1
 
@@ -56,6 +63,10 @@ _Read = TypeVar("_Read", bytes, int)
 
 class ConnectionLost(SandboxDiedError):
     """The stream was closed by the other end; the executor determines the cause."""
+
+
+class ConnectionClosed(ConnectionLost):
+    """The other end has ended the conversation, with a frame that says so."""
 
 
 class SendTimeout(ConnectionLost):
@@ -302,7 +313,7 @@ class _FrameReader(frame_buffer):
         The gateway sends a long message in fragments, between which control frames may come.
 
         Raises:
-            ConnectionLost: it is the frame that closes the connection.
+            ConnectionClosed: it is the frame that closes the connection.
         """
         while True:
             if self._first is None:
@@ -313,7 +324,7 @@ class _FrameReader(frame_buffer):
                 self._first = None
                 payload = bytes(self._take(self._left))
                 if first & 0xF == ABNF.OPCODE_CLOSE:
-                    raise ConnectionLost(_close_reason(payload))
+                    raise ConnectionClosed(_close_reason(payload))
                 return self._frame(first, payload)
             if long is None:
                 long = self._long = _LongMessage(first, self.limit_for)
@@ -404,12 +415,21 @@ class Connection:
         timeout: seconds for opening the WebSocket.
         limit_for: returns the size limit of a payload from its beginning. Only the beginning of a
             longer payload is kept.
+        received: number of messages that the client has received over earlier connections, 0 for
+            the first; ``None`` for a client that acknowledges no messages.
+
+    Attributes:
+        peer_received: number of messages that the other end has received of this client, as it
+            last said; ``None`` if it acknowledges none.
 
     Raises:
         ConnectionLost: the stream ended.
         ProtocolError: the gateway refused the WebSocket, its answer is invalid, or it has another
             layout of messages.
     """
+
+    #: Whether another connection takes the place of this one; see :mod:`.resumption`.
+    lost = False
 
     def __init__(
         self,
@@ -419,6 +439,7 @@ class Connection:
         token: str | None,
         timeout: float,
         limit_for: Callable[[bytes], int],
+        received: int | None = None,
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
@@ -428,6 +449,8 @@ class Connection:
         header = [f"Sec-WebSocket-Protocol: {SUBPROTOCOL_V1}"]
         if token:
             header.append(f"Authorization: token {token}")
+        if received is not None:
+            header.append(f"{_RECEIVED_HEADER}: {received}")
         # Messages come from a sandbox: invalid UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
         self._frames = _FrameReader(self._ws._recv, sock)
@@ -468,6 +491,8 @@ class Connection:
                 f"{chosen or 'the layout without a name'}: use jupyter-server 2 or later, whose "
                 "kernel_ws_protocol names it by default"
             )
+        count = str(headers.get(_RECEIVED_HEADER.lower(), ""))
+        self.peer_received = int(count) if _RECEIVED.fullmatch(count) else None
 
     def send(
         self,
@@ -524,18 +549,48 @@ class Connection:
         finally:
             self._send_lock.release()
 
-    def _pong(self, payload: bytes | str = b"") -> None:
+    def acknowledge(self, count: int) -> bool:
+        """Tell the other end how many messages have been received; return whether it is told.
+
+        It is not while another thread sends, or where the stream accepts no data.
+
+        Args:
+            count: over this connection and earlier ones.
+
+        Raises:
+            ConnectionLost: the stream ended.
+        """
+        try:
+            return self._pong(_COUNT.pack(count))
+        except (websocket.WebSocketException, OSError) as error:
+            raise ConnectionLost(f"the stream ended while sending: {error}") from None
+
+    def _pong(self, payload: bytes | str = b"") -> bool:
         # Runs in the receiving thread. Another thread may be sending, or the time may be up.
         if not self._send_lock.acquire(timeout=_PONG_SECONDS):
-            return
+            return False
         try:
             if self._stalled:
-                return
+                return False
             self._sock.send_for(_PONG_SECONDS)
-            with contextlib.suppress(websocket.WebSocketTimeoutException):
+            try:
                 self._ws.send(payload, ABNF.OPCODE_PONG)
+            except websocket.WebSocketTimeoutException:
+                return False
+            return True
         finally:
             self._send_lock.release()
+
+    def lose(self, reason: str) -> None:
+        """Give the connection up.
+
+        Args:
+            reason: for which the other end counts as out of reach.
+
+        Raises:
+            ConnectionLost: always, because no other connection takes the place of this one.
+        """
+        raise ConnectionLost(reason)
 
     def receive(self, timeout: float) -> tuple[bytes | bytearray, bool, int] | None:
         """Wait for one message.
@@ -550,7 +605,8 @@ class Connection:
 
         Raises:
             WaitTimeout: no complete message arrived; a partial one is kept for the next call.
-            ConnectionLost: the stream ended, or the gateway closed the connection.
+            ConnectionLost: the stream ended.
+            ConnectionClosed: the gateway closed the connection.
         """
         self._sock.receive_for(timeout, at_most=max(timeout, _READ_ON_SECONDS))
         try:
@@ -562,6 +618,8 @@ class Connection:
         except (websocket.WebSocketException, OSError, ssl.SSLError) as error:
             raise ConnectionLost(f"the stream to the kernel gateway broke: {error}") from None
         if opcode in (ABNF.OPCODE_PING, ABNF.OPCODE_PONG):
+            if opcode == ABNF.OPCODE_PONG and len(frame.data) == _COUNT.size:
+                (self.peer_received,) = _COUNT.unpack(frame.data)
             return None
         skipped, self._frames.skipped_bytes = self._frames.skipped_bytes, 0
         data = frame.data

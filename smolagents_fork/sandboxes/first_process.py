@@ -1,9 +1,10 @@
 """First process of a sandbox: ends it when the host process is not heard of for a lease.
 
 The host process writes lines to its standard input several times in each lease. When none has come
-for the time of the lease, it exits, and the system ends all other processes of its PID namespace
-(``pid_namespaces(7)``). It also does the work of an init process: reaps orphans, and passes signals
-on to the main process. The lease begins with the first line, or with the end of the input.
+for the time of the lease, or the line ``end`` has come, it exits, and the system ends all other
+processes of its PID namespace (``pid_namespaces(7)``). It also does the work of an init process:
+reaps orphans, and passes signals on to the main process. The lease begins with the first line, or
+with the end of the input.
 
 It has to be process 1, because the code has the same user and could kill or stop any other. It
 answers while C code in the main process keeps Python's lock: see
@@ -114,6 +115,7 @@ while 1:
             *lines,rest=(rest[-100:]+data).split(b"\n")
             for line in lines:
                 words=line.decode("latin-1").split()
+                if words==["end"]: os._exit(0)
                 if len(words)==2: answer(*words)
     if over is not None and time.monotonic()>=over:
         # The code may have filled the pipe, which has no reader any more: do not block.

@@ -6,9 +6,10 @@ published port and no local socket. Every implementation passes the test suite
 ``tests/contract/provisioners``.
 
 Who calls what: an executor calls :meth:`Provisioner.prepare_image` and :meth:`Provisioner.start`.
-It calls :meth:`Sandbox.open_stream` once for each connection to the gateway, and
-:meth:`Sandbox.status` when something has ended. Several threads may call :meth:`Provisioner.start`
-at once. :meth:`Sandbox.remove` may be called from any thread, any number of times.
+It calls :meth:`Sandbox.open_stream` once for each connection to the gateway, also for one that
+takes the place of a lost one, and :meth:`Sandbox.status` when something has ended. Several threads
+may call :meth:`Provisioner.start` at once. :meth:`Sandbox.remove` may be called from any thread,
+any number of times.
 """
 
 from __future__ import annotations
@@ -234,8 +235,12 @@ class Sandbox(Protocol):
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway, which may still be starting.
 
+        Called again after a stream was lost, from another thread: an engine opens the next as it
+        opened the first, and keeps nothing of the last (:mod:`smolagents_fork.jupyter.resumption`
+        sends what is missing again).
+
         Args:
-            timeout: seconds to wait for the gateway.
+            timeout: seconds to wait for the gateway; no step may take longer.
 
         Raises:
             OSError: the gateway did not answer in time.
@@ -260,7 +265,8 @@ class Sandbox(Protocol):
 
         Args:
             path: absolute; missing folders are made.
-            pieces: its content.
+            pieces: its content. A transfer that is lost with its connection is repeated unless they
+                are an iterator, which can be read only once.
             size: of all pieces together, in bytes.
 
         Raises:

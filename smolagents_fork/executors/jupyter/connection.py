@@ -23,6 +23,7 @@ from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
+from ...jupyter.resumption import ResumableConnection
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.provisioner import (
@@ -31,11 +32,13 @@ from ...sandboxes.provisioner import (
     SandboxOnNode,
     SandboxSpec,
 )
-from .diagnosis import status_after_end
+from .diagnosis import may_run, status_after_end
 
 __all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link", "streamed_length"]
 
 MAX_ERROR_CHARS = 100_000
+# Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
+_PATIENCE_SECONDS = 20.0
 # Nodes of a cluster that may be lost one after the other while a kernel starts.
 _MOST_STARTS = 3
 
@@ -260,35 +263,27 @@ class KernelConnection:
         sandbox = self._sandbox
         if sandbox is None:
             raise ConnectionLost("the sandbox was removed while the channel was opened")
-        try:
-            sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
-        except OSError as error:
-            raise ConnectionLost(str(error)) from None
-        token = sandbox.gateway_token
         session_id = uuid.uuid4().hex
-        try:
-            if self._kernel is None:
-                self._kernel = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
-            kernel = self._kernel
-            connection = Connection(
-                sock,
-                channels_path(kernel.id, session_id),
-                token=token,
-                timeout=deadline.at_most(1e6),
-                limit_for=message_limits(
-                    streamed_length(self._settings.max_print_outputs_length),
-                    self._settings.max_value_bytes,
+        connection = self._open_connection(sandbox, session_id, 0, deadline)
+        kernel = self._kernel
+        assert kernel is not None
+        first = sandbox.first_process if isinstance(sandbox, HasFirstProcess) else None
+        resumable: Connection | ResumableConnection = connection
+        if connection.peer_received is not None:
+            resumable = ResumableConnection(
+                connection,
+                lambda received, seconds: self._open_connection(
+                    sandbox, session_id, received, Deadline(seconds)
                 ),
+                may_run=lambda: self._sandbox is sandbox and may_run(sandbox),
+                heard_at=lambda: 0.0 if first is None else first.heard_at,
+                patience=min(self._spec.lease_seconds, _PATIENCE_SECONDS),
             )
-        except BaseException:
-            sock.close()
-            raise
         self._comm_id = secrets.token_hex(16)
         requests = Requests(session_id, self._comm_id)
-        first = sandbox.first_process if isinstance(sandbox, HasFirstProcess) else None
         self._link = Link(
             Channel(
-                connection,
+                resumable,
                 requests,
                 engine_responds=sandbox.engine_responds,
                 serves_itself=kernel.serves_itself,
@@ -298,6 +293,45 @@ class KernelConnection:
         if self._sandbox is not sandbox:  # another thread dropped it before there was a link
             self.drop_channel()
             raise ConnectionLost("the sandbox was removed while the channel was opened")
+
+    def _open_connection(
+        self, sandbox: Sandbox, session_id: str, received: int, deadline: Deadline
+    ) -> Connection:
+        """Open a stream to the sandbox and the kernel's WebSocket on it.
+
+        Args:
+            sandbox: that has the kernel.
+            session_id: of the conversation.
+            received: number of its messages that have been received over earlier connections.
+            deadline: of all steps together.
+
+        Raises:
+            ConnectionLost: the stream could not be opened, or ended.
+            ProtocolError: the gateway refuses it.
+            ExecutorError: the sandbox is gone, or can give no stream.
+        """
+        try:
+            sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
+        except OSError as error:
+            raise ConnectionLost(str(error)) from None
+        token = sandbox.gateway_token
+        try:
+            if self._kernel is None:
+                self._kernel = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
+            return Connection(
+                sock,
+                channels_path(self._kernel.id, session_id),
+                token=token,
+                timeout=deadline.at_most(1e6),
+                limit_for=message_limits(
+                    streamed_length(self._settings.max_print_outputs_length),
+                    self._settings.max_value_bytes,
+                ),
+                received=received,
+            )
+        except BaseException:
+            sock.close()
+            raise
 
     def _install(self, deadline: Deadline) -> None:
         link = self._link

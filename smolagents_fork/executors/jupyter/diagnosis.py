@@ -6,7 +6,7 @@ import time
 
 from ...sandboxes.provisioner import Sandbox, SandboxStatus
 
-__all__ = ["status_after_end"]
+__all__ = ["may_run", "status_after_end"]
 
 # Time an engine may take to notice that a sandbox has ended, and to deliver its log. It is the time
 # of ten queries, within bounds: an engine that is slow to answer is also slow to notice. A node of
@@ -32,3 +32,9 @@ def status_after_end(sandbox: Sandbox) -> SandboxStatus:
         if not status.running or time.monotonic() > end:
             return status
         time.sleep(0.05)
+
+
+def may_run(sandbox: Sandbox) -> bool:
+    """Return whether a sandbox runs, or an engine that does not answer may still run it."""
+    status = sandbox.status()
+    return status.running or status.state.startswith("unknown")

@@ -16,7 +16,7 @@ from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..stream_errors import StreamUnsupported
-from .engine import engine_responds, mapped_errors
+from .engine import API_TIMEOUT_SECONDS, engine_responds, mapped_errors, one_call_client
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
 from .lifetime import reaper
@@ -40,6 +40,8 @@ _RELAY_SECONDS = 600.0
 # Poll interval and limit while the first process connects the kernel.
 _LOOK_SECONDS = 0.05
 _CONNECT_SECONDS = 30.0
+# Limit of the engine's calls that start a program for a file.
+_EXEC_SECONDS = 15.0
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
 # Time the engine may take to list the published port of a container that has been started.
@@ -91,6 +93,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         super().__init__(started, spec)
         self._client = client
         self._access = access
+        # Connections that the first process had when the engine's were used last.
+        self._links = self._count_links()
 
     @property
     def id(self) -> str:
@@ -119,7 +123,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return self._access.host, self._published_port(_PORT_SECONDS)
 
     def open_stream(self, *, timeout: float) -> ByteStream:
-        """Open a stream to the kernel by the first transport that there is.
+        """Open a stream to the kernel by the first transport that there is, again after a loss.
 
         None adds a network: a port is published only where the user asked for one.
 
@@ -179,13 +183,17 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         seconds = deadline.at_most(_RELAY_SECONDS)
         argv = ["python3", "-I", "-S", "-c", RELAY, str(GATEWAY_PORT), str(seconds)]
         try:
-            stream, _ = self._exec_with_id(argv)
+            stream, _ = self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))
         except StreamUnsupported as error:
             raise self._access.stream_error(error) from error
         return stream
 
-    def _exec_with_id(self, argv: list[str]) -> tuple[ExecStream, str]:
-        api = self._client.api
+    def _exec_with_id(self, argv: list[str], seconds: float) -> tuple[ExecStream, str]:
+        if self._links != self._count_links():
+            # A cut leaves connections behind on which the engine never answers.
+            self._links = self._count_links()
+            self._client.api.close()
+        api = one_call_client(self._client.api, seconds)
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
             return exec_stream(api, exec_id), exec_id
@@ -225,17 +233,28 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
         Raises:
             ExecutorError: it took too long, or wrote more.
+            StreamLost: the engine's connection was lost.
             StreamUnsupported: the engine's connection cannot carry the input.
         """
         try:
-            stream, exec_id = self._exec_with_id(argv)
+            links = self._count_links()
+            stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
         except StreamUnsupported:
             if stdin != ():
                 raise
             api = self._client.api
             return run_detached(api, self.container.id, argv, timeout=timeout, max_bytes=max_bytes)
-        output = run_attached(stream, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
+        output = run_attached(
+            stream,
+            stdin=stdin,
+            timeout=timeout,
+            max_bytes=max_bytes,
+            is_lost=lambda: links != self._count_links(),
+        )
         return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
+
+    def _count_links(self) -> int:
+        return 0 if self.first_process is None else self.first_process.links
 
     def engine_responds(self) -> bool:
         """Return whether the engine, whose connection carries the streams, answers."""

@@ -46,7 +46,7 @@ def container_status(
     try:
         # The log first: the engine removes it with the container.
         with contextlib.suppress(docker.errors.APIError):
-            lines = _log_lines(api, container_id)
+            lines = _log_lines(api, container_id, attached)
         state = api.inspect_container(container_id)["State"]
     except docker.errors.NotFound:
         lines, missing = _last_lines(tail, lines)
@@ -64,8 +64,13 @@ def container_status(
     return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
 
 
-def _log_lines(api: APIClient, container_id: str) -> tuple[str, ...]:
-    return _shown(api.logs(container_id, tail=_LOG_LINES).decode("utf-8", "replace"))
+def _log_lines(
+    api: APIClient, container_id: str, attached: AttachedConnection | None
+) -> tuple[str, ...]:
+    # The standard output of a first process that is spoken to is its own, and has its answers.
+    stdout = attached is None or attached.first_process is None
+    text = api.logs(container_id, stdout=stdout, tail=_LOG_LINES)
+    return _shown(text.decode("utf-8", "replace"))
 
 
 def _last_lines(tail: Tail | None, lines: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

@@ -10,7 +10,7 @@ from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
 from smolagents_fork.jupyter.protocol import Requests, Sink
-from smolagents_fork.jupyter.websocket import WaitTimeout
+from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 from smolagents_fork.jupyter.wire import Message, decode, encode
 
 
@@ -23,6 +23,8 @@ class Kernel:
         saying: seconds until the next message and the message, in order.
     """
 
+    lost = False
+
     def __init__(self):
         self.now = 1000.0
         self.received = 0
@@ -33,9 +35,12 @@ class Kernel:
     def clock(self):
         return self.now
 
-    def send(self, pieces, *, binary, timeout):
+    def send(self, pieces, *, binary, timeout, stop=None):
         self.sent.append(decode(b"".join(pieces), v1=True, binary=binary))
         self.asked(self.sent[-1])
+
+    def lose(self, reason):
+        raise ConnectionLost(reason)
 
     def ping(self, timeout=1.0):
         pass

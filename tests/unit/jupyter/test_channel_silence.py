@@ -16,6 +16,8 @@ from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 class SlowConnection:
     """Connection without a complete message: every wait receives some bytes on the test's clock."""
 
+    lost = False
+
     def __init__(self, bytes_a_wait):
         self.now = 1000.0
         self.received = 0
@@ -25,8 +27,11 @@ class SlowConnection:
     def clock(self):
         return self.now
 
-    def send(self, pieces, *, binary, timeout):
+    def send(self, pieces, *, binary, timeout, stop=None):
         pass
+
+    def lose(self, reason):
+        raise ConnectionLost(reason)
 
     def ping(self, timeout=1.0):
         self.pings += 1
@@ -62,7 +67,7 @@ def test_partial_message_is_not_silence(monkeypatch):
 class AnsweringFirstProcess:
     """First process that answers each question at once, on the clock of a connection."""
 
-    connected = True
+    connected, links = True, 1
 
     def __init__(self, connection, answers=10**9):
         self.connection, self.left = connection, answers

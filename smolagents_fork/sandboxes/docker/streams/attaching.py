@@ -38,7 +38,7 @@ def attach(client: DockerClient, container: str, *, output: bool, timeout: float
 
 
 def attach_again(address: EngineAddress, container: str) -> Any | None:
-    """Attach to a running container after a connection to it was lost.
+    """Attach to a container that runs, or is about to, after a connection to it was lost.
 
     Args:
         address: of its engine.
@@ -54,7 +54,8 @@ def attach_again(address: EngineAddress, container: str) -> Any | None:
 
     client = connect(address, timeout=_AGAIN_SECONDS)
     try:
-        if not client.api.inspect_container(container)["State"].get("Running"):
+        state = client.api.inspect_container(container)["State"]
+        if not state.get("Running") and state.get("Status") != "created":
             return None
         return attach(client, container, output=True, timeout=_AGAIN_SECONDS)
     except docker.errors.NotFound:

@@ -8,11 +8,12 @@ import select
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
-from ...stream_errors import TooMuchOutput
+from ...stream_errors import StreamLost, TooMuchOutput
 from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames, start_exec
 from .hijacking import carries_streams
@@ -32,12 +33,19 @@ os.read(0,1)
 os.dup2(os.open(os.devnull,os.O_RDONLY),0)
 os.execvp(sys.argv[1],sys.argv[1:])
 """
+# Pause between two looks whether a silent stream has been cut.
+_LOOK_SECONDS = 1.0
 # Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
 
 
 def run_attached(
-    stream: ExecStream, *, stdin: Iterable[bytes], timeout: float, max_bytes: int
+    stream: ExecStream,
+    *,
+    stdin: Iterable[bytes],
+    timeout: float,
+    max_bytes: int,
+    is_lost: Callable[[], bool] = lambda: False,
 ) -> bytes:
     """Give a started program its input and return its output; closes the stream.
 
@@ -46,31 +54,33 @@ def run_attached(
         stdin: pieces of its input, whose end not every connection can signal.
         timeout: seconds it may take.
         max_bytes: largest standard output allowed.
+        is_lost: returns whether the stream may have been cut; called once a second.
 
     Raises:
-        ExecutorError: it took too long, or its stream broke.
+        ExecutorError: it took too long.
+        StreamLost: its stream broke, or was cut.
         TooMuchOutput: it wrote more.
     """
-    end = time.monotonic() + timeout
+    wait = _Wait(time.monotonic() + timeout, is_lost)
     output = bytearray()
     try:
         # A program that ends without reading all of its input reports the reason itself.
         with contextlib.suppress(OSError):
-            _write_all(stream, stdin, end)
+            _write_all(stream, stdin, wait)
         stream.end_input()
         while True:
             try:
                 piece = stream.recv(1 << 20)
             except BlockingIOError:
-                _wait(stream, select.POLLIN, end)
+                wait(stream, select.POLLIN)
                 continue
             except OSError as error:
-                raise ExecutorError(
+                raise StreamLost(
                     f"the stream to a program in the container broke: {error}"
                 ) from None
             if not piece:
                 if stream.cut_short:
-                    raise ExecutorError(
+                    raise StreamLost(
                         f"the stream to a program in the container ended after {len(output)} "
                         "bytes, within a frame"
                     )
@@ -245,7 +255,7 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
     report that the program runs and has no exit code.
 
     Raises:
-        ExecutorError: the engine did not report its end in time, so the output may be incomplete.
+        StreamLost: the engine did not report its end in time, so the output may be incomplete.
     """
     end = time.monotonic() + _EXIT_SECONDS
     pause = 0.002
@@ -255,7 +265,7 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
         if report["ExitCode"] is not None and not report.get("Running"):
             return int(report["ExitCode"])
         if time.monotonic() > end:
-            raise ExecutorError(
+            raise StreamLost(
                 "the stream to a program in the container has ended, and the engine did not report "
                 f"the program's end in {_EXIT_SECONDS:g} s"
             )
@@ -263,22 +273,37 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
         pause = min(2 * pause, 0.1)
 
 
-def _write_all(stream: ExecStream, pieces: Iterable[bytes], end: float) -> None:
+@dataclass(frozen=True)
+class _Wait:
+    """Waits for a stream.
+
+    Attributes:
+        end: of all waits, on the monotonic clock.
+        is_lost: returns whether the stream may have been cut.
+    """
+
+    end: float
+    is_lost: Callable[[], bool]
+
+    def __call__(self, stream: ExecStream, event: int) -> None:
+        poll = select.poll()
+        poll.register(stream.fileno(), event)
+        while (left := self.end - time.monotonic()) > 0:
+            if poll.poll(min(left, _LOOK_SECONDS) * 1000 + 1):
+                return
+            if self.is_lost():
+                raise StreamLost("the connection to the engine was cut while a program ran")
+        raise ExecutorError(_too_long(None))
+
+
+def _write_all(stream: ExecStream, pieces: Iterable[bytes], wait: _Wait) -> None:
     for piece in pieces:
         view = memoryview(piece)
         while view:
             try:
                 view = view[stream.send(bytes(view[:1_048_576])) :]
             except BlockingIOError:
-                _wait(stream, select.POLLOUT, end)
-
-
-def _wait(stream: ExecStream, event: int, end: float) -> None:
-    left = end - time.monotonic()
-    poll = select.poll()
-    poll.register(stream.fileno(), event)
-    if left <= 0 or not poll.poll(left * 1000 + 1):
-        raise ExecutorError(_too_long(None))
+                wait(stream, select.POLLOUT)
 
 
 def _too_long(timeout: float | None) -> str:

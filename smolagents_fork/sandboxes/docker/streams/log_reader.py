@@ -5,8 +5,8 @@ be read. So the connection to its standard input (see the lease module) carries 
 The engine buffers about a megabyte of output that is not read; then the container's writes block.
 One thread reads for all containers of the process. It starts with the first and ends with the
 last. It also renews their leases and asks their first processes, by writing to the same
-connections: only one thread may use a connection with TLS. When a connection is lost and its
-container runs on, another thread attaches again.
+connections: only one thread may use a connection with TLS. When a connection is lost, or its first
+process does not answer, and its container runs on, another thread attaches again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ....errors import ExecutorStartError
-from ....first_process_link import RENEWAL, FirstProcess
+from ....first_process_link import END, RENEWAL, FirstProcess
 from ....forks import reset_in_child
 from .exec_stream import AttachedConnection
 from .log_tail import Tail
@@ -30,8 +30,10 @@ from .log_tail import Tail
 __all__ = ["LoggedConnection", "Renewal"]
 
 _READ_BYTES = 262_144
-# Renewals of each lease. The host process may be late for all but one.
+# Renewals of each lease. The host process may be late for all but one. A connection counts as cut
+# when some have not been answered.
 _RENEWALS = 5
+_UNANSWERED = 2
 # Pauses between attempts to attach again.
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
@@ -126,14 +128,29 @@ class _Source:
         Args:
             now: on the monotonic clock.
         """
-        renewal = self.line.renewal
+        renewal, first = self.line.renewal, self.line.first_process
         if renewal is not None and now >= self.due:
             self.due = now + renewal.seconds / _RENEWALS
-            self.unsent.append(RENEWAL)
+            if first is None or not first.ask():
+                self.unsent.append(RENEWAL)
         # An error is met by the next read, too; a full connection is that of a hanging engine.
         with contextlib.suppress(OSError, ValueError):
             while self.unsent:
                 self.sock.send(self.unsent.popleft())
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the first process has not answered for so long that the connection is cut."""
+        renewal, first = self.line.renewal, self.line.first_process
+        if renewal is None or first is None:
+            return False
+        return first.silent_seconds > renewal.seconds * _UNANSWERED / _RENEWALS
+
+    def end_container(self) -> None:
+        """Ask the first process to end its container at once; the engine may take a while."""
+        if self.line.first_process is not None and not self.unsent:
+            with contextlib.suppress(OSError, ValueError):
+                self.sock.send(END)
 
     def release(self) -> None:
         """Close the connection, and with it the container's standard input."""
@@ -227,7 +244,7 @@ class _LogReader:
     def _work(self) -> None:
         try:
             while selector := self._changed():
-                for key, _ in selector.select(self._written()):
+                for key, _ in selector.select(self._written(selector)):
                     source: _Source | None = key.data
                     if source is None:
                         assert self._woken is not None
@@ -245,13 +262,16 @@ class _LogReader:
                 self._stop()
             raise
 
-    def _written(self) -> float | None:
+    def _written(self, selector: selectors.BaseSelector) -> float | None:
         """Send requests and renew leases; return the seconds until the next renewal."""
         with self._lock:
             sources = tuple(self._sources)  # others add theirs meanwhile, and wake this thread
         now = time.monotonic()
         for source in sources:
             source.write(now)
+            if source.is_silent:
+                source.end("the first process does not answer")
+                self._drop(source, selector)
         due = min((source.due for source in sources), default=float("inf"))
         return None if due == float("inf") else max(0.0, due - now)
 
@@ -265,6 +285,7 @@ class _LogReader:
                 if source.released:
                     continue
                 if source.unwanted:
+                    source.end_container()
                     self._drop(source, selector)
                     continue
                 try:

@@ -1,0 +1,208 @@
+"""Faults of the connection to a sandbox, and of its ends: the same for every engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from background import PrintedLine, acting, eventually
+from far_engines import FarEngine
+from fault_proxy import FaultProxy
+from smolagents import tool
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import ExecutorError, SandboxDiedError
+
+#: Length of a fault; a lease has fifteen seconds.
+FAULT_SECONDS = 5.0
+
+FAULTS: dict[str, Callable[[FaultProxy], None]] = {
+    "reset": lambda proxy: proxy.reset(refuse=True),
+    "cut": FaultProxy.cut,
+    "forgotten": lambda proxy: proxy.cut(silent=False),
+    "frozen": FaultProxy.freeze,
+}
+every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+
+
+def for_a_while(proxy: FaultProxy, fault: Callable[[FaultProxy], None]) -> Callable[[], None]:
+    """Return a function that causes a fault, and heals it after some seconds."""
+
+    def act() -> None:
+        fault(proxy)
+        time.sleep(FAULT_SECONDS)
+        proxy.heal()
+
+    return act
+
+
+@every_fault
+def test_call_survives(far_engine: FarEngine, fault):
+    printed = PrintedLine()
+    executor = far_engine.make(on_output=printed)
+    executor("runs = 0")
+    code = (
+        "import time\nruns += 1\nprint('begun', flush=True)\n"
+        "for number in range(10):\n    time.sleep(0.7)\n    print(number)\nruns"
+    )
+    with acting(printed.is_set, for_a_while(far_engine.proxy, fault)):
+        said = executor(code)
+    assert said.output == 1
+    assert said.logs == "begun\n" + "".join(f"{number}\n" for number in range(10))
+    assert executor("runs").output == 1
+
+
+@every_fault
+def test_tool_call_survives(far_engine: FarEngine, fault):
+    calls = []
+    executor = far_engine.make()
+
+    @tool
+    def double(number: int) -> int:
+        """Doubles a number.
+
+        Args:
+            number: any
+        """
+        calls.append(number)
+        if number == 1:
+            for_a_while(far_engine.proxy, fault)()
+        return number * 2
+
+    executor.send_tools({"double": double})
+    assert executor("[double(number=n) for n in range(4)]").output == [0, 2, 4, 6]
+    assert calls == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("fault", [FAULTS["reset"], FAULTS["cut"]], ids=["reset", "cut"])
+def test_long_value_and_output_survive(far_engine: FarEngine, fault):
+    executor = far_engine.make(max_print_outputs_length=30_000_000)
+    executor("runs = 0")
+    proxy, before = far_engine.proxy, far_engine.proxy.passed_bytes
+    code = "runs += 1\nprint('x' * 10_000_000)\nprint('y' * 10_000_000)\nbytes(range(256)) * 80_000"
+    # In the middle of what it sends.
+    proxy.pass_at_most(before + 8_000_000)
+    with acting(lambda: proxy.is_at_limit, for_a_while(proxy, fault)):
+        said = executor(code)
+    assert said.output == bytes(range(256)) * 80_000
+    assert said.logs == "x" * 10_000_000 + "\n" + "y" * 10_000_000 + "\n"
+    assert executor("runs").output == 1
+
+
+@pytest.mark.parametrize("fault", [FAULTS["reset"], FAULTS["cut"]], ids=["reset", "cut"])
+def test_long_variable_survives(far_engine: FarEngine, fault):
+    executor = far_engine.make()
+    proxy, value = far_engine.proxy, bytes(range(256)) * 80_000
+    proxy.pass_at_most(proxy.passed_bytes + 8_000_000)
+    with acting(lambda: proxy.is_at_limit, for_a_while(proxy, fault)):
+        executor.send_variables({"value": value})
+    assert executor("len(value), value[-256:] == bytes(range(256))").output == (20_480_000, True)
+
+
+@pytest.mark.parametrize("fault", [FAULTS["reset"], FAULTS["cut"]], ids=["reset", "cut"])
+def test_files_are_whole_or_an_error_says_so(far_engine: FarEngine, fault):
+    executor = far_engine.make()
+    proxy, content = far_engine.proxy, bytes(range(256)) * 40_000
+    executor.put_file(b"older", "file")
+    proxy.pass_at_most(proxy.passed_bytes + 4_000_000)
+    with acting(lambda: proxy.is_at_limit, for_a_while(proxy, fault)):
+        executor.put_file(content, "file")
+    assert executor("len(open('file', 'rb').read())").output == len(content)
+    proxy.pass_at_most(proxy.passed_bytes + 4_000_000)
+    with acting(lambda: proxy.is_at_limit, for_a_while(proxy, fault)):
+        assert executor.get_file("file") == content
+    assert executor("import os\nos.listdir()").output == ["file"]
+
+
+def test_idle_sandbox_survives(far_engine: FarEngine):
+    executor = far_engine.make()
+    executor("kept = 5")
+    for_a_while(far_engine.proxy, FaultProxy.cut)()
+    assert executor.is_alive()
+    assert executor("kept").output == 5
+
+
+def test_interrupt_after_a_fault_stops_code_that_runs(far_engine: FarEngine):
+    printed = PrintedLine()
+    executor = far_engine.make(on_output=printed, interrupt_grace_seconds=60.0)
+    executor("kept = 5")
+
+    def act() -> None:
+        for_a_while(far_engine.proxy, FAULTS["reset"])()
+        executor.interrupt()
+
+    with (
+        acting(printed.is_set, act),
+        pytest.raises(AgentError, match="interrupted"),
+    ):
+        executor("print('begun', flush=True)\nimport time\ntime.sleep(100)")
+    assert executor("kept").output == 5
+
+
+def test_bytes_that_come_one_by_one_change_nothing(splitting_engine: FarEngine):
+    check_values_and_files(splitting_engine)
+
+
+def test_bytes_that_come_together_change_nothing(gathering_engine: FarEngine):
+    check_values_and_files(gathering_engine)
+
+
+def check_values_and_files(far_engine: FarEngine) -> None:
+    """Send values and files both ways."""
+    executor = far_engine.make()
+    assert executor("print('ä€😀' * 1000)\n[0.5, 'ä', bytes(range(256))]").output == [
+        0.5,
+        "ä",
+        bytes(range(256)),
+    ]
+    executor.put_file(bytes(range(256)) * 40, "file")
+    assert executor.get_file("file") == bytes(range(256)) * 40
+
+
+def test_fault_that_outlasts_the_lease_ends_the_state(far_engine: FarEngine):
+    printed = PrintedLine()
+    executor = far_engine.make(on_output=printed, lease_seconds=3.0)
+    with (
+        acting(printed.is_set, lambda: far_engine.proxy.reset(refuse=True)),
+        pytest.raises(SandboxDiedError, match="its state is lost"),
+    ):
+        executor("print('begun', flush=True)\nimport time\ntime.sleep(100)")
+    far_engine.proxy.heal()
+    assert executor("1 + 1").output == 2
+
+
+def test_killed_kernel_is_the_end_of_its_sandbox(far_engine: FarEngine):
+    executor = far_engine.make()
+    with pytest.raises(SandboxDiedError, match="SIGKILL"):
+        executor("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert executor("1 + 1").output == 2
+
+
+def test_full_disk_is_an_error_and_the_state_is_kept(far_engine: FarEngine):
+    executor = far_engine.make(workdir_size="4m")
+    executor("kept = 5")
+    with pytest.raises(AgentError, match="No space left"):
+        executor("open('file', 'wb').write(bytes(5_000_000))")
+    with pytest.raises(ExecutorError, match="bytes are free"):
+        executor.put_file(bytes(5_000_000), "other")
+    far_engine.proxy.reset()
+    assert executor("kept").output == 5
+
+
+@pytest.mark.parametrize("moment", ["idle", "in a call"])
+def test_killed_host_leaves_nothing_after_the_lease(far_engine: FarEngine, moment):
+    call = "executor('import time; time.sleep(600)')\n" if moment == "in a call" else ""
+    program = (
+        f"{far_engine.host_program}executor('1')\nprint('ready', flush=True)\n"
+        f"{call}import time\ntime.sleep(600)"
+    )
+    host = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    with host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "ready\n"
+        assert far_engine.list_sandboxes(host.pid)
+        host.kill()
+    assert eventually(lambda: not far_engine.list_sandboxes(host.pid))
