@@ -307,9 +307,8 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> None:
             continue
         with content() as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(0)
             try:
-                store.write_file(path, _pieces(file, size), size)
+                store.write_file(path, _Pieces(file, size), size)
             except ExecutorError as error:
                 place = store.describe(path)
                 raise error.reworded(
@@ -398,14 +397,26 @@ def _missing(start: str, source: str | os.PathLike[str]) -> str:
     return message
 
 
-def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """Read exactly ``size`` bytes: a store may have announced them."""
-    left = size
-    while True:
-        piece = file.read(min(left, _PIECE))
-        if left and not piece:
-            raise ExecutorError(f"the source changed while it was read: {left} bytes are missing")
-        left -= len(piece)
-        yield piece
-        if not left:
-            return
+@dataclass(frozen=True)
+class _Pieces:
+    """The first ``size`` bytes of a file, exactly: a store may have announced them.
+
+    A store that has lost its connection reads them again from the beginning.
+    """
+
+    file: BinaryIO
+    size: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.file.seek(0)
+        left = self.size
+        while True:
+            piece = self.file.read(min(left, _PIECE))
+            if left and not piece:
+                raise ExecutorError(
+                    f"the source changed while it was read: {left} bytes are missing"
+                )
+            left -= len(piece)
+            yield piece
+            if not left:
+                return

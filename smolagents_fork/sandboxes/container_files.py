@@ -1,45 +1,56 @@
 """Files into and out of a container.
 
 A program in the container reads and writes them. The engine's archive calls do not see mounts, and
-the work folder is one.
+the work folder is one. A program whose stream is lost is run again, because none of them does other
+things the second time. So a file is written or read whole, or there is an error.
 """
 
 from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable
-from typing import Protocol
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
-from ..errors import ExecutorError, FileTooLargeError, ProtocolError
+from ..errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    FileTooLargeError,
+    ProtocolError,
+)
 from ..results import FileInfo
-from .stream_errors import StreamUnsupported, TooMuchOutput
+from .stream_errors import StreamLost, StreamUnsupported, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 
 __all__ = ["list_files", "make_folder", "read_file", "write_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
+# Time for which a program is run again after its first loss, and the pause before each.
+_AGAIN_SECONDS = 20.0
+_PAUSE_SECONDS = 0.5
 # The dot after the last byte distinguishes a complete file from a truncated one. A named pipe would
 # be waited for.
 _GET = """
 if [ -e "$1" ] && [ ! -f "$1" ]; then echo 'it is not a regular file' >&2; exit 1; fi
 cat -- "$1" && printf .
 """
-# Run as: python3 -I -S -c PUT path size part position [pieces in base64]. Without pieces, it reads
-# size bytes from standard input, because not every connection can signal its end. It checks the
-# free space first, writes to a file that is called part, which nobody has, and replaces the file
-# when all bytes are written. A file that does not fit leaves no part and the older file.
+# Run as: python3 -I -S -c PUT path size part[,lost parts] position [pieces in base64]. Without
+# pieces, it reads size bytes from standard input, because not every connection can signal its end.
+# It removes the parts of programs that were lost and checks the free space. It writes to a file
+# that is called part, which nobody has, and replaces the file when all bytes are written. A file
+# that does not fit, or of which not all bytes arrive, leaves no part and the older file.
 _PUT = """
-import base64, os, sys
+import base64, os, select, sys
 path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
 folder = os.path.dirname(path)
-part = os.path.join(folder, sys.argv[3])
+part, *lost = (os.path.join(folder, name) for name in sys.argv[3].split(","))
 left = size if len(sys.argv) == 5 else 0
 def arrived():
     global left
     while left:
-        piece = sys.stdin.buffer.read1(min(left, 1 << 20))
+        piece = os.read(0, min(left, 1 << 20)) if select.select([0], [], [], 60)[0] else b""
         if not piece:
             break
         left -= len(piece)
@@ -49,6 +60,9 @@ try:
     if os.path.isdir(path):
         raise IsADirectoryError("it is a folder")
     if position == 0:
+        for name in lost:
+            if os.path.exists(name):
+                os.unlink(name)
         room = os.statvfs(folder)
         free = room.f_bavail * room.f_frsize
         if free < size:
@@ -69,7 +83,8 @@ try:
         os.replace(part, path)
     elif len(sys.argv) == 5:
         os.unlink(part)
-        raise OSError("%d of %d bytes arrived" % (written, size))
+        sys.stderr.write("%d of %d bytes arrived" % (written, size))
+        sys.exit(75)
 except OSError as error:
     # Read to the end: the message of a program that ends with unread input may be lost.
     for piece in arrived():
@@ -101,6 +116,8 @@ try:
 except OSError as error:
     sys.exit(error.strerror)
 """
+# Exit code of PUT for an input that ends too early (EX_TEMPFAIL of sysexits.h).
+_CUT_SHORT = 75
 _MOST_LISTED = 10_000
 _MOST_LIST_BYTES = 64 << 20
 # The system limits one argument to 128 KiB, and all of them together to 2 MiB.
@@ -108,12 +125,16 @@ _PIECE_BYTES = 96_000
 _PIECES = 12
 
 
+_Result = TypeVar("_Result")
+
+
 class Run(Protocol):
     """Runs a program in the sandbox: exit code, standard output, end of standard error.
 
     It gets program and arguments without a shell, pieces of the input, the seconds that it may
     take, and the most bytes of output. It raises ``ExecutorError`` for a program that cannot be
-    run, takes longer or writes more.
+    run, takes longer or writes more: ``StreamLost`` or ``EngineUnavailableError`` where it may be
+    run again.
     """
 
     def __call__(
@@ -127,21 +148,44 @@ def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
     Args:
         run: runs programs there.
         path: absolute.
-        pieces: its content.
+        pieces: its content; an iterator can be sent only once, so it is not sent again after a
+            loss.
         size: of all pieces together, in bytes.
 
     Raises:
         ExecutorError: it could not be written (no space, no permission).
     """
     timeout = _TIMEOUT_SECONDS + size / _BYTES_PER_SECOND
-    part = f".{secrets.token_hex(8)}.part"
-    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size), part]
-    try:
-        code, message = _put(run, [*argv, "0"], pieces, timeout)
-    except StreamUnsupported:
-        code, message = _put_by_arguments(run, argv, pieces, timeout)
+    parts: list[str] = []
+
+    def write() -> tuple[int, bytes]:
+        # Another name each time: the program that was lost may still write.
+        parts.insert(0, f".{secrets.token_hex(8)}.part")
+        argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size), ",".join(parts)]
+        try:
+            code, message = _put(run, [*argv, "0"], pieces, timeout)
+        except StreamUnsupported:
+            return _put_by_arguments(run, argv, pieces, timeout)
+        if code == _CUT_SHORT:
+            raise StreamLost(_reason(code, message))
+        return code, message
+
+    code, message = write() if isinstance(pieces, Iterator) else _repeat_after_loss(write)
     if code != 0:
         raise ExecutorError(_reason(code, message))
+
+
+def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
+    end: float | None = None
+    while True:
+        try:
+            return action()
+        except (StreamLost, EngineUnavailableError):
+            now = time.monotonic()
+            end = end or now + _AGAIN_SECONDS
+            if now > end:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _put(run: Run, argv: list[str], pieces: Iterable[bytes], timeout: float) -> tuple[int, bytes]:
@@ -179,7 +223,9 @@ def make_folder(run: Run, path: str) -> None:
         ExecutorError: it could not be made.
     """
     argv = ["mkdir", "-p", "--", path]
-    code, _, message = run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=65_536)
+    code, _, message = _repeat_after_loss(
+        lambda: run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=65_536)
+    )
     if code != 0:
         raise ExecutorError(_reason(code, message))
 
@@ -198,16 +244,21 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
     """
     timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
     argv = ["sh", "-c", _GET, "sh", path]
-    try:
+
+    def read() -> tuple[int, bytes, bytes]:
         code, data, message = run(argv, timeout=timeout, max_bytes=max_bytes + 1)
+        if code == 0 and not data.endswith(b"."):
+            raise StreamLost(
+                f"the connection to the engine ended after {len(data)} bytes, before the file's end"
+            )
+        return code, data, message
+
+    try:
+        code, data, message = _repeat_after_loss(read)
     except TooMuchOutput:
         raise FileTooLargeError(f"it has more than {max_bytes} bytes") from None
     if code != 0:
         raise ExecutorError(_reason(code, message))
-    if not data.endswith(b"."):
-        raise ExecutorError(
-            f"the connection to the engine ended after {len(data)} bytes, before the file's end"
-        )
     return data[:-1]
 
 
@@ -223,7 +274,9 @@ def list_files(run: Run, path: str) -> list[FileInfo]:
         ProtocolError: the answer is not a list of files.
     """
     argv = ["python3", "-I", "-S", "-c", _LIST, path, str(_MOST_LISTED)]
-    code, data, message = run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=_MOST_LIST_BYTES)
+    code, data, message = _repeat_after_loss(
+        lambda: run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=_MOST_LIST_BYTES)
+    )
     if code != 0:
         raise ExecutorError(_reason(code, message))
     entries = read_json(data, "the list of files")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.errors import ExecutorError
+from smolagents_fork.sandboxes import container_files
 from smolagents_fork.sandboxes.container_files import read_file
 from smolagents_fork.sandboxes.docker.streams import exec_run
 from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
@@ -33,7 +34,9 @@ def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
         exit_code(engine(RUNS), "c", "e")
 
 
-def test_file_that_was_cut_off_between_two_frames_is_an_error():
+def test_file_that_was_cut_off_between_two_frames_is_an_error(monkeypatch):
+    monkeypatch.setattr(container_files, "_AGAIN_SECONDS", 0.0)
+
     def run(*_args, **_keywords):
         return 0, b"half of i", b""
 
