@@ -167,8 +167,11 @@ class Sandbox:
 
     def limit(self, stream):
         write, flush = stream.write, stream.flush
+        written, flushed = 1, 0
 
         def bounded_write(text):
+            nonlocal written
+            written += 1
             self.unsent = True
             self.keep_order(stream)
             if len(text) <= self.left:
@@ -181,9 +184,13 @@ class Sandbox:
             return len(text)
 
         def flush_what_was_written():
-            # The stream's flush waits for another thread, four times per call, even when empty.
-            if getattr(stream, "_flush_pending", True):
+            # The stream's flush waits for another thread, four times per call, even when empty. One
+            # that has begun counts when it has ended: what it sends must come before what follows.
+            nonlocal flushed
+            count = written
+            if flushed < count:
                 flush()
+                flushed = max(flushed, count)
 
         stream.write = bounded_write
         stream.flush = flush_what_was_written
