@@ -302,6 +302,8 @@ class Server:
             default_handler_class=Missing,
             default_handler_args={"server": self},
             websocket_max_message_size=MAX_MESSAGE_BYTES,
+            # A refused request would be logged to the program's standard error.
+            log_function=lambda _handler: None,
         )
         clients = Clients(
             application,

@@ -31,9 +31,9 @@ __all__ = ["LoggedConnection", "Renewal"]
 
 _READ_BYTES = 262_144
 # Renewals of each lease. The host process may be late for all but one. A connection counts as cut
-# when some have not been answered.
+# at the renewal after which as many have had no answer.
 _RENEWALS = 5
-_UNANSWERED = 2
+_UNANSWERED = 1.5
 # Pauses between attempts to attach again.
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0

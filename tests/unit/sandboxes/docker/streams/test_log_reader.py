@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import queue
+import selectors
 import signal
 import socket
 import ssl
@@ -208,6 +209,13 @@ def received(far, count):
     return found
 
 
+def answer_renewal(far, number):
+    """Answer as a first process does."""
+    request = b"state %d\n" % number
+    assert received(far, len(request)) == request
+    far.sendall(frame(b"\x1eanswer %d S\n" % number, 1))
+
+
 def again(engine):
     """Another connection, as the engine gives after the first was lost."""
     params = {"stdin": 1, "stdout": 1, "stderr": 1}
@@ -215,11 +223,14 @@ def again(engine):
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_leases_are_renewed_by_the_one_thread(engine, count):
-    renewal = Renewal(0.5, lambda: None)
+def test_leases_are_renewed_by_the_one_thread(engine, count, monkeypatch):
+    renewal = Renewal(60, lambda: None)
+    monkeypatch.setattr(log_reader, "_RENEWALS", 600)
+    monkeypatch.setattr(log_reader, "_UNANSWERED", 600)
     made = [engine.attach(renewal=renewal) for _ in range(count)]
-    for _, far in made:
-        assert received(far, 4) == b"\n\n\n\n"
+    for number in range(1, 5):
+        for _, far in made:
+            answer_renewal(far, number)
     assert len(reader()) == 1
     for stream, far in made:
         stream.close()
@@ -234,14 +245,14 @@ def test_container_without_a_renewed_lease_is_not_written_to(engine):
 
 
 def test_lost_connection_is_replaced_and_the_lease_renewed_on_it(engine):
-    stream, first = engine.attach(renewal=Renewal(0.5, lambda: again(engine)))
+    stream, first = engine.attach(renewal=Renewal(60, lambda: again(engine)))
     first.sendall(frame(b"before\n"))
-    assert received(first, 1) == b"\n"
+    answer_renewal(first, 1)
     assert eventually(lambda: stream.tail.text() == "before\n")
     first.close()
     with engine.ends.get(timeout=PROMPT_SECONDS) as second:
         second.sendall(frame(b"after\n"))
-        assert received(second, 2) == b"\n\n"
+        answer_renewal(second, 2)
         assert eventually(lambda: stream.tail.text() == "before\nafter\n")
         assert not stream.tail.wait(0)
         stream.close()
@@ -249,15 +260,41 @@ def test_lost_connection_is_replaced_and_the_lease_renewed_on_it(engine):
             pass
 
 
+def test_connection_whose_first_process_does_not_answer_is_replaced(engine, monkeypatch):
+    def attach_again():
+        monkeypatch.setattr(log_reader, "_UNANSWERED", 1_000_000)
+        return again(engine)
+
+    monkeypatch.setattr(log_reader, "_RENEWALS", 300)
+    monkeypatch.setattr(log_reader, "_UNANSWERED", 0.5)
+    stream, silent = engine.attach(renewal=Renewal(60, attach_again))
+    with silent, engine.ends.get(timeout=PROMPT_SECONDS):
+        assert eventually(lambda: stream.first_process.links == 2)
+        while silent.recv(100):
+            pass
+        stream.close()
+
+
+def test_end_is_told_to_the_first_process(engine):
+    stream, far = engine.attach(renewal=Renewal(60, lambda: None))
+    with far:
+        answer_renewal(far, 1)
+        assert stream.first_process.wait(PROMPT_SECONDS)
+        stream.close()
+        assert received(far, 4) == b"end\n"
+        assert far.recv(1) == b""
+
+
 def test_first_process_is_asked_and_answers_on_its_own_output(engine):
     stream, far = engine.attach(renewal=Renewal(60, lambda: None))
     first = stream.first_process
     with far:
-        assert received(far, 1) == b"\n"
+        answer_renewal(far, 1)
+        assert first.wait(PROMPT_SECONDS)
         assert first.interrupt()
-        assert received(far, 12) == b"interrupt 1\n"
+        assert received(far, 12) == b"interrupt 2\n"
         assert not first.wait(0.01)
-        far.sendall(frame(b"of the program\n") + frame(b"\x1eanswer 1 S\n", 1))
+        far.sendall(frame(b"of the program\n") + frame(b"\x1eanswer 2 S\n", 1))
         assert first.wait(PROMPT_SECONDS)
         assert eventually(lambda: stream.tail.text() == "of the program\n")
     assert eventually(lambda: not first.interrupt())
@@ -446,11 +483,11 @@ def test_connection_that_comes_while_leases_are_renewed_is_left_to_the_next_look
     reader_ = log_reader._LogReader()
 
     class Source:
-        due = 5.0
+        due, is_silent = 5.0, False
 
         def write(self, now):
             reader_._sources.add(Source())  # as another thread does
 
     reader_._sources.add(Source())
-    assert reader_._written() == 0.0
+    assert reader_._written(selectors.DefaultSelector()) == 0.0
     assert len(reader_._sources) == 2
