@@ -100,7 +100,8 @@ def run_checks(checks: Iterable[Check]) -> list[CheckResult]:
     """Run checks one after the other, each at most for its time.
 
     Args:
-        checks: in their order; one that is late is left to a thread that ends with the process.
+        checks: Checks in their order; one that is late is left to a thread that ends with the
+            process.
     """
     results: list[CheckResult] = []
     without: set[str] = set()

@@ -58,7 +58,7 @@ def within(seconds: float, work: Callable[[], _Result], late: ForkError) -> _Res
     """Return the result of work that itself takes no limit, such as the look-up of a name.
 
     Args:
-        seconds: to wait at most; what takes longer goes on in a thread of its own.
+        seconds: Seconds to wait at most; what takes longer goes on in a thread of its own.
         work: returns the result.
         late: raised when it takes longer.
     """

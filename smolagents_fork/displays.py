@@ -207,7 +207,7 @@ class DisplayLog:
         """Add the display of a MIME bundle; what is not one is ignored, what is too much counted.
 
         Args:
-            bundle: from the program, unchecked.
+            bundle: Bundle from the program, unchecked.
         """
         if not isinstance(bundle, dict) or not bundle or not self.has_room():
             return
@@ -220,7 +220,7 @@ class DisplayLog:
         """Add the call's value if it is an image that is not displayed yet, as notebooks do.
 
         Args:
-            value: of the last expression.
+            value: Value of the last expression.
         """
         known = any(value is display.value for display in self.displays)
         if known or not is_picture(value):
@@ -273,7 +273,7 @@ class DisplayLog:
         """Return what stands for a call's value, or for a call without one.
 
         Args:
-            value: from :meth:`add_rich`. A plain text says less than an image of the call.
+            value: Value from :meth:`add_rich`. A plain text says less than an image of the call.
         """
         if value is None:
             return self.shown()
@@ -297,7 +297,7 @@ def notebook_forms(display: Display) -> dict[str, Any]:
     :func:`isolated_page`, and an image is encoded anew.
 
     Args:
-        display: from any executor.
+        display: Display from any executor.
     """
     if display.is_figure:
         target = io.BytesIO()

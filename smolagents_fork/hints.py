@@ -280,7 +280,7 @@ def import_advice(name: str) -> str:
     """Return advice about a module that the executor takes from the host's environment.
 
     Args:
-        name: of the module or the package.
+        name: Name of the module or the package.
     """
     return _authorise(name, "install it beside smolagents and pass", "")
 
@@ -289,7 +289,7 @@ def installed_import_advice(name: str) -> str:
     """Return advice about a module that the executor would install.
 
     Args:
-        name: of the module or the package.
+        name: Name of the module or the package.
     """
     return _authorise(name, "pass", ", which installs it")
 
@@ -323,7 +323,7 @@ def advice(
     """Return lines for an error of code that its surroundings explain, or the empty string.
 
     Args:
-        message: of the error, with its type.
+        message: Message of the error, with its type.
         network_remedy: how a sandbox gets a network; empty if this one has it.
         of_module: returns advice about an absent module or package.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
@@ -344,7 +344,7 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
     """Return a line for an error of code that looked for a network, or the empty string.
 
     Args:
-        message: of the error.
+        message: Message of the error.
         remedy: how a sandbox gets a network; empty if this one has it.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """

@@ -102,7 +102,7 @@ def find_program(name: str) -> str | None:
     """Find a program; return its absolute path, or ``None`` if there is none.
 
     Args:
-        name: of a program on PATH, or its path. Folders of PATH that are not absolute do not
+        name: Name of a program on PATH, or its path. Folders of PATH that are not absolute do not
             count: what lies in the current folder may be anybody's.
 
     Example:
@@ -133,7 +133,7 @@ def run_program(
         command: the program by its absolute path, and its arguments.
         seconds: longest time it may take.
         environment: all that its environment has.
-        folder: that it works in; ``None`` for that of this process.
+        folder: Folder that it works in; ``None`` for that of this process.
 
     Raises:
         ValueError: the program is not named by an absolute path.

@@ -178,5 +178,5 @@ class EngineInventory(LogInventory):
         """Remove one entry of :meth:`garbage`; return why it was not removed, empty if it was.
 
         Args:
-            removal: from :meth:`garbage`.
+            removal: Removal from :meth:`garbage`.
         """

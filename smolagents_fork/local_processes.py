@@ -20,7 +20,7 @@ def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> OwnerProcess:
 
     Args:
         table: processes of this machine.
-        pid: of the process that started the sandbox.
+        pid: Process id of the process that started the sandbox.
     """
     host = table.get(pid)
     if host is not None:
@@ -37,7 +37,7 @@ def kill_process(
     """Kill a sandbox that is a process; no error if it is gone.
 
     Args:
-        sandbox: its id, which ends in the process id.
+        sandbox: Id of the sandbox, which ends in the process id.
         entries: lists the sandboxes in a table of processes.
 
     Raises:

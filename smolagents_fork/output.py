@@ -52,7 +52,7 @@ def print_whole(*values: Any, file: Any, own: StandardPair, **keywords: Any) -> 
     """Print as ``print`` does, to a standard stream in one write: a reader gets no part of it.
 
     Args:
-        *values: to print.
+        *values: Values to print.
         file: stream to print to; ``None``: the program's standard output.
         own: the program's streams.
         **keywords: ``print``'s others.

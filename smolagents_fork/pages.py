@@ -60,7 +60,7 @@ def harmless_markdown(text: str, most: int = DEFAULT_PRINT_LENGTH) -> str:
     The text of a diagram is shown as text.
 
     Args:
-        text: of a program or a model.
+        text: Text of a program or a model.
         most: limit of the text, in characters; the middle of a longer one is left out.
 
     Example:

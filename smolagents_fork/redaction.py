@@ -20,7 +20,7 @@ def without_passwords(text: str) -> str:
     that an address of HTTP has before its host: then it is a token.
 
     Args:
-        text: with any number of addresses.
+        text: Text with any number of addresses.
 
     Example:
         >>> without_passwords("tcp://user:p@ss@engine:2376, https://token@index/simple")

@@ -33,7 +33,7 @@ def is_shortage(error: BaseException) -> bool:
     """Return whether an error says that the machine has no more of something now.
 
     Args:
-        error: of a system call.
+        error: Error of a system call.
 
     Example:
         >>> is_shortage(OSError(errno.EMFILE, "Too many open files"))
@@ -48,7 +48,7 @@ def shortage_text(error: BaseException) -> str:
     """Return what is short and what to do about it; the error's own text if nothing is.
 
     Args:
-        error: of a system call.
+        error: Error of a system call.
 
     Example:
         >>> shortage_text(OSError(errno.ENOMEM, "Cannot allocate memory"))

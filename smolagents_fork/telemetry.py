@@ -97,7 +97,7 @@ def tool_call(name: str) -> contextlib.AbstractContextManager[Operation]:
     """Record a span and the duration of one call of a tool on the host.
 
     Args:
-        name: of the tool.
+        name: Name of the tool.
     """
     if not _in_use():
         return Operation()

@@ -54,7 +54,7 @@ def harmless(text: str) -> str:
     too: a program that may write them may hide text by them.
 
     Args:
-        text: by anybody.
+        text: Text by anybody.
 
     Example:
         >>> harmless("\x1b]0;title\x07 one\ttwo\n")
@@ -72,7 +72,7 @@ def make_harmless(console: Console) -> Console:
     text can make them.
 
     Args:
-        console: of rich.
+        console: Console of rich.
     """
     if console in _made_harmless:
         return console

@@ -57,7 +57,7 @@ def bare_message(message: Any) -> ChatMessage:
     """Return a ``ChatMessage``, or a dict with its entries, as one without ``raw``.
 
     Args:
-        message: as agents pass it to ``generate``, or as a model returns it.
+        message: Message as agents pass it to ``generate``, or as a model returns it.
     """
     entries = message if isinstance(message, Mapping) else vars(message)
     return ChatMessage(
@@ -125,7 +125,7 @@ def json_value(value: Any, name: str) -> Any:
     """Return a value as JSON has it, in exact built-in types; tuples become lists.
 
     Args:
-        value: from the sandbox.
+        value: Value from the sandbox.
         name: what it is, for messages.
 
     Raises:

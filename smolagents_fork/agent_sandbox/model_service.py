@@ -90,10 +90,10 @@ class ModelService:
     """Answers the calls of programs, which run one at a time.
 
     Args:
-        model: with ``generate`` and, for streaming, ``generate_stream``; ``None`` for none.
+        model: Model with ``generate`` and, for streaming, ``generate_stream``; ``None`` for none.
         end_program: ends the program that runs; gets the reason.
         allowed_arguments: names of further arguments of ``generate`` that a program may give.
-        limits: of the calls.
+        limits: Limits of the calls.
         max_bytes: largest answer, in bytes.
     """
 
@@ -149,7 +149,7 @@ class ModelService:
         """Take a call, and return answers to any calls; the sandbox calls this function.
 
         Args:
-            number: of the call; 0 to wait a moment for answers.
+            number: Number of the call; 0 to wait a moment for answers.
             request: encoded; its size in bytes if that is over the limit; ``None`` when nobody
                 waits for more of the answer.
         """

@@ -19,7 +19,7 @@ def main(path: str) -> None:
     """Run the program; where the host serves a model, the name ``model`` has it.
 
     Args:
-        path: of the program.
+        path: Path of the program.
     """
     module = sys.modules["__main__"] = ModuleType("__main__")
     module.__file__ = path

@@ -33,8 +33,8 @@ def job_files(
     With a model on the host they all get that, and what is saved of theirs stays outside.
 
     Args:
-        folder: as ``agent.save()`` has written it.
-        task: for the agent.
+        folder: Folder as ``agent.save()`` has written it.
+        task: Task for the agent.
         arguments: further ones of ``agent.run``.
         model_on_host: whether the agents call the host's model.
 

@@ -93,7 +93,7 @@ def row(decode_it: Decode, keys: str = "v", work: int = 1_500, memory: int = 100
 
     Args:
         decode_it: takes the state and the tree, whose keys are checked before; it checks the rest.
-        keys: of the tree besides ``$``, a letter each.
+        keys: Keys of the tree besides ``$``, a letter each.
         work: nanoseconds that an empty value takes.
         memory: bytes that an empty value takes.
     """
@@ -129,7 +129,7 @@ def fill(
         decoder: takes the work that was measured, since hashes do not tell it before.
         container: a set or a dict.
         keys: decoded.
-        values: of a dict.
+        values: Values of a dict.
     """
     is_cheap = len(keys) <= _FEW_KEYS or set(map(type, keys)) == {str}
     step = max(1, len(keys)) if is_cheap else _KEYS_AT_ONCE

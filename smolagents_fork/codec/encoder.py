@@ -89,7 +89,7 @@ def encode_parts(
     """Do as :func:`encode_message`, in pieces; long raw data is the value's own memory.
 
     Args:
-        value: as for :func:`encode`; it stays as it is until the pieces are sent.
+        value: Value as for :func:`encode`; it stays as it is until the pieces are sent.
         path: the name of the value in messages.
         max_bytes: largest encoding, in bytes.
 
@@ -104,7 +104,7 @@ def encode_message(value: Any, *, path: str = "value", max_bytes: int = DEFAULT_
     """Encode ``value`` for a connection that carries bytes: long raw data is not base64.
 
     Args:
-        value: as for :func:`encode`.
+        value: Value as for :func:`encode`.
         path: the name of the value in messages.
         max_bytes: largest encoding, in bytes.
 

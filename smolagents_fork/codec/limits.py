@@ -150,7 +150,7 @@ class Budget:
 
         Args:
             text: not parsed yet.
-            counts: of its lists, dicts and commas, from :func:`check_items`.
+            counts: Counts of its lists, dicts and commas, from :func:`check_items`.
         """
         if sum(counts) <= _FEW_ITEMS:
             return

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: of the command line; ``None``: those of this process.
+        arguments: Arguments of the command line; ``None``: those of this process.
 
     Returns:
         the exit code.

@@ -32,7 +32,7 @@ def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> t
     """List the import names that a list of authorised imports means, without duplicates.
 
     Args:
-        entries: as given to an executor.
+        entries: Entries as given to an executor.
         path: folders and wheels that packages are looked up in; ``None`` for ``sys.path``.
 
     Raises:
@@ -80,7 +80,7 @@ def missing_packages(entries: Iterable[str]) -> str:
     """Describe the entries that this interpreter's packages do not satisfy; empty without any.
 
     Args:
-        entries: as given to an executor.
+        entries: Entries as given to an executor.
 
     Raises:
         ConfigurationError: an entry is neither a module's name nor a requirement.

@@ -121,7 +121,7 @@ def import_name_in(distribution: str) -> str | None:
     """Return the import name inside one of :data:`NAMESPACES` that a distribution provides.
 
     Args:
-        distribution: its name.
+        distribution: Name of the distribution.
 
     Returns:
         the import name; ``None`` where no namespace has a distribution of that name.

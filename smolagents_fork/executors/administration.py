@@ -31,7 +31,7 @@ class Preparation(Administration):
         """Build or fetch what the first start would; return the image or folder that starts use.
 
         Args:
-            packages: as in ``additional_authorized_imports``.
+            packages: Packages as in ``additional_authorized_imports``.
 
         Raises:
             ExecutorError: it cannot be had; says why.
@@ -46,8 +46,8 @@ class ClusterPreparation(Administration):
         """Return what an administrator applies once, as YAML.
 
         Args:
-            namespace: of the sandboxes.
-            image: of a warm pool's pods.
+            namespace: Namespace of the sandboxes.
+            image: Image of a warm pool's pods.
             warm_pool: name of a warm pool to make; ``None``: none.
         """
 

@@ -52,7 +52,7 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
 
     Args:
         function: called without arguments.
-        name: of the thread.
+        name: Name of the thread.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Result] = loop.create_future()
@@ -85,7 +85,7 @@ class AsyncCalls:
     """Calls of one executor from event loops: one by one, in order, without a thread to wait.
 
     Args:
-        lock: of the calls, also of those from threads.
+        lock: Lock of the calls, also of those from threads.
         interrupt: ends the call that runs; called again until it has ended.
     """
 
@@ -152,8 +152,8 @@ async def created(
 
     Args:
         make: the constructor; gets the connection taken from the pool.
-        pool: of connections; ``None`` for none.
-        tenant: whose quota of the pool counts.
+        pool: Pool of connections; ``None`` for none.
+        tenant: Tenant whose quota of the pool counts.
     """
     taken = None if pool is None else await pool.acquire_async(tenant=tenant)
 

@@ -19,7 +19,7 @@ class RecordsCalls(Protocol):
         """Take the time of one run of code, tools included; never waits, never raises.
 
         Args:
-            seconds: from the sending of the code to its end, however it ended.
+            seconds: Seconds from the sending of the code to its end, however it ended.
         """
 
 
@@ -28,7 +28,7 @@ def recorded(sandbox: object) -> Iterator[None]:
     """Record the time of the block as that of one run of code.
 
     Args:
-        sandbox: that runs it; one without the capability is left alone.
+        sandbox: Sandbox that runs it; one without the capability is left alone.
     """
     begun = time.monotonic()
     try:

@@ -186,7 +186,7 @@ def remove_behind(folder: str) -> None:
     """Remove a folder in the background, or at once where this process ends; never raises.
 
     Args:
-        folder: which no process uses any more.
+        folder: Folder which no process uses any more.
     """
     global _worker
     if not threading.main_thread().is_alive():

@@ -69,7 +69,7 @@ def check_private(path: str, *, readable: bool = False, option: str = "TMPDIR") 
     """Refuse a folder that another user has made, may change, or has replaced by something else.
 
     Args:
-        path: of the folder.
+        path: Path of the folder.
         readable: whether others may read it, and it may be root's.
         option: what names another folder, for the error.
 
@@ -137,8 +137,8 @@ def locked_file(
     No-op on Windows.
 
     Args:
-        name: of the file.
-        deadline: of the wait for another process.
+        name: Name of the file.
+        deadline: Deadline of the wait for another process.
         waiting: called once if there is a wait.
 
     Raises:

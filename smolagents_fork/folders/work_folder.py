@@ -36,7 +36,7 @@ class WorkFolder:
     """One folder. Paths have slashes and are in their simplest form; relative ones begin at it.
 
     Args:
-        path: of the folder, absolute and without links.
+        path: Path of the folder, absolute and without links.
     """
 
     def __init__(self, path: str) -> None:
@@ -50,9 +50,9 @@ class WorkFolder:
         """Write a file; it replaces an older one, or a link, only when it is complete.
 
         Args:
-            path: of the file; missing folders are made.
+            path: Path of the file; missing folders are made.
             pieces: its content.
-            size: of all pieces together, in bytes.
+            size: Size of all pieces together, in bytes.
 
         Raises:
             ExecutorError: it could not be written; says why.
@@ -78,7 +78,7 @@ class WorkFolder:
         """Make a folder, and those above it; no-op where it is there.
 
         Args:
-            path: of the folder.
+            path: Path of the folder.
 
         Raises:
             ExecutorError: it could not be made; says why.
@@ -90,7 +90,7 @@ class WorkFolder:
         """Read a file.
 
         Args:
-            path: of the file.
+            path: Path of the file.
             max_bytes: largest size allowed.
 
         Raises:
@@ -179,7 +179,7 @@ class WorkFolder:
         """Open the folder that ``path`` is in; give its descriptor and the last name.
 
         Args:
-            path: of a file or folder.
+            path: Path of a file or folder.
             make: whether to make missing folders.
         """
         *folders, name = self._relative(path).split("/")

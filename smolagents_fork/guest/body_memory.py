@@ -26,7 +26,7 @@ class BodyMemory:
         """Return memory for a body, which has old content; ``None`` if none of that size is kept.
 
         Args:
-            length: of the body, in bytes.
+            length: Length of the body, in bytes.
         """
         try:
             memory = self._kept.pop()
@@ -55,8 +55,8 @@ class BodyMemory:
         """Keep the memory of a body.
 
         Args:
-            body: of a frame, which has been decoded, or a copy. Nobody uses it any more: it is not
-                kept if there is still a view of it.
+            body: Body of a frame, which has been decoded, or a copy. Nobody uses it any more: it is
+                not kept if there is still a view of it.
         """
         if not isinstance(body, bytearray) or not 0 < len(body) <= MOST_KEPT:
             return

@@ -83,8 +83,8 @@ class FrameStream:
         """Have the next turns send a frame, behind those that wait.
 
         Args:
-            kind: of the frame.
-            run: its number.
+            kind: Kind of the frame.
+            run: Number of the run.
             body: must not change until it is sent.
         """
         with self._lock:
@@ -103,7 +103,7 @@ class FrameStream:
         """Send what the other side takes, and return a frame that is complete.
 
         Args:
-            seconds: to wait at most when there is nothing to send or read.
+            seconds: Seconds to wait at most when there is nothing to send or read.
 
         Raises:
             OSError: the other side has closed the connection, or this one has.

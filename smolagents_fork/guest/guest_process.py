@@ -45,7 +45,7 @@ class GuestProcess(Protocol):
         """Send what the process reads, and return a frame that is complete.
 
         Args:
-            seconds: to wait at most when there is nothing to send or read.
+            seconds: Seconds to wait at most when there is nothing to send or read.
 
         Raises:
             SandboxDiedError: the process has ended.
@@ -87,7 +87,7 @@ class StreamedGuest:
     """The part of a :class:`GuestProcess` that is its stream's.
 
     Args:
-        stream: of its frames.
+        stream: Stream of its frames.
     """
 
     def __init__(self, stream: FrameStream) -> None:
@@ -125,8 +125,8 @@ def remaining_text(
 
     Args:
         process: the process.
-        decoder: of its output.
-        seconds: to wait for its last frames.
+        decoder: Decoder of its output.
+        seconds: Seconds to wait for its last frames.
     """
     parts = []
     limit = Deadline(seconds + _MOST_SECONDS)

@@ -21,7 +21,7 @@ class DescriptorWriter(io.RawIOBase):
     """Writes all that it is given, whatever the kernel takes at once.
 
     Args:
-        name: of the stream, as its wrapper shows it.
+        name: Name of the stream, as its wrapper shows it.
     """
 
     def __init__(self, name: str) -> None:

@@ -35,9 +35,9 @@ class RelayedGuest(StreamedGuest):
     """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
 
     Args:
-        sandbox: that it runs in.
+        sandbox: Sandbox that it runs in.
         pid: its process number there; not trusted.
-        stream: to its relay; closed with this object.
+        stream: Stream to its relay; closed with this object.
         kinds: frames that are accepted from it.
     """
 

@@ -28,7 +28,7 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
     Args:
         action: ``write``, ``folder``, ``read`` or ``list``.
         data: a piece of a file.
-        **arguments: of the action.
+        **arguments: Arguments of the action.
     """
     head = encode([action, arguments])
     return len(head).to_bytes(_LENGTH, "big") + head + data

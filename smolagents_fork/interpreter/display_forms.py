@@ -27,7 +27,7 @@ def bundle_of(value: Any) -> dict[str, Any]:
     """Return the forms of a value by MIME type; the text form is always there.
 
     Args:
-        value: of any class. Its methods run, within the limits of the program.
+        value: Value of any class. Its methods run, within the limits of the program.
     """
     forms: dict[str, Any] = {}
     kind = type(value)

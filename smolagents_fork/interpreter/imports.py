@@ -29,7 +29,7 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
     upstream, ``pkg.*`` allows everything below ``pkg``, and ``*`` everything.
 
     Args:
-        name: of the module.
+        name: Name of the module.
         authorized: entries of the list.
 
     Example:
@@ -43,7 +43,7 @@ def only_leads(name: str, authorized: Iterable[str]) -> bool:
     """Return whether a list allows nothing of a module but what leads to modules inside it.
 
     Args:
-        name: of the module.
+        name: Name of the module.
         authorized: entries of the list.
 
     Example:
@@ -73,7 +73,7 @@ def is_public(name: str, start: int) -> bool:
     """Return whether a module comes with the package that the first ``start`` parts name.
 
     Args:
-        name: of the module.
+        name: Name of the module.
         start: number of its parts that name the package.
     """
     inner = name.split(".")[start:]
@@ -84,7 +84,7 @@ def refusal_advice(name: str, authorized: Iterable[str]) -> str:
     """Return what a program's author can do about an import that is refused.
 
     Args:
-        name: of the module.
+        name: Name of the module.
         authorized: entries of the list.
     """
     return (

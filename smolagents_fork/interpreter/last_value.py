@@ -19,7 +19,7 @@ def keep_last_value(body: list[ast.stmt], name: str) -> bool:
 
     Args:
         body: statements of the program; changed.
-        name: of the variable.
+        name: Name of the variable.
     """
     if not body:
         return False

@@ -36,7 +36,7 @@ class ProgramLoop:
         """Run a coroutine to its end; one that is stopped takes all tasks of the loop along.
 
         Args:
-            coroutine: of the program.
+            coroutine: Coroutine of the program.
         """
         loop = self.current()
         # Its threads end with the run, as all do that the program may not use in a later one.

@@ -28,7 +28,7 @@ class CompiledProgram:
 
     Args:
         source: the text it was compiled from.
-        code: of its top level.
+        code: Code of its top level.
         filename: the file name of its frames.
         is_async: whether the top level awaits.
     """
@@ -97,7 +97,7 @@ def syntax_error(source: str, error: SyntaxError) -> InterpreterError:
 
     Args:
         source: the text.
-        error: of Python's parser or compiler.
+        error: Error of Python's parser or compiler.
     """
     error.filename = "<unknown>"  # upstream's name for it, the same in every run
     line = error.text

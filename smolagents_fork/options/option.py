@@ -96,7 +96,7 @@ def same_as(kind: type, name: str, **changes: Any) -> Any:
 
     Args:
         kind: the other class.
-        name: of the option there.
+        name: Name of the option there.
         **changes: ``default``, or what of :class:`About` is different.
     """
     found = kind.__dataclass_fields__[name]  # type: ignore[attr-defined]
@@ -201,7 +201,7 @@ def part_of(options: Any, kind: type[_Result]) -> _Result:
     """Return the options of one class among those of a subclass.
 
     Args:
-        options: of the subclass.
+        options: Options of the subclass.
         kind: the class.
     """
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]

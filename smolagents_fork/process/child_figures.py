@@ -14,7 +14,7 @@ def child_figures(pid: int | None, memory_limit_bytes: int | None) -> ExecutorSt
     """Return a child's resource use now.
 
     Args:
-        pid: of the child; ``None`` without one.
+        pid: Process id of the child; ``None`` without one.
         memory_limit_bytes: its limit; ``None`` without one.
 
     Raises:

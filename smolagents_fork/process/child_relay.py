@@ -30,7 +30,7 @@ class ChildRelay:
 
     Args:
         child: its frames are checked here as on one machine.
-        stream: to the host.
+        stream: Stream to the host.
     """
 
     def __init__(self, child: Child, stream: socket.socket) -> None:

@@ -19,7 +19,7 @@ def system_call(number: int, *arguments: object) -> int:
     """Make a system call by its number.
 
     Args:
-        number: of the call.
+        number: Number of the call.
         *arguments: ints, or what ctypes passes as a pointer.
 
     Raises:

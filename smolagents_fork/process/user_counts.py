@@ -52,7 +52,7 @@ def lower_limit(kind: int, most: int) -> int:
     """Lower a limit of this process, irrevocably; return what it is now.
 
     Args:
-        kind: as in ``resource.RLIMIT_AS``.
+        kind: Kind as in ``resource.RLIMIT_AS``.
         most: the new limit, unless the present one is lower.
     """
     hard = resource.getrlimit(kind)[1]

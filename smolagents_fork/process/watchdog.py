@@ -35,7 +35,7 @@ class Watchdog:
     """A process that calls a function when this one has ended.
 
     Args:
-        reference: of the function, as ``module:name``.
+        reference: Reference of the function, as ``module:name``.
         *arguments: plain data.
 
     Raises:

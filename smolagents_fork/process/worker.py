@@ -49,7 +49,7 @@ def main(
         bounds: the limits of this process.
         parent: connection to the fork server, which enforces some of them; closed when the host
             knows that this process is ready.
-        worker_class: of the worker.
+        worker_class: Class of the worker.
     """
     # Open until the process exits; the finalisers of mmap and socket never run.
     request = mmap.mmap(request_number, REQUEST_SIZE)

@@ -31,8 +31,8 @@ def probe_head(address: str, seconds: float) -> None:
     """Connect to the head's port, because Ray itself takes 20 s to say that it cannot.
 
     Args:
-        address: of the head; one without host and port, as ``auto``, is not checked.
-        seconds: to wait at most, also for the look-up of a name.
+        address: Address of the head; one without host and port, as ``auto``, is not checked.
+        seconds: Seconds to wait at most, also for the look-up of a name.
 
     Raises:
         EngineUnavailableError: nobody listens there, or it cannot be reached.
@@ -50,8 +50,8 @@ def check_head(address: str, seconds: float) -> None:
     another one, or stopped. Whether it takes this process's token, Ray says.
 
     Args:
-        address: of the head; one without host and port, as ``auto``, is not checked.
-        seconds: to wait at most, for connection and bytes together.
+        address: Address of the head; one without host and port, as ``auto``, is not checked.
+        seconds: Seconds to wait at most, for connection and bytes together.
 
     Raises:
         EngineUnavailableError: the address is wrong, or the server sends nothing in time; says
@@ -123,8 +123,8 @@ def refused_token(address: str, text: str) -> EngineUnavailableError | None:
     """Return the error for a refused token if Ray says so.
 
     Args:
-        address: of the head.
-        text: of an error or of the log.
+        address: Address of the head.
+        text: Text of an error or of the log.
     """
     if not any(part in text for part in _TOKEN_TEXTS):
         return None

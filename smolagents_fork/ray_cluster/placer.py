@@ -65,7 +65,7 @@ def main(number: int, address: str) -> None:
 
     Args:
         number: descriptor of a listening socket; its key is on standard input.
-        address: of the cluster's head.
+        address: Address of the cluster's head.
     """
     code = 0
     try:
@@ -109,7 +109,7 @@ class Placer(RequestServer):
         """Connect to the cluster; the events say what came of it.
 
         Args:
-            address: of the head, as ``ray.init`` takes it.
+            address: Address of the head, as ``ray.init`` takes it.
         """
         try:
             self._head = ray_calls.connect_to_ray(address)
@@ -196,8 +196,8 @@ class Remote:
     """A supervisor as the placer sees it.
 
     Args:
-        place: of the supervisor.
-        reservation: of the supervisor.
+        place: Place of the supervisor.
+        reservation: Reservation of the supervisor.
         created: by which Ray knows it.
         lease: the connection for heartbeats.
     """
@@ -256,8 +256,8 @@ class Supervisors:
         """Return a supervisor, of which a slot is the sandbox's until :meth:`remove`.
 
         Args:
-            request: of the host.
-            deadline: of the wait; the error has its seconds.
+            request: Request of the host.
+            deadline: Deadline of the wait; the error has its seconds.
 
         Raises:
             SandboxDiedError: a node was lost while it was asked for a supervisor.

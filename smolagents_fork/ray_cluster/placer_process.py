@@ -54,7 +54,7 @@ class Placement:
     """A sandbox as the placer knows it: whether its supervisor is lost, and what ends with that.
 
     Args:
-        sandbox: its id.
+        sandbox: Id of the sandbox.
     """
 
     def __init__(self, sandbox: str) -> None:
@@ -95,7 +95,7 @@ class Placement:
         """Return :attr:`lost`, which comes a moment after the end of a stream.
 
         Args:
-            seconds: to wait at most.
+            seconds: Seconds to wait at most.
         """
         self._event.wait(seconds)
         return self.lost
@@ -105,8 +105,8 @@ class PlacerProcess:
     """A placer process that is connected to one cluster.
 
     Args:
-        address: of the cluster's head.
-        seconds: that the head may take to accept a connection and to say something.
+        address: Address of the cluster's head.
+        seconds: Seconds that the head may take to accept a connection and to say something.
 
     Raises:
         EngineUnavailableError: it did not connect; says why.
@@ -196,7 +196,7 @@ class PlacerProcess:
 
         Args:
             op: its name.
-            seconds: that the placer waits at most.
+            seconds: Seconds that the placer waits at most.
             **arguments: plain data.
 
         Raises:
@@ -229,10 +229,10 @@ class PlacerProcess:
         """Take a time for the figures; :meth:`send_times` sends it later, with others.
 
         Args:
-            name: of the histogram.
+            name: Name of the histogram.
             seconds: the time.
             node: id of the node.
-            kind: of the sandbox.
+            kind: Kind of the sandbox.
             tenant: empty for none.
         """
         self._times.append((name, seconds, node, kind, tenant))
@@ -294,7 +294,7 @@ class PlacerProcess:
         """Tell a placement when its supervisor is lost; it is not kept alive.
 
         Args:
-            placement: of a sandbox, before it starts.
+            placement: Placement of a sandbox, before it starts.
         """
         self._placements[placement.sandbox] = placement
         if self.ended:
@@ -317,7 +317,7 @@ class PlacerProcess:
         """Wait for the process to end.
 
         Args:
-            seconds: to wait at most; then it is killed.
+            seconds: Seconds to wait at most; then it is killed.
         """
         try:
             self._process.wait(seconds)
@@ -332,7 +332,7 @@ class PlacerProcess:
         """Note that a user has no need of it; it ends a few seconds after the last.
 
         Args:
-            user: that was given to :func:`shared_placer`.
+            user: User that was given to :func:`shared_placer`.
         """
         self.unused_since = time.monotonic()
         self.users.discard(user)
@@ -348,7 +348,7 @@ def shared_placer(address: str, seconds: float, user: object) -> PlacerProcess:
     """Return the placer of a cluster, started if necessary.
 
     Args:
-        address: of the cluster's head.
+        address: Address of the cluster's head.
         seconds: see :class:`PlacerProcess`.
         user: keeps it running until :meth:`PlacerProcess.release`.
 
@@ -377,7 +377,7 @@ def running_placer(address: str) -> PlacerProcess | None:
     """Return the placer of a cluster if it runs.
 
     Args:
-        address: of the cluster's head.
+        address: Address of the cluster's head.
     """
     with _placers_lock:
         found = _placers.get(address)

@@ -176,8 +176,8 @@ def from_data(cls: type[_Data], data: Any) -> _Data:
     """Rebuild a dataclass from the output of :func:`as_data`.
 
     Args:
-        cls: whose fields are plain, tuples of such, or dataclasses again. Types that say less, such
-            as ``Any`` and ``Mapping``, are not checked.
+        cls: Class whose fields are plain, tuples of such, or dataclasses again. Types that say
+            less, such as ``Any`` and ``Mapping``, are not checked.
         data: not trusted.
 
     Raises:

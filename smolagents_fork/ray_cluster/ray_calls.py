@@ -51,7 +51,7 @@ def connect_to_ray(address: str) -> str:
     """Connect this process to a cluster, and return an address of its head.
 
     Args:
-        address: as ``ray.init`` takes it.
+        address: Address as ``ray.init`` takes it.
 
     Raises:
         EngineUnavailableError: Ray is of another version, or did not connect.
@@ -84,7 +84,7 @@ def alive_nodes(seconds: float = _NODES_SECONDS) -> dict[str, Mapping[str, Any]]
     """Return the nodes that Ray believes alive, by id, as Ray describes them.
 
     Args:
-        seconds: to wait at most; then ``None``, for Ray gives this call no limit.
+        seconds: Seconds to wait at most; then ``None``, for Ray gives this call no limit.
     """
     late = EngineUnavailableError(f"the head did not name its nodes within {seconds:.0f} s")
     try:
@@ -98,7 +98,7 @@ def answers(node: Mapping[str, Any]) -> bool:
     """Return whether a node can be reached from here; takes a second at most.
 
     Args:
-        node: from :func:`alive_nodes`.
+        node: Node from :func:`alive_nodes`.
     """
     address = str(node["NodeManagerAddress"]), int(node["NodeManagerPort"])
     try:
@@ -172,7 +172,7 @@ class CreatingSupervisor:
     """A supervisor that Ray has been asked for.
 
     Args:
-        reservation: of the supervisor.
+        reservation: Reservation of the supervisor.
         cluster: name of the cluster.
         avoided: ids of nodes that do not get it.
     """

@@ -40,7 +40,7 @@ def cgroup_usage(run: Run, limits: Limits) -> ExecutorStats:
 
     Args:
         run: runs programs in the sandbox.
-        limits: of the sandbox.
+        limits: Limits of the sandbox.
 
     Raises:
         ExecutorError: it cannot be read.

@@ -20,7 +20,7 @@ class ClusterOwner:
 
     Args:
         cluster: identifies the cluster for as long as it exists.
-        node: of the cluster.
+        node: Node of the cluster.
         supervisor: identifies one life of a supervisor; one that is started again has another.
 
     Raises:

@@ -290,7 +290,7 @@ class ContainerOptions(Options):
         """Return the advice that gives code a network; empty if it has one.
 
         Args:
-            owner: that has the options, for the message.
+            owner: Owner that has the options, for the message.
         """
         return "" if self.has_network else f"give the {owner} network='bridge'"
 

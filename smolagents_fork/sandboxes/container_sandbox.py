@@ -34,7 +34,7 @@ class ContainerSandbox(ABC, Generic[_Started]):
 
     Args:
         started: the container or pod.
-        spec: that it was started from.
+        spec: Description that it was started from.
     """
 
     def __init__(self, started: _Started, spec: SandboxSpec) -> None:

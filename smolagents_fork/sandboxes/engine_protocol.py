@@ -55,8 +55,8 @@ class Engine(Protocol):
         """Return how code gets a network here, such as "give the pool network='bridge'".
 
         Args:
-            options: of the sandbox.
-            owner: that has the options: ``"executor"`` or ``"pool"``.
+            options: Options of the sandbox.
+            owner: Owner that has the options: ``"executor"`` or ``"pool"``.
 
         Returns:
             part of a message; empty if code with these options has a network.
@@ -66,7 +66,7 @@ class Engine(Protocol):
         """Connect to the engine. From any thread; the caller closes what it gets.
 
         Args:
-            options: of all sandboxes that the provisioner starts.
+            options: Options of all sandboxes that the provisioner starts.
             note: takes a line for the user's log, from any thread.
 
         Raises:

@@ -54,7 +54,7 @@ def secret_settings(settings: Mapping[str, str]) -> list[str]:
     """Return the variables with an address that contains a user name or a password.
 
     Args:
-        settings: as :func:`index_settings` returns them.
+        settings: Settings as :func:`index_settings` returns them.
 
     Example:
         >>> secret_settings({"PIP_INDEX_URL": "https://user:word@host/simple"})

@@ -58,9 +58,9 @@ def named_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
     """Return the process that the text names.
 
     Args:
-        owner: as :func:`owner_text` returned it; empty if nobody has the sandbox.
+        owner: Owner as :func:`owner_text` returned it; empty if nobody has the sandbox.
         host: name of its machine; empty if unknown.
-        cluster: that the sandbox belongs to; empty for none.
+        cluster: Cluster that the sandbox belongs to; empty for none.
 
     Raises:
         ValueError: the text does not name an owner.
@@ -83,7 +83,7 @@ def process_is_gone(owner: str) -> bool:
     An owner on another machine, or one that cannot be identified, counts as alive.
 
     Args:
-        owner: as :func:`owner_text` returned it.
+        owner: Owner as :func:`owner_text` returned it.
     """
     parts = _TEXT.fullmatch(owner)
     if parts is None or parts[1] != this_machine():

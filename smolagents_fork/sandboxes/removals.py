@@ -52,7 +52,7 @@ class Removals:
     """Removals from one engine.
 
     Args:
-        address: of the engine.
+        address: Address of the engine.
     """
 
     def __init__(self, address: str) -> None:
@@ -62,7 +62,7 @@ class Removals:
         """Register an object before it is created: whatever happens, it is removed at exit.
 
         Args:
-            name: of the object, unlike all others of this process.
+            name: Name of the object, unlike all others of this process.
             remove: removes it.
 
         Raises:
@@ -78,7 +78,7 @@ class Removals:
         """Remove an object; no-op when it is gone.
 
         Args:
-            name: of the object.
+            name: Name of the object.
             wait: do it now; otherwise in the background.
         """
         with _pending.lock:

@@ -23,8 +23,8 @@ def read_json(data: bytes, subject: str) -> Any:
     """Return the value that ``data`` encodes.
 
     Args:
-        data: of the sandbox.
-        subject: of a message, such as ``"the list of files"``.
+        data: Data of the sandbox.
+        subject: Subject of a message, such as ``"the list of files"``.
 
     Raises:
         ProtocolError: not JSON, nested too deeply, or a number with too many digits.
@@ -42,10 +42,10 @@ def checked_row(value: object, types: Sequence[tuple[type, ...]], subject: str) 
     """Return a list once its length and the types of its entries are right.
 
     Args:
-        value: of :func:`read_json`.
+        value: Value of :func:`read_json`.
         types: allowed ones of each entry; numbers have to be finite, fit 64 bits, and count
             something: none is negative.
-        subject: as above.
+        subject: Subject as above.
 
     Raises:
         ProtocolError: it differs.
@@ -64,8 +64,8 @@ def checked_texts(value: object, subject: str) -> list[str]:
     """Return a list once all its entries are text.
 
     Args:
-        value: of :func:`read_json`.
-        subject: as above.
+        value: Value of :func:`read_json`.
+        subject: Subject as above.
 
     Raises:
         ProtocolError: it differs.

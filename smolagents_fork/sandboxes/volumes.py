@@ -39,7 +39,7 @@ def volume_entries(volumes: Any) -> list[tuple[str, str, str]]:
     """Return source, target and mode of each folder.
 
     Args:
-        volumes: in one of docker-py's two forms.
+        volumes: Volumes in one of docker-py's two forms.
 
     Raises:
         ConfigurationError: it is in neither.

@@ -70,7 +70,7 @@ def confined_command(
         deno: the program.
         readable: files and folders.
         v8_flags: flags of its JavaScript engine.
-        arguments: of ``guest.mjs``.
+        arguments: Arguments of ``guest.mjs``.
     """
     # Deno's own notation for a comma in a path is two of them.
     paths = ",".join(path.replace(",", ",,") for path in readable)

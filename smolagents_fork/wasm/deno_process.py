@@ -38,7 +38,7 @@ class DenoProcess(StreamedGuest):
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
 
     Args:
-        command: from :func:`confined_command`.
+        command: Command from :func:`confined_command`.
         kinds: frames that it may send -> most bytes of a body.
         stop_file: file in which it finds the run to stop; removed with the process. ``""``: none.
 
@@ -217,10 +217,10 @@ def answer_of(
 
     Args:
         process: has no program yet.
-        kind: of the frame.
-        body: of the frame.
+        kind: Kind of the frame.
+        body: Body of the frame.
         expected: kind of the answer.
-        deadline: for the process to answer.
+        deadline: Deadline for the process to answer.
 
     Raises:
         SandboxDiedError: the process has ended.

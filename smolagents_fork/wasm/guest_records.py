@@ -21,7 +21,7 @@ def record_guest(stop_file: str, pid: int) -> str:
     """Record a guest that this process has started; return the path of the record.
 
     Args:
-        stop_file: of the guest.
+        stop_file: Stop file of the guest.
         pid: process id of the guest.
     """
     path = f"{stop_file}.{pid}.{start_ticks(pid)}{_SUFFIX}"

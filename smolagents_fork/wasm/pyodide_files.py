@@ -61,7 +61,7 @@ def pyodide_files(cache: Path, deno: str, seconds: float, note: Callable[[str], 
     """Return the folder of Pyodide's files in the cache, fetched from npm if missing.
 
     Args:
-        cache: from :func:`cache_folder`.
+        cache: Cache from :func:`cache_folder`.
         deno: the program whose npm client is used.
         seconds: how long that may take.
         note: takes a line for the user's log before they are fetched.

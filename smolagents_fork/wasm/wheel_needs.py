@@ -105,7 +105,7 @@ def resolve(
     search among older versions of what asked for it.
 
     Args:
-        requirements: of the user.
+        requirements: Requirements of the user.
         environment: values of markers, such as ``python_version``.
         fetch: gets names with versions, and returns a wheel for each.
 

@@ -53,7 +53,7 @@ def wheels_for(
     network.
 
     Args:
-        requirements: as pip takes them.
+        requirements: Requirements as pip takes them.
         cache: the folder of what is kept from start to start.
         lock: Pyodide's own list of its packages.
         folder: wheels of Pyodide's own packages, which pip prefers by version as those of an index.

@@ -70,7 +70,8 @@ def open_pictures(forms: Mapping[str, Any]) -> Mapping[str, Any]:
     Called where the program runs: its pictures are opened there, where that can be ended.
 
     Args:
-        forms: by MIME type; a bitmap is bytes or base64 text, and stays so if it cannot be opened.
+        forms: Forms by MIME type; a bitmap is bytes or base64 text, and stays so if it cannot be
+            opened.
     """
     bitmaps = (f"image/{name.lower()}" for name in _FORMATS_OPENED)
     kind = next((kind for kind in bitmaps if isinstance(forms.get(kind), (str, bytes))), None)

@@ -202,7 +202,7 @@ def _made_of_fields(tag: str, make: Callable[[Any, dict[str, Any]], Any]) -> Dec
     """Return the maker of an object that names its class and its fields.
 
     Args:
-        tag: of the encoding.
+        tag: Tag of the encoding.
         make: makes the object of a registered class and fields; of others it raises a fault.
     """
 

@@ -43,7 +43,8 @@ def keep_terminal_safe(logger: Any) -> None:
     """Have an agent's logger print nothing that a terminal obeys.
 
     Args:
-        logger: of upstream, or of another kind, which is left alone unless it has such a console.
+        logger: Logger of upstream, or of another kind, which is left alone unless it has such a
+            console.
     """
     console = getattr(logger, "console", None)
     if isinstance(console, Console):
@@ -150,7 +151,7 @@ def without_frames(error: _Error) -> _Error:
     is handling keep theirs.
 
     Args:
-        error: that the agent handles.
+        error: Error that the agent handles.
 
     Returns:
         The same error.
@@ -189,7 +190,7 @@ def text_of_output(agent: MultiStepAgent, output: Any) -> str:
     ``text_of_output(output)``, which makes it within the limits of a call.
 
     Args:
-        agent: whose code gave the output.
+        agent: Agent whose code gave the output.
         output: an output or a final answer.
 
     Returns:

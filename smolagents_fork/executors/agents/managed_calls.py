@@ -38,9 +38,9 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
     and what they replaced in the agent's state returns.
 
     Args:
-        agent: to run.
-        task: as the agent's prompt words it.
-        arguments: of ``agent.run()``, without the task.
+        agent: Agent to run.
+        task: Task as the agent's prompt words it.
+        arguments: Arguments of ``agent.run()``, without the task.
 
     Returns:
         What ``agent.run()`` returns; a short form of an answer that is too large for a text.

@@ -32,7 +32,7 @@ def as_given(kwargs: Any) -> Any:
     """Return the arguments as they were before :func:`as_saved`; unsaved ones are unchanged.
 
     Args:
-        kwargs: of a saved agent, of its program, or of another caller.
+        kwargs: Keyword arguments of a saved agent, of its program, or of another caller.
 
     Raises:
         ConfigurationError: they are of a saved agent, and cannot be read.

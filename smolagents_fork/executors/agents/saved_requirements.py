@@ -35,7 +35,7 @@ def saved_requirements(names: Iterable[str]) -> set[str]:
     """Return the requirements that provide import names; warns about those that nothing provides.
 
     Args:
-        names: of modules or packages, or requirements of pip.
+        names: Names of modules or packages, or requirements of pip.
 
     Example:
         >>> from smolagents_fork.executors.agents.saved_requirements import saved_requirements
@@ -67,7 +67,7 @@ def requirements_of_agent(agent: MultiStepAgent, others: Iterable[str]) -> set[s
     """Return the requirements of a saved agent.
 
     Args:
-        agent: to be saved.
+        agent: Agent to be saved.
         others: requirements of its tools and managed agents.
     """
     requirements = saved_requirements([*others, *getattr(agent, "authorized_imports", ())])

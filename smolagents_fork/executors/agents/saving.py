@@ -60,9 +60,10 @@ def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str
     """Return the entries that ``CodeAgent.to_dict`` adds or replaces.
 
     Args:
-        agent: to be saved.
-        requirements: that upstream found. A release of upstream would start the agent with another
-            executor or none, so they ask for the fork unless the code runs in ``local``.
+        agent: Agent to be saved.
+        requirements: Requirements that upstream found. A release of upstream would start the agent
+            with another executor or none, so they ask for the fork unless the code runs in
+            ``local``.
     """
     entries: dict[str, Any] = {}
     given = agent.additional_authorized_imports
@@ -89,7 +90,7 @@ def check_saved(agent: MultiStepAgent) -> None:
     """Refuse to save an agent whose executor has arguments that a file cannot have.
 
     Args:
-        agent: to be saved; its managed agents are checked, too.
+        agent: Agent to be saved; its managed agents are checked, too.
 
     Raises:
         ConfigurationError: names the argument and says what to do.

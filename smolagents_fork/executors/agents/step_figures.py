@@ -35,9 +35,9 @@ def run_code(agent: CodeAgent, step: Any, code: str) -> CodeOutput:
     """Run ``code`` in the agent's executor, and show its displays wherever people look.
 
     Args:
-        agent: whose code it is.
+        agent: Agent whose code it is.
         step: upstream's ``ActionStep``; gets ``observations_images``, also if the code raises.
-        code: of the step.
+        code: Code of the step.
     """
     executor = agent.python_executor
     before = getattr(executor, "displays", ())
@@ -126,8 +126,8 @@ def messages_for_model(agent: MultiStepAgent, messages: list[ChatMessage]) -> li
     """Return the messages without figures, if the agent's model takes none.
 
     Args:
-        agent: that asks its model.
-        messages: of the agent's memory.
+        agent: Agent that asks its model.
+        messages: Messages of the agent's memory.
     """
     model = agent.model
     if not getattr(model, "flatten_messages_as_text", False) and not _is_without_vision(model):
@@ -150,8 +150,8 @@ def figures_refused(agent: MultiStepAgent, messages: list[ChatMessage]) -> bool:
     Figures that the model has taken in an earlier request are not the reason.
 
     Args:
-        agent: whose model raised.
-        messages: of the request.
+        agent: Agent whose model raised.
+        messages: Messages of the request.
 
     Returns:
         whether the next request will have no figures.

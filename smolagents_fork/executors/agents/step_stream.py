@@ -25,7 +25,7 @@ class StepStream(Generator[Any, Any, None]):
     ``StopIteration``.
 
     Args:
-        agent: that takes the steps.
+        agent: Agent that takes the steps.
         steps: upstream's generator of them.
 
     Example:

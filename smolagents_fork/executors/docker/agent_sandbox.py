@@ -180,7 +180,7 @@ class _Program:
 
         Args:
             reason: what it did, or what happened to it; the first one counts.
-            job: of the program that is meant; ``None``: the one that runs.
+            job: Job of the program that is meant; ``None``: the one that runs.
         """
         with self._lock:
             if self._job is not None and job in (None, self._job):

@@ -21,7 +21,7 @@ def engine_for(engine: object, options: DockerOptions) -> Engine:
 
     Args:
         engine: the argument; ``None``: Docker's engine.
-        options: of the sandboxes.
+        options: Options of the sandboxes.
 
     Raises:
         ConfigurationError: it is not an engine, or an option makes no sense there.
@@ -41,7 +41,7 @@ def chosen_engine(engine: object, pool: _HasEngine | None, options: DockerOption
     Args:
         engine: the executor's argument; ``None``: the pool's, or Docker's.
         pool: the executor's pool, if it has one.
-        options: of the executor.
+        options: Options of the executor.
 
     Raises:
         ConfigurationError: as :func:`engine_for`, or another engine than the pool's.

@@ -21,8 +21,9 @@ class EngineFactory:
     """Makes executors on one kind of engine: what ``executor_type`` means by an engine's name.
 
     Args:
-        name: that ``executor_type`` takes.
-        engine_class: of the engine; its constructor reads what is not given from the environment.
+        name: Name that ``executor_type`` takes.
+        engine_class: Class of the engine; its constructor reads what is not given from the
+            environment.
     """
 
     supports_managed_agents: ClassVar[bool] = True
@@ -37,10 +38,10 @@ class EngineFactory:
         """Make an executor.
 
         Args:
-            additional_authorized_imports: as for ``DockerExecutor``.
-            logger: as for ``DockerExecutor``.
-            **keywords: of the engine's constructor and of ``DockerExecutor``. Both get an argument
-                that both have, and the executor alone if an engine or a pool is given.
+            additional_authorized_imports: Import names as for ``DockerExecutor``.
+            logger: Logger as for ``DockerExecutor``.
+            **keywords: Keywords of the engine's constructor and of ``DockerExecutor``. Both get an
+                argument that both have, and the executor alone if an engine or a pool is given.
 
         Raises:
             ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an

@@ -16,7 +16,7 @@ def start_advice(limits: Limits, *, own_image: bool) -> str:
     """Return advice for the end of a failed start's message; may be empty.
 
     Args:
-        limits: of the container.
+        limits: Limits of the container.
         own_image: whether the image is the user's.
     """
     advice = []

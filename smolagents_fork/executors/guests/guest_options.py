@@ -135,6 +135,6 @@ class GuestOptions(CallOptions):
         """Return advice about a module that the code misses.
 
         Args:
-            name: of the module or the package.
+            name: Name of the module or the package.
         """
         return import_advice(name)

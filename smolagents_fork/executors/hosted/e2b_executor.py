@@ -39,8 +39,8 @@ class E2BExecutor(HostedExecutor, UpstreamE2BExecutor):  # type: ignore[misc]  #
         logger: upstream's ``AgentLogger``.
         allow_pickle: as upstream; unsafe with code that is not trusted.
         timeout_seconds: longest run of one call, in seconds.
-        **options: of ``e2b_code_interpreter.Sandbox.create``, such as ``timeout`` (the sandbox's
-            life, in seconds) and ``request_timeout``.
+        **options: Options of ``e2b_code_interpreter.Sandbox.create``, such as ``timeout`` (the
+            sandbox's life, in seconds) and ``request_timeout``.
     """
 
     def _run_cell(self, code: str, deadline: Deadline, cell: Cell) -> None:

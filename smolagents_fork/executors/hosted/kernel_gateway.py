@@ -39,7 +39,7 @@ class KernelGateway:
     """One kernel of a gateway.
 
     Args:
-        address: of the gateway, without a slash at its end.
+        address: Address of the gateway, without a slash at its end.
         headers: sent with every request; they may be secret, so no message quotes them.
         service: name of the service, for messages.
     """

@@ -61,7 +61,7 @@ class Waiter(Generic[_Sandbox]):
     """An entry of the queue, with the sandbox or the error that it receives.
 
     Args:
-        tenant: whose executor waits.
+        tenant: Tenant whose executor waits.
         notify: called after either was given, in the thread that gave it.
     """
 
@@ -172,7 +172,7 @@ def tenant_of(name: str, value: Any) -> str:
     """Return the name of a tenant.
 
     Args:
-        name: of the argument.
+        name: Name of the argument.
         value: the argument.
 
     Raises:

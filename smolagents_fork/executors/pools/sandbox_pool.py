@@ -59,7 +59,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
     A subclass's constructor ends with :meth:`_fill`.
 
     Args:
-        options: of the pool.
+        options: Options of the pool.
         own_options: names of the executor's options that may differ from the pool's.
     """
 
@@ -315,8 +315,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """Return the sandbox that ``waiter`` was given.
 
         Args:
-            waiter: of the caller.
-            seconds: that it waited at most.
+            waiter: Waiter of the caller.
+            seconds: Seconds that it waited at most.
             starts: what :meth:`_waiting_starts` returned.
 
         Raises:

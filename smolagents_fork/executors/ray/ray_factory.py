@@ -21,8 +21,8 @@ class RayFactory:
     """Makes an executor for containers or for processes on a cluster, as its engine says.
 
     Args:
-        name: that ``executor_type`` takes.
-        engine_class: of the engine.
+        name: Name that ``executor_type`` takes.
+        engine_class: Class of the engine.
     """
 
     supports_managed_agents: ClassVar[bool] = True
@@ -37,10 +37,10 @@ class RayFactory:
         """Make an executor.
 
         Args:
-            additional_authorized_imports: as for the executor.
-            logger: as for the executor.
-            **keywords: of :class:`RayEngine` and of ``DockerExecutor`` or ``ProcessExecutor``. A
-                name that both have is the engine's.
+            additional_authorized_imports: Import names as for the executor.
+            logger: Logger as for the executor.
+            **keywords: Keywords of :class:`RayEngine` and of ``DockerExecutor`` or
+                ``ProcessExecutor``. A name that both have is the engine's.
 
         Raises:
             ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an

@@ -108,7 +108,7 @@ class GuestSource:
     """Starts guests that all have the same packages; from any thread.
 
     Args:
-        options: of the executor or the pool.
+        options: Options of the executor or the pool.
         imports: modules programs may import.
         note: takes a line for the user's log before something is fetched or made.
 
@@ -156,7 +156,8 @@ class GuestSource:
         """Return the names that programs import for entries of a list of authorised imports.
 
         Args:
-            entries: of the list; the wheels' metadata says which modules a distribution has.
+            entries: Entries of the list; the wheels' metadata says which modules a distribution
+                has.
         """
         return import_names(entries, [str(wheel) for wheel in self._prepared()[1]])
 

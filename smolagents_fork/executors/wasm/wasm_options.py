@@ -92,6 +92,6 @@ class WasmOptions(GuestOptions, SetupOptions):
         """Return advice about a module that the code misses, whose wheel would be fetched.
 
         Args:
-            name: of the module or the package.
+            name: Name of the module or the package.
         """
         return installed_import_advice(name)

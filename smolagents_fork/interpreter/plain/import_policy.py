@@ -65,7 +65,7 @@ def refused_name(name: str, members: Iterable[str], allowed: Sequence[str]) -> s
     """Return the module of an import statement that the list does not have; empty if it has all.
 
     Args:
-        name: of the module.
+        name: Name of the module.
         members: names that are imported from it.
         allowed: entries of the list.
     """
@@ -85,7 +85,7 @@ def is_import_statement(frame: Any) -> bool:
     Functions in C import what they need through the builtins of the program that calls them.
 
     Args:
-        frame: that calls ``__import__``.
+        frame: Frame that calls ``__import__``.
     """
     code = frame.f_code
     return find_program(code.co_filename) is not None and (

@@ -34,10 +34,10 @@ def container_arguments(
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
     Args:
-        spec: of the sandbox.
-        options: of the container.
-        name: of the container.
-        token: that the gateway asks its clients for.
+        spec: Description of the sandbox.
+        options: Options of the container.
+        name: Name of the container.
+        token: Token that the gateway asks its clients for.
         published: whether the gateway's port is published.
         socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.

@@ -84,8 +84,8 @@ class DockerProvisioner:
     """A provisioner of containers.
 
     Args:
-        options: of the containers.
-        address: of the engine; ``None``: the one that the environment names.
+        options: Options of the containers.
+        address: Address of the engine; ``None``: the one that the environment names.
         owner: the supervisor that this process is; ``None`` outside a cluster.
 
     Raises:
@@ -123,7 +123,7 @@ class DockerProvisioner:
         """Pull or build an image unless the engine has it, and return its name.
 
         Args:
-            spec: of the image.
+            spec: Description of the image.
             report: takes one line at a time while something is built.
             rebuild: build again, without what was built before.
 
@@ -139,7 +139,7 @@ class DockerProvisioner:
         """Return the digest by which the engine knows an image; the same content has the same.
 
         Args:
-            image: its name.
+            image: Name of the image.
 
         Raises:
             ExecutorStartError: the engine does not have it.

@@ -58,7 +58,7 @@ def connect(
     """Connect to an engine.
 
     Args:
-        address: of the engine; ``None``: the one that the environment names.
+        address: Address of the engine; ``None``: the one that the environment names.
         timeout: seconds one API call may take. The first ping has three seconds in any case.
 
     Raises:
@@ -177,7 +177,7 @@ def engine_responds(client: DockerClient, seconds: float = PING_SECONDS) -> bool
 
     Args:
         client: docker-py client.
-        seconds: to wait at most.
+        seconds: Seconds to wait at most.
     """
     try:
         _ping(client.api, seconds)
@@ -201,7 +201,7 @@ def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
 
     Args:
         client: docker-py client.
-        address: that it was connected to.
+        address: Address that it was connected to.
     """
     base = urlsplit(str(client.api.base_url))
     if base.scheme == "http+docker":
@@ -223,7 +223,7 @@ def publishes_on(client: DockerClient, network: str) -> bool:
 
     Args:
         client: docker-py client.
-        network: its name; a missing one counts, and fails the start of a container.
+        network: Name of the network; a missing one counts, and fails the start of a container.
     """
     import docker
     import requests

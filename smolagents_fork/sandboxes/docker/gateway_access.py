@@ -36,8 +36,8 @@ class GatewayAccess:
 
     Args:
         client: docker-py client.
-        address: of the engine.
-        options: of the containers.
+        address: Address of the engine.
+        options: Options of the containers.
 
     Raises:
         ConfigurationError: a port was asked for that could not be reached from here.
@@ -125,8 +125,8 @@ def connect_to_gateway(
 
     Args:
         host: address on this side.
-        port: its number.
-        deadline: of the whole start.
+        port: Number of the port.
+        deadline: Deadline of the whole start.
         is_running: returns whether the container still runs.
         answered: whether the gateway has answered before.
 

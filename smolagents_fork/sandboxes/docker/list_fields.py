@@ -24,7 +24,7 @@ def entry_id(entry: Mapping[str, Any]) -> str:
     """Return the id of a container or image.
 
     Args:
-        entry: as the engine lists it.
+        entry: Entry as the engine lists it.
 
     Raises:
         ValueError: it has none, so nothing can be done with it.
@@ -45,7 +45,7 @@ def container_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
     A name that others have for it, in a link, is not one of them.
 
     Args:
-        entry: as the engine lists it.
+        entry: Entry as the engine lists it.
 
     Example:
         >>> container_names({"Names": ["/web/database", "/database"]})
@@ -62,7 +62,7 @@ def container_name(entry: Mapping[str, Any]) -> str:
     """Return the name of a container; the short id of one without a name.
 
     Args:
-        entry: as the engine lists it.
+        entry: Entry as the engine lists it.
     """
     return next(iter(container_names(entry)), "") or entry_id(entry)[:12]
 
@@ -71,7 +71,7 @@ def labels_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the labels of a container, image or volume; none if the engine names none.
 
     Args:
-        entry: as the engine lists it.
+        entry: Entry as the engine lists it.
     """
     labels = entry.get("Labels")
     return labels if isinstance(labels, Mapping) else {}
@@ -81,7 +81,7 @@ def created_at(entry: Mapping[str, Any]) -> float:
     """Return when a container or image was made, in seconds of the epoch; now if it does not say.
 
     Args:
-        entry: as the engine lists it.
+        entry: Entry as the engine lists it.
     """
     created, now = entry.get("Created"), time.time()
     # An engine that does not know it sends a date before 1970.

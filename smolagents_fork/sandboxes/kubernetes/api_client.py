@@ -69,7 +69,8 @@ class ClusterClient:
     """Connection to one namespace of a cluster.
 
     Args:
-        context: of the kubeconfig; ``None``: the current one, or this pod's service account.
+        context: Context of the kubeconfig; ``None``: the current one, or this pod's service
+            account.
         namespace: ``None``: that of the context or of this pod.
 
     Raises:
@@ -129,11 +130,11 @@ class ClusterClient:
         """Call the API and return its answer.
 
         Args:
-            action: for messages.
+            action: Action for messages.
             function: method of the official client.
-            *args: of it.
-            seconds: for all attempts together.
-            **keywords: of it.
+            *args: Arguments of it.
+            seconds: Seconds for all attempts together.
+            **keywords: Keywords of it.
 
         Raises:
             EngineUnavailableError: no answer, or the server cannot work now.
@@ -153,9 +154,9 @@ class ClusterClient:
         """Return the last lines of a pod's log; see :meth:`call` for errors.
 
         Args:
-            pod: its name.
+            pod: Name of the pod.
             lines: how many at most.
-            seconds: for all attempts together.
+            seconds: Seconds for all attempts together.
         """
         text = self._answer(
             f"reading the log of pod {pod}",
@@ -170,8 +171,8 @@ class ClusterClient:
         """Return the warnings among a pod's events, the last one at the end.
 
         Args:
-            pod: its name.
-            seconds: for all attempts together.
+            pod: Name of the pod.
+            seconds: Seconds for all attempts together.
 
         Returns:
             the events as the API describes them; none where the account may not list events.
@@ -202,9 +203,9 @@ class ClusterClient:
             subject: the object, for messages.
             delete: method of the official client.
             read: method that reads the object.
-            *args: of both.
-            deadline: of all calls together.
-            **keywords: of ``delete``.
+            *args: Arguments of both.
+            deadline: Deadline of all calls together.
+            **keywords: Keywords of ``delete``.
 
         Raises:
             EngineUnavailableError: no answer, or the server cannot work now.
@@ -267,9 +268,9 @@ class ClusterClient:
         """Return the error for an answer of the API.
 
         Args:
-            action: that was refused.
+            action: Action that was refused.
             status: HTTP status.
-            body: of the answer, mostly a ``Status`` as JSON.
+            body: Body of the answer, mostly a ``Status`` as JSON.
         """
         reason = _reason(body) or f"HTTP status {status}"
         where = f"{action} in namespace {self.namespace!r} of {self.address}"
@@ -295,10 +296,10 @@ class ClusterClient:
         """Open an exec or an attachment.
 
         Args:
-            pod: its name.
+            pod: Name of the pod.
             subresource: ``exec`` or ``attach``.
-            parameters: of the query; a list is given once for each entry.
-            seconds: to wait at most.
+            parameters: Parameters of the query; a list is given once for each entry.
+            seconds: Seconds to wait at most.
 
         Raises:
             EngineUnavailableError: no answer.
@@ -342,7 +343,7 @@ class ClusterClient:
         """Return whether the cluster answers.
 
         Args:
-            seconds: to wait at most.
+            seconds: Seconds to wait at most.
         """
         with contextlib.suppress(ClusterRefusal):
             try:

@@ -24,8 +24,8 @@ def cluster_manifests(
     """Return the manifests in the order in which they are applied.
 
     Args:
-        namespace: of the sandboxes.
-        image: of the warm pool's pods.
+        namespace: Namespace of the sandboxes.
+        image: Image of the warm pool's pods.
         warm_pool: name of a ``SandboxWarmPool`` to make; ``None``: none.
         replicas: its size.
     """

@@ -35,9 +35,10 @@ def check_image(
     """Run an image in a pod of its own.
 
     Args:
-        client: of the cluster.
-        manifest: of a pod with that image; changed to run the check. The caller removes the pod.
-        spec: of the image.
+        client: Client of the cluster.
+        manifest: Manifest of a pod with that image; changed to run the check. The caller removes
+            the pod.
+        spec: Description of the image.
         waiting: takes the cluster's words about a pod that waits.
 
     Raises:

@@ -73,9 +73,9 @@ class KubernetesProvisioner:
     """A provisioner of pods.
 
     Args:
-        client: of the cluster; closed with the provisioner.
-        options: of the containers.
-        settings: of the pods.
+        client: Client of the cluster; closed with the provisioner.
+        options: Options of the containers.
+        settings: Settings of the pods.
         pools: warm pools of the engine.
         note: takes a line for the user's log for each pod.
 
@@ -102,7 +102,7 @@ class KubernetesProvisioner:
         """Have the cluster pull an image, and check that it has the distributions asked for.
 
         Args:
-            spec: of the image; nothing is built.
+            spec: Description of the image; nothing is built.
             report: takes a line when the cluster begins to pull.
             rebuild: check again.
 

@@ -55,7 +55,7 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
     """Return labels and annotations for a pod of this process.
 
     Args:
-        sandbox: its id.
+        sandbox: Id of the sandbox.
         network: whether it may use a network.
     """
     return {
@@ -74,7 +74,7 @@ def is_ours(pod: Mapping[str, Any]) -> bool:
     """Tell whether a pod's owner is this process.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     return _annotation(pod, _OWNER) == process_owner.owner_text()
 
@@ -83,7 +83,7 @@ def sandbox_of(pod: Mapping[str, Any]) -> str:
     """Return the id of a pod's sandbox; its name if nobody has claimed it from a warm pool.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     sandbox = _annotation(pod, _SANDBOX)
     return sandbox if _IS_SANDBOX.fullmatch(sandbox) else str(pod["metadata"]["name"])
@@ -93,7 +93,7 @@ def owner_is_gone(pod: Mapping[str, Any]) -> bool:
     """Tell whether a pod's owner is a process of this machine that no longer runs.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     return process_owner.process_is_gone(_annotation(pod, _OWNER))
 
@@ -102,7 +102,7 @@ def owner_of(pod: Mapping[str, Any]) -> OwnerProcess:
     """Return the process that a pod's annotations name.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     node = str((pod.get("spec") or {}).get("nodeName") or "")
     place = f"node {node}" if node else ""
@@ -113,7 +113,7 @@ def created_at(pod: Mapping[str, Any]) -> float:
     """Return when a pod was created, in seconds of the epoch; now if it does not say.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     text, now = _annotation(pod, _CREATED), time.time()
     # Anyone may have written it.

@@ -55,10 +55,10 @@ def pod_manifest(
     """Return the manifest of a sandbox's pod.
 
     Args:
-        spec: of the sandbox.
-        options: of the container.
+        spec: Description of the sandbox.
+        options: Options of the container.
         sandbox: id of the sandbox.
-        token: that the gateway asks its clients for.
+        token: Token that the gateway asks its clients for.
         command: the container's main process, which runs under the lease.
         runtime_class: name of a ``RuntimeClass``; ``None``: the cluster's default.
         network: whether it may use a network.
@@ -121,8 +121,8 @@ def environment(spec: SandboxSpec, token: str) -> dict[str, str]:
     """Return the variables of a container.
 
     Args:
-        spec: of the sandbox.
-        token: that the gateway asks its clients for.
+        spec: Description of the sandbox.
+        token: Token that the gateway asks its clients for.
     """
     return {
         "HOME": spec.workdir,

@@ -26,9 +26,9 @@ def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a pod and wait until it is gone.
 
     Args:
-        client: of the cluster.
-        name: of the pod.
-        deadline: of all calls together.
+        client: Client of the cluster.
+        name: Name of the pod.
+        deadline: Deadline of all calls together.
 
     Raises:
         ExecutorError: the cluster does not do it, or not in time.
@@ -49,7 +49,7 @@ def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
     ended ten minutes ago.
 
     Args:
-        client: of the cluster.
+        client: Client of the cluster.
         claims: whether claims of warm pools are looked for, too.
     """
     removed: list[str] = []

@@ -62,9 +62,9 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     """One running pod. Made by the provisioner.
 
     Args:
-        client: of the cluster.
+        client: Client of the cluster.
         started: the pod.
-        spec: that it was started from.
+        spec: Description that it was started from.
         end: removes it in the background.
 
     Raises:

@@ -66,7 +66,7 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     """Return the state that the API describes.
 
     Args:
-        pod: as the API describes it.
+        pod: Pod as the API describes it.
     """
     status = pod.get("status") or {}
     node = str((pod.get("spec") or {}).get("nodeName") or "")
@@ -115,7 +115,8 @@ def shown_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the lines of a pod's log that say something about it, bounded.
 
     Args:
-        lines: of the log, which has those of the first process and of the kernel's start, too.
+        lines: Lines of the log, which has those of the first process and of the kernel's start,
+            too.
     """
     return tuple(
         line[:300] for line in lines

@@ -75,7 +75,7 @@ def check_finally_blocks(node: ast.AST, depth: int = 0) -> None:
     """Refuse ``finally`` in ``finally`` in ``finally``: the compiler doubles each.
 
     Args:
-        node: of the tree.
+        node: Node of the tree.
         depth: blocks around it.
 
     Raises:

@@ -32,7 +32,7 @@ class EventLoops:
     """The event loops of one interpreter's programs.
 
     Args:
-        meter: of the interpreter.
+        meter: Meter of the interpreter.
         make_pool: makes the pool of threads that a loop calls functions in.
     """
 

@@ -125,7 +125,7 @@ def overrides_of(module: types.ModuleType, parts: Parts) -> dict[str, Any]:
 
     Args:
         module: the library's own module.
-        parts: of the interpreter.
+        parts: Parts of the interpreter.
     """
     made: dict[str, Any] = {}
     for (home, member), (_why, maker) in OVERRIDES.items():

@@ -88,7 +88,7 @@ class ProgramPlaces:
 
     Args:
         write: takes what is written to the standard output and error.
-        variables: of the program, which are those of its ``__main__``.
+        variables: Variables of the program, which are those of its ``__main__``.
         real: gives what libraries find for a value of a variable.
         give_display: takes the MIME bundle of each display; ``None``: there is no reader.
     """

@@ -61,7 +61,7 @@ def note_import(module: ModuleType) -> None:
     """Prepare a library that a program imports: pyplot, and Pillow's list of viewers.
 
     Args:
-        module: as the program imports it.
+        module: Module as the program imports it.
     """
     places = current_places()
     if places is not None:

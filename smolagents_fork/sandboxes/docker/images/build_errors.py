@@ -34,9 +34,9 @@ def base_message(tag: str, base: str, failure: Exception) -> str:
     """Format the message of a build whose base image cannot be had.
 
     Args:
-        tag: of the image.
+        tag: Tag of the image.
         base: name of its base.
-        failure: of the pull.
+        failure: Failure of the pull.
     """
     return (
         f"image {tag} could not be built: base image {base!r} cannot be pulled ({failure}); "
@@ -48,7 +48,7 @@ def installation_message(tag: str, script: str, code: int, lines: Sequence[str])
     """Format the message of a script that has failed.
 
     Args:
-        tag: of the image.
+        tag: Tag of the image.
         script: name of the script.
         code: its exit code.
         lines: the last lines that it wrote.
@@ -65,7 +65,7 @@ def failure_message(tag: str, failure: str, lines: Sequence[str]) -> str:
     """Format the message of the engine's build of a Dockerfile that has failed.
 
     Args:
-        tag: of the image.
+        tag: Tag of the image.
         failure: the engine's message.
         lines: the last lines of the build.
     """

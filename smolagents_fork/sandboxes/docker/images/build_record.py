@@ -49,7 +49,7 @@ class BuildRecord:
         """Write to a file from now on.
 
         Args:
-            number: of the open file; negative: none.
+            number: Number of the open file; negative: none.
             started: when the build began, in seconds of the epoch by the engine's clock.
         """
         self._number = number
@@ -73,7 +73,7 @@ def recorded_build(client: DockerClient, address: EngineAddress) -> Iterator[Bui
 
     Args:
         client: docker-py client.
-        address: of its engine.
+        address: Address of its engine.
     """
     started = int(engine_time(client))
     name = f"{_prefix(address)}{secrets.token_hex(8)}"
@@ -106,7 +106,7 @@ def remove_unfinished(client: DockerClient, address: EngineAddress) -> None:
 
     Args:
         client: docker-py client.
-        address: of its engine.
+        address: Address of its engine.
     """
     for path in abandoned_files(_prefix(address)):
         started, *images = path.read_text().split() or ["0"]

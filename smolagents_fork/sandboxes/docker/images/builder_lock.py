@@ -18,8 +18,8 @@ def one_builder(tag: str, deadline: Deadline, report: Report) -> Iterator[None]:
     """Let one process of this machine build ``tag`` at a time; no-op without file locks.
 
     Args:
-        tag: of the image.
-        deadline: of the wait for another process.
+        tag: Tag of the image.
+        deadline: Deadline of the wait for another process.
         report: takes a line when this one has to wait.
 
     Raises:

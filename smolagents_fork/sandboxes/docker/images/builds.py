@@ -47,12 +47,12 @@ def build(
 
     Args:
         client: docker-py client.
-        address: of its engine.
-        tag: for the result.
-        files: of the context, by name; ``Dockerfile`` among them.
+        address: Address of its engine.
+        tag: Tag for the result.
+        files: Files of the context, by name; ``Dockerfile`` among them.
         report: gets one line at a time.
-        deadline: of the whole build. Afterwards the connection is closed, at which the engine
-            ends the build and removes its containers.
+        deadline: Deadline of the whole build. Afterwards the connection is closed, at which the
+            engine ends the build and removes its containers.
         ca_bundle: PEM file for ``ca.pem`` of the context, as for ``ca_bytes``.
         no_cache: build every step.
 

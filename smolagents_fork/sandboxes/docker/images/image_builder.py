@@ -27,11 +27,12 @@ class ImageBuilder:
 
     Args:
         client: docker-py client.
-        address: of its engine.
+        address: Address of its engine.
         report: takes one line at a time while something is built.
         ca_bundle: PEM file that pip trusts during the build; ``None``: the one that ``PIP_CERT``,
             ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` of the environment names.
-        deadline: for pulling, building, and waiting for another process that builds the same.
+        deadline: Deadline for pulling, building, and waiting for another process that builds the
+            same.
         rebuild: build even if the engine has it, without what was built before.
     """
 

@@ -125,8 +125,8 @@ def with_packages(
 
     Args:
         repository: the name before the tag.
-        base: of the image.
-        requirements: of pip; none: ``base`` itself.
+        base: Base of the image.
+        requirements: Requirements of pip; none: ``base`` itself.
         known_layout: whether ``base`` is the fork's, with a virtual environment.
 
     Raises:
@@ -144,7 +144,7 @@ def with_fewer(wanted: ImagePlan, requirements: Sequence[str]) -> ImagePlan:
 
     Args:
         wanted: plan with packages.
-        requirements: of pip.
+        requirements: Requirements of pip.
     """
     repository = wanted.tag.rpartition(":")[0]
     return addressed(repository, wanted.files, wanted.base, tuple(requirements))
@@ -154,7 +154,7 @@ def is_address(name: str) -> bool:
     """Tell whether a name of an image is a digest of its content, as the fork's are.
 
     Args:
-        name: with its tag.
+        name: Name with its tag.
 
     Example:
         >>> is_address("smolagents-fork-jupyter:latest")
@@ -173,9 +173,9 @@ def addressed(
 
     Args:
         repository: the name before the tag.
-        files: of its build, by name.
+        files: Files of its build, by name.
         base: plan of the image to build on.
-        requirements: that the build adds.
+        requirements: Requirements that the build adds.
     """
     digest = hashlib.sha256(f"base {base.tag if base else ''}\n".encode())
     for name in sorted(files):

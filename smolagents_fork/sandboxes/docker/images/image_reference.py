@@ -41,7 +41,7 @@ def parse_reference(option: str, text: str) -> ImageReference:
     """Return the parts of a reference; what the engine refuses beyond that is its to say.
 
     Args:
-        option: that names the image, for the error.
+        option: Option that names the image, for the error.
         text: the reference.
 
     Raises:

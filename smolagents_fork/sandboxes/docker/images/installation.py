@@ -81,12 +81,12 @@ def install(
 
     Args:
         client: docker-py client.
-        address: of its engine.
+        address: Address of its engine.
         wanted: plan of the image.
         start: name of the image to install on.
         report: takes one line at a time.
         ca_bundle: PEM file that pip trusts, as for ``ca_bytes``.
-        deadline: of the whole installation.
+        deadline: Deadline of the whole installation.
         rebuild: replace an image that has the tag.
 
     Raises:
@@ -200,7 +200,7 @@ def public_form(requirement: str) -> str:
     equal texts have equal digests.
 
     Args:
-        requirement: of pip.
+        requirement: Requirement of pip.
     """
     plain = "".join(requirement.split())
     if _NAME_AND_VERSIONS.fullmatch(plain):
@@ -216,9 +216,9 @@ def _container(
 
     Args:
         client: docker-py client.
-        address: of its engine.
+        address: Address of its engine.
         image: name of the container's image.
-        config: of that image.
+        config: Config of that image.
     """
     name = f"smolagents-fork-build-{secrets.token_hex(8)}"
     lease: AttachedConnection | None = None

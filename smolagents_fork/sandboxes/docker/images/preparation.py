@@ -31,8 +31,8 @@ def prepare_image(
 
     Args:
         client: docker-py client.
-        address: of its engine.
-        spec: of the image.
+        address: Address of its engine.
+        spec: Description of the image.
         report: takes one line at a time while something is built.
         rebuild: build again, without what was built before.
 

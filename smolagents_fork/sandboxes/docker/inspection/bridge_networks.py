@@ -54,7 +54,7 @@ def conflicting(subnets: Iterable[str], bridge: str, known: Sequence[Route]) -> 
     A wider route, such as that of a VPN, does not: the most specific one counts.
 
     Args:
-        subnets: of the engine's bridge, as ``172.17.0.0/16``; IPv6 is not checked.
+        subnets: Subnets of the engine's bridge, as ``172.17.0.0/16``; IPv6 is not checked.
         bridge: name of its interface.
         known: routes of this machine.
     """

@@ -75,7 +75,7 @@ def container_log(client: DockerClient, container: str, lines: int) -> list[str]
 
     Args:
         client: docker-py client.
-        container: its id.
+        container: Id of the container.
         lines: at most this many.
 
     Raises:
@@ -91,7 +91,7 @@ def kill_container(client: DockerClient, container: str) -> None:
 
     Args:
         client: docker-py client.
-        container: its id.
+        container: Id of the container.
 
     Raises:
         ExecutorError: the engine refuses, or does not answer.

@@ -71,7 +71,7 @@ def remove_garbage(client: DockerClient, removal: Removal) -> str:
 
     Args:
         client: docker-py client.
-        removal: from :func:`find_garbage`.
+        removal: Removal from :func:`find_garbage`.
 
     Raises:
         EngineUnavailableError: the engine does not answer.

@@ -47,8 +47,8 @@ def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> d
     """Return the labels for a container of this process.
 
     Args:
-        name: of the container.
-        version: of the fork; empty for a container that only builds.
+        name: Name of the container.
+        version: Version of the fork; empty for a container that only builds.
         owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     return {
@@ -80,7 +80,7 @@ def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
     """Return the labels of a container of the fork; ``None`` for any other.
 
     Args:
-        summary: of the container, from the engine's list.
+        summary: Summary of the container, from the engine's list.
 
     Raises:
         ValueError: its label does not name an owner.
@@ -97,7 +97,7 @@ def own_id(summary: Mapping[str, Any]) -> str | None:
     """Return the id of a container of the fork; ``None`` for any other.
 
     Args:
-        summary: of the container, from the engine's list.
+        summary: Summary of the container, from the engine's list.
     """
     return None if own_labels(summary) is None else entry_id(summary)
 
@@ -111,7 +111,7 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
     """Tell whether the labels name a process of this machine that no longer runs.
 
     Args:
-        container_labels: from :func:`own_labels`.
+        container_labels: Container labels from :func:`own_labels`.
     """
     return process_owner.process_is_gone(container_labels.get(LABEL, ""))
 
@@ -120,7 +120,7 @@ def owner_of(container_labels: Mapping[str, str]) -> OwnerProcess:
     """Return the process that the labels name.
 
     Args:
-        container_labels: from :func:`own_labels`.
+        container_labels: Container labels from :func:`own_labels`.
     """
     supervisor = cluster_owner_of(container_labels)
     return process_owner.named_owner(

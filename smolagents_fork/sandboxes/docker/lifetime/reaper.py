@@ -66,8 +66,8 @@ def starting(name: str, address: EngineAddress) -> Iterator[None]:
     """Register a container before it is created, and delay the exit until the block ends.
 
     Args:
-        name: of the container.
-        address: of its engine.
+        name: Name of the container.
+        address: Address of its engine.
 
     Raises:
         ExecutorStartError: the process is exiting, so the container would never be removed.
@@ -97,7 +97,7 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
 
     Args:
         client: docker-py client, for ``wait``.
-        name: of the container.
+        name: Name of the container.
         wait: do it now; otherwise in the background.
     """
     with _lock:
@@ -128,8 +128,8 @@ def wait_until_removed(timeout: float, address: EngineAddress | None = None) -> 
 
     Args:
         timeout: seconds.
-        address: of the engine whose containers have to be gone; ``None``: it is enough that each
-            removal has been tried.
+        address: Address of the engine whose containers have to be gone; ``None``: it is enough that
+            each removal has been tried.
     """
     end = time.monotonic() + timeout
     repeated = False
@@ -151,7 +151,7 @@ def wait_until_gone(name: str, timeout: float) -> bool:
     """Wait for one container's removal, whatever happens to others; return whether it is done.
 
     Args:
-        name: of a container of this process that is being removed.
+        name: Name of a container of this process that is being removed.
         timeout: seconds.
     """
     end = time.monotonic() + timeout
@@ -222,7 +222,7 @@ def reap_once(
     """Reap in the background, once an engine and process.
 
     Args:
-        address: of the engine.
+        address: Address of the engine.
         remove_more: removes what else ended processes have left there.
     """
     with _lock:
@@ -271,7 +271,7 @@ def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
     """Tell whether a container was created so long ago that nobody starts it any more.
 
     Args:
-        summary: of the container, from the engine's list.
+        summary: Summary of the container, from the engine's list.
         now: seconds of the epoch, by the engine's clock.
     """
     unstarted = summary.get("State") == "created"
@@ -285,10 +285,10 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
     and may itself be dead for a while.
 
     Args:
-        cluster: of its :class:`ClusterOwner`.
+        cluster: Cluster of its :class:`ClusterOwner`.
         node: likewise.
         supervisor: likewise.
-        seconds: for which to look.
+        seconds: Seconds for which to look.
     """
     label = supervisor_filter(ClusterOwner(cluster, node, supervisor))
     end = time.monotonic() + seconds

@@ -221,7 +221,7 @@ def exec_stream(api: APIClient, exec_id: str) -> ExecStream:
 
     Args:
         api: docker-py's low-level client.
-        exec_id: of the exec.
+        exec_id: Id of the exec.
 
     Raises:
         StreamUnsupported: the engine is not reached by sockets; the program has not been started.

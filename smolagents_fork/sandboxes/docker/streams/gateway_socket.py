@@ -43,7 +43,7 @@ class GatewaySocket:
     """A listening socket for one container. Made by :meth:`open`.
 
     Args:
-        folder: that the socket's file is in, and nothing else.
+        folder: Folder that the socket's file is in, and nothing else.
         listening: the socket.
     """
 
@@ -85,7 +85,7 @@ class GatewaySocket:
         """Return the gateway's connection; ``None`` if it does not connect in time.
 
         Args:
-            seconds: to wait at most.
+            seconds: Seconds to wait at most.
         """
         self._listening.settimeout(max(seconds, 0.001))
         try:

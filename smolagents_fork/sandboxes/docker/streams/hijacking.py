@@ -55,9 +55,9 @@ def hijack(
 
     Args:
         api: docker-py's low-level client, which knows the engine's address and certificates.
-        path: of the request, without the version.
-        query: of the request.
-        body: of the request.
+        path: Path of the request, without the version.
+        query: Query of the request.
+        body: Body of the request.
         seconds: until the answer has to be there.
 
     Raises:
@@ -92,8 +92,8 @@ class _Answer(io.IOBase):
     """A connection as ``http.client`` uses it, which is read no further than asked for.
 
     Args:
-        sock: that the caller closes.
-        deadline: of the request and its answer.
+        sock: Socket that the caller closes.
+        deadline: Deadline of the request and its answer.
     """
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:

@@ -48,11 +48,11 @@ def claimed_pod(
     """Claim a sandbox and return its pod, as the API describes it.
 
     Args:
-        client: of the cluster.
+        client: Client of the cluster.
         pool: name of the warm pool.
-        name: of the claim; the caller deletes it, whatever happens.
-        manifest: of the pod that was asked for.
-        deadline: of the start.
+        name: Name of the claim; the caller deletes it, whatever happens.
+        manifest: Manifest of the pod that was asked for.
+        deadline: Deadline of the start.
 
     Raises:
         ConfigurationError: the pod differs from what was asked for; names both values.
@@ -75,8 +75,8 @@ def claim_manifest(pool: str, name: str, manifest: Mapping[str, Any]) -> dict[st
 
     Args:
         pool: name of the warm pool.
-        name: of the claim.
-        manifest: of the pod that is asked for.
+        name: Name of the claim.
+        manifest: Manifest of the pod that is asked for.
     """
     given = manifest["metadata"]
     end = time.time() + manifest["spec"]["activeDeadlineSeconds"]
@@ -172,8 +172,8 @@ def differences(manifest: Mapping[str, Any], pod: Mapping[str, Any]) -> dict[str
     """Return what a pod does not have as asked for: the name of each, and a text with both values.
 
     Args:
-        manifest: of the pod that is asked for.
-        pod: as the API describes it, or as a template has it.
+        manifest: Manifest of the pod that is asked for.
+        pod: Pod as the API describes it, or as a template has it.
     """
     asked, found = _compared(manifest), _compared(pod)
     return {
@@ -256,9 +256,9 @@ def delete_claim(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a claim, and with it its sandbox and pod; wait until the claim is gone.
 
     Args:
-        client: of the cluster.
-        name: of the claim.
-        deadline: of all calls together.
+        client: Client of the cluster.
+        name: Name of the claim.
+        deadline: Deadline of all calls together.
 
     Raises:
         ExecutorError: the cluster does not do it, or not in time.

@@ -68,7 +68,7 @@ class WarmPools:
         """Return the pools of the client's namespace; takes a few seconds at most.
 
         Args:
-            client: of the cluster.
+            client: Client of the cluster.
         """
         key = client.address, client.namespace
         known = self._offers.get(key)
@@ -78,9 +78,9 @@ class WarmPools:
         """Return a new pod as the source, here and from now on in the client's namespace.
 
         Args:
-            client: of the cluster.
+            client: Client of the cluster.
             pool: name of the pool whose claim failed.
-            error: of that claim.
+            error: Error of that claim.
         """
         reason = f"warm pool {pool!r} gave none: {str(error)[:_MOST_SHOWN]}"
         self._offers[client.address, client.namespace] = _Offer({}, reason)
@@ -97,9 +97,9 @@ def choose_source(
 
     Args:
         warm_pool: argument of the engine.
-        pools: of the engine.
-        client: of the cluster.
-        manifest: of the pod that is asked for, as a pod of a warm pool.
+        pools: Pools of the engine.
+        client: Client of the cluster.
+        manifest: Manifest of the pod that is asked for, as a pod of a warm pool.
     """
     if warm_pool is not None:
         return Source(warm_pool or "", f"warm_pool={warm_pool!r}")

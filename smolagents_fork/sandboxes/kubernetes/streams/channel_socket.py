@@ -219,7 +219,7 @@ class ChannelSocket:
         """Wait until the connection or another socket is ready.
 
         Args:
-            seconds: to wait at most.
+            seconds: Seconds to wait at most.
             *others: sockets, and events of :mod:`selectors`.
             read: whether to wait for what arrives.
         """

@@ -45,7 +45,7 @@ def run_program(
     Args:
         sock: exec of the program; closed at the end.
         stdin: pieces of its input, whose end version 4 of the protocol cannot signal.
-        deadline: of the program.
+        deadline: Deadline of the program.
         max_bytes: most that it may write.
 
     Raises:

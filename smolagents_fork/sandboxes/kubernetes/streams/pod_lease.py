@@ -34,7 +34,7 @@ class PodLease:
 
     Args:
         attach: attaches to the input and output of the pod's first process, within seconds.
-        seconds: of the lease.
+        seconds: Seconds of the lease.
         may_run: returns whether the pod may still run; called after a loss.
 
     Raises:

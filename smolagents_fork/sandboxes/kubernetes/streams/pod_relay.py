@@ -109,9 +109,9 @@ def relay_command(name: str, port: int, seconds: float, keep: float) -> list[str
     """Return the command of the relay.
 
     Args:
-        name: of the stream, unguessable.
-        port: of the gateway.
-        seconds: that the gateway may take to listen; 0 continues an existing stream.
+        name: Name of the stream, unguessable.
+        port: Port of the gateway.
+        seconds: Seconds that the gateway may take to listen; 0 continues an existing stream.
         keep: seconds that the stream may be without an exec.
     """
     program = inspect.getsource(resumable).replace(inspect.getdoc(resumable) or "", "") + _MAIN
