@@ -21,6 +21,8 @@ from ..errors import (
 )
 from ..forks import Owner, disconnect_in_child
 from ..results import ExecutorStats, FileInfo
+from ..sandboxes.container_files import repeat_after_loss
+from ..sandboxes.stream_errors import StreamLost
 from .node_link import answer_of, connect
 from .placer_process import Placement, PlacerProcess, running_placer, shared_placer
 from .plain_data import (
@@ -39,6 +41,8 @@ __all__ = ["Cluster", "RemoteSandbox", "StartedSandbox", "waiting_starts"]
 _REQUEST_SECONDS = 30.0
 _WAITING_SECONDS = 3.0
 _FILE_SECONDS = 600.0
+# Time without a byte after which the connection of a transfer counts as lost, in seconds.
+_STALLED_SECONDS = 30.0
 _PIECE = 1 << 18
 # Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
 _LOST_SECONDS = 3.0
@@ -110,7 +114,7 @@ class RemoteSandbox:
         except OSError as error:
             if reason := self.why_lost():
                 raise SandboxDiedError(f"{self}: {reason}", cause="node") from error
-            raise ExecutorError(f"{self}: {error}") from error
+            raise StreamLost(f"{self}: {error}") from error
         except ForkError as error:
             text = str(error)
             raise (error if self.id in text else error.reworded(f"{self}: {text}")) from error
@@ -128,11 +132,12 @@ class RemoteSandbox:
                 yield connection
         self._record("request", time.monotonic() - begun)
 
-    def open_remote_stream(self, timeout: float) -> tuple[Any, socket.socket]:
+    def open_remote_stream(self, timeout: float, op: str = "stream") -> tuple[Any, socket.socket]:
         """Open a stream; return the node's answer and the stream, which ends if the node is lost.
 
         Args:
             timeout: seconds to wait at most.
+            op: name of the request.
 
         Raises:
             SandboxDiedError: the sandbox or its node is gone.
@@ -141,9 +146,7 @@ class RemoteSandbox:
         if self.lost:
             raise SandboxDiedError(f"{self}: {self.lost}", cause="node")
         with self.named():
-            connection = connect(
-                self._started.place, timeout, "stream", sandbox=self.id, timeout=timeout
-            )
+            connection = connect(self._started.place, timeout, op, sandbox=self.id, timeout=timeout)
             try:
                 self._started.placement.add(connection)
                 head = answer_of(connection, timeout)
@@ -175,48 +178,59 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
+
+        def write() -> None:
+            self._write_file(path, pieces, size)
+
         try:
-            with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
-                connection.settimeout(_FILE_SECONDS)
-                sent = 0
-                with contextlib.suppress(ConnectionError):  # the node has an error to tell
-                    for piece in _read(pieces):
-                        sent += len(piece)
-                        connection.sendall(piece)
-                if sent < size:
-                    raise ExecutorError(f"{size - sent} bytes are missing from its content")
-                answer_of(connection, _FILE_SECONDS)
+            # What can be read only once is not sent again.
+            write() if isinstance(pieces, Iterator) else repeat_after_loss(write)
         except _SourceError as error:
             raise error.error from None
 
+    def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
+            connection.settimeout(_STALLED_SECONDS)
+            sent = 0
+            with contextlib.suppress(ConnectionError):  # the node may have an error to tell
+                for piece in _read(pieces):
+                    connection.sendall(piece)
+                    sent += len(piece)
+                if sent < size:
+                    raise ExecutorError(f"{size - sent} bytes are missing from its content")
+            answer_of(connection, _FILE_SECONDS)
+
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`Sandbox`."""
-        self.call("make_folder", path=path)
+        repeat_after_loss(lambda: self.call("make_folder", path=path))
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`Sandbox`."""
+        return repeat_after_loss(lambda: self._read_file(path, max_bytes))
+
+    def _read_file(self, path: str, max_bytes: int) -> bytes:
         arguments = {"path": path, "max_bytes": max_bytes}
         with self._requested("read", _FILE_SECONDS, **arguments) as connection:
             size = answer_of(connection, _FILE_SECONDS)
             if type(size) is not int or not 0 <= size <= max_bytes:
                 raise ProtocolError(f"a file of {size!r} bytes, of at most {max_bytes}")
-            connection.settimeout(_FILE_SECONDS)
+            connection.settimeout(_STALLED_SECONDS)
             data = bytearray()
             while len(data) < size:
                 piece = connection.recv(min(_PIECE, size - len(data)))
                 if not piece:
                     missing = size - len(data)
-                    raise ExecutorError(f"{missing} of the {size} bytes of {path} are missing")
+                    raise ConnectionError(f"{missing} of the {size} bytes of {path} are missing")
                 data += piece
             return bytes(data)
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`Sandbox`."""
-        return file_infos_of(self.call("list_files", path=path))
+        return file_infos_of(repeat_after_loss(lambda: self.call("list_files", path=path)))
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now; see :class:`Sandbox`."""
-        return stats_of(self.call("stats"))
+        return stats_of(repeat_after_loss(lambda: self.call("stats")))
 
     def record_call(self, seconds: float) -> None:
         """Record the time of a run of code for the figures of its node; never waits or raises.

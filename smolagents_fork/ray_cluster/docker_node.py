@@ -25,7 +25,7 @@ __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
 _REMOVE_SECONDS = 20.0
 # Limit of an answer of a container's first process, which waits for nothing, in seconds.
-_ANSWER_SECONDS = 10.0
+_ANSWER_SECONDS = 5.0
 # Time in which an engine that was dead when a supervisor ended may come back, in seconds.
 _REAP_SECONDS = 60.0
 _REAP = "smolagents_fork.sandboxes.docker.lifetime.reaper:reap_supervisor"

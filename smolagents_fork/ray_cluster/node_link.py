@@ -277,19 +277,30 @@ class RequestServer:
 
         threading.Thread(target=accept, name="smolagents-fork-accept", daemon=True).start()
 
-    def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
-        rest = None
+    def answer(
+        self, op: str, connection: socket.socket, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Carry out a request and return the answer to send, whose value may be a stream.
+
+        Args:
+            op: name of the request.
+            connection: with which the request came.
+            arguments: of the request.
+        """
         try:
-            work: Callable[..., Any] = getattr(self, f"do_{request['op']}")
-            value = work(connection, **request["arguments"])
-            if isinstance(value, AnswerStream):
-                value, rest = value.head, value.serve
-            answer = {"ok": value}
+            work: Callable[..., Any] = getattr(self, f"do_{op}")
+            return {"ok": work(connection, **arguments)}
         except ForkError as error:
-            answer = {"error": failure_data(error)}
+            return {"error": failure_data(error)}
         except Exception as error:
             failure = ExecutorStartError(f"{type(error).__name__}: {error}")
-            answer = {"error": failure_data(failure)}
+            return {"error": failure_data(failure)}
+
+    def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        op, arguments = str(request.get("op")), request.get("arguments", {})
+        answer, rest = self.answer(op, connection, arguments), None
+        if isinstance(answer.get("ok"), AnswerStream):
+            answer, rest = {"ok": answer["ok"].head}, answer["ok"].serve
         frames = FrameSocket(connection)
         with contextlib.suppress(OSError):
             try:

@@ -281,6 +281,18 @@ class Supervisor(RequestServer):
         """Carry out a small request and return plain data."""
         return as_data(self._request(sandbox, method)(**arguments))
 
+    def do_calls(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
+        """Carry out small requests one after the other, for as long as the connection lasts."""
+        del timeout
+        self._existing(sandbox)
+
+        def serve(connection: socket.socket) -> None:
+            frames = FrameSocket(connection)
+            while (request := frames.receive()) is not None:
+                frames.send(self.answer("call", connection, {"sandbox": sandbox, **request}))
+
+        return AnswerStream(None, serve)
+
     def do_read(
         self, _connection: socket.socket, sandbox: str, path: str, max_bytes: int
     ) -> AnswerStream:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, SandboxDiedError
@@ -16,9 +15,6 @@ from .plain_data import Reservation
 
 __all__ = ["RemoteChildren"]
 
-# Starts of a child, and the pause in between, in seconds.
-_TRIES = 3
-_AGAIN_SECONDS = 0.5
 # Causes of an end that another sandbox does not have.
 _GONE = ("node", "removed")
 
@@ -62,7 +58,7 @@ class RemoteChildren:
             kinds: frames that are accepted from the child.
         """
         deadline = Deadline(self._request.start_seconds)
-        for tries in reversed(range(_TRIES)):
+        while True:
             sandbox = self._sandbox
             try:
                 if sandbox is None or sandbox.lost:
@@ -72,10 +68,8 @@ class RemoteChildren:
             except SandboxDiedError as error:
                 # No program has run in it.
                 self._forget()
-                if error.cause not in _GONE or not tries or deadline.expired():
+                if error.cause not in _GONE or deadline.expired():
                     raise ExecutorStartError(f"the sandbox did not start: {error}") from error
-                time.sleep(_AGAIN_SECONDS)
-        raise AssertionError("the last try returns or raises")
 
     def _new_sandbox(self, seconds: float) -> RemoteSandbox:
         self._forget()

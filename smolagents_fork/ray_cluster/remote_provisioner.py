@@ -26,6 +26,7 @@ from ..sandboxes.provisioner import (
 )
 from ..sandboxes.resource_limits import Limits
 from .cluster_client import Cluster, RemoteSandbox, StartedSandbox
+from .node_link import FrameSocket
 from .placer_process import Placement
 from .plain_data import Reservation, as_data, from_data
 
@@ -35,7 +36,8 @@ _START_SECONDS = 120.0
 # A late answer must not look like the end of a container that runs.
 _STATUS_SECONDS = 20.0
 _PING_SECONDS = 2.0
-_ANSWER_SECONDS = 15.0
+# Of the first process, which waits for nothing.
+_ANSWER_SECONDS = 6.0
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
 # Nodes that prepare an image at the same time.
@@ -238,6 +240,8 @@ class RemoteContainer(RemoteSandbox):
         self.gateway_token: str = token
         #: The container's first process, which its node asks; ``None`` where that cannot.
         self.first_process: FirstProcess | None = None
+        self._requests: FrameSocket | None = None
+        self._request_lock = threading.Lock()
         if self.info.get("first_process") is True:
             self.first_process = FirstProcess(self._send_to_first_process)
         _forget_removed()
@@ -255,24 +259,48 @@ class RemoteContainer(RemoteSandbox):
             stream.close()
             raise ProtocolError(f"{self}: a gateway's stream begins with its token")
         self.gateway_token = token
+        if self.first_process is not None:
+            try:
+                self._replace_requests(timeout)
+            except BaseException:
+                stream.close()
+                raise
         return stream
+
+    def _replace_requests(self, timeout: float) -> None:
+        """Open a connection for requests to the first process beside a stream.
+
+        It takes the same road as the stream. When it is lost, the stream may be lost as well.
+        """
+        _, connection = self.open_remote_stream(timeout, "calls")
+        older, self._requests = self._requests, FrameSocket(connection)
+        if older is not None:
+            older.close()
 
     def _send_to_first_process(self, line: bytes) -> None:
         """Have the node ask the first process; a request that gets lost is not repeated."""
         request, number = line.decode().split()
+        # Senders do not wait.
+        arguments = (self._requests, request, number)
+        threading.Thread(target=self._ask_first_process, args=arguments, daemon=True).start()
 
-        def ask(first: FirstProcess) -> None:
-            try:
-                answered = self.call("first_process", timeout=_ANSWER_SECONDS, request=request)
-            except ForkError:
-                answered = False
-            if answered is True:
-                first.feed(f"{MARK}answer {number} R\n".encode())
-            else:
+    def _ask_first_process(self, requests: FrameSocket | None, request: str, number: str) -> None:
+        first = self.first_process
+        if first is None or requests is None:
+            return
+        try:
+            with self._request_lock:
+                requests.send({"method": "first_process", "arguments": {"request": request}})
+                answer = requests.receive(_ANSWER_SECONDS)
+            if answer is None:
+                raise ConnectionError("the supervisor ended the connection")
+        except (OSError, ForkError):
+            if requests is self._requests:
+                requests.close()
                 first.reconnect(True)
-
-        # Senders do not wait, and the lost node of an answer may take its seconds.
-        threading.Thread(target=ask, args=(self.first_process,), daemon=True).start()
+            return
+        if answer.get("ok") is True:
+            first.feed(f"{MARK}answer {number} R\n".encode())
 
     def engine_responds(self) -> bool:
         """Return whether the node and its engine may answer; takes a few seconds at most.
@@ -297,3 +325,5 @@ class RemoteContainer(RemoteSandbox):
     def remove(self) -> None:
         """End and remove it in the background. Idempotent."""
         self.end()
+        if self._requests is not None:
+            self._requests.close()

@@ -23,7 +23,7 @@ from ..results import FileInfo
 from .stream_errors import StreamLost, StreamUnsupported, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 
-__all__ = ["list_files", "make_folder", "read_file", "write_file"]
+__all__ = ["list_files", "make_folder", "read_file", "repeat_after_loss", "write_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
@@ -170,12 +170,21 @@ def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
             raise StreamLost(_reason(code, message))
         return code, message
 
-    code, message = write() if isinstance(pieces, Iterator) else _repeat_after_loss(write)
+    code, message = write() if isinstance(pieces, Iterator) else repeat_after_loss(write)
     if code != 0:
         raise ExecutorError(_reason(code, message))
 
 
-def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
+def repeat_after_loss(action: Callable[[], _Result]) -> _Result:
+    """Return the result of an action that is repeated for some seconds while its stream is lost.
+
+    Args:
+        action: Does nothing else when it is done twice.
+
+    Raises:
+        StreamLost: The stream was lost again and again.
+        EngineUnavailableError: The engine has not answered for as long.
+    """
     end: float | None = None
     while True:
         try:
@@ -223,7 +232,7 @@ def make_folder(run: Run, path: str) -> None:
         ExecutorError: it could not be made.
     """
     argv = ["mkdir", "-p", "--", path]
-    code, _, message = _repeat_after_loss(
+    code, _, message = repeat_after_loss(
         lambda: run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=65_536)
     )
     if code != 0:
@@ -254,7 +263,7 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
         return code, data, message
 
     try:
-        code, data, message = _repeat_after_loss(read)
+        code, data, message = repeat_after_loss(read)
     except TooMuchOutput:
         raise FileTooLargeError(f"it has more than {max_bytes} bytes") from None
     if code != 0:
@@ -274,7 +283,7 @@ def list_files(run: Run, path: str) -> list[FileInfo]:
         ProtocolError: the answer is not a list of files.
     """
     argv = ["python3", "-I", "-S", "-c", _LIST, path, str(_MOST_LISTED)]
-    code, data, message = _repeat_after_loss(
+    code, data, message = repeat_after_loss(
         lambda: run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=_MOST_LIST_BYTES)
     )
     if code != 0:

@@ -8,14 +8,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from fault_proxy import FaultProxy
+from whole_contract import WHOLE
 
-from smolagents_fork import DockerEngine, DockerExecutor
+from smolagents_fork import DockerEngine, DockerExecutor, RayEngine
+from smolagents_fork.ray_cluster import cluster_client
+from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from tools.ray_cluster.cluster import RayCluster
 
 __all__ = ["ENGINES", "FarEngine", "with_grouping"]
 
@@ -67,7 +71,70 @@ def remote_docker(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -
     return FarEngine(proxy, make, program, list_sandboxes)
 
 
-ENGINES = {"remote docker": pytest.param(remote_docker, marks=pytest.mark.docker)}
+# Variable of the containers of another process; its value is that process.
+_HOST = "FAULTS_HOST"
+
+
+def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
+    """A Ray cluster, to one of whose nodes all connections of this process pass a proxy."""
+    engine = request.getfixturevalue("engine")
+    cluster: RayCluster = request.getfixturevalue("ray_cluster")
+    patch = stack.enter_context(pytest.MonkeyPatch.context())
+    for name, value in cluster.environment.items():
+        patch.setenv(name, value)
+    options_of_place: dict[str, Any] = {
+        "slots_per_node": 4, "cpus_per_slot": 0.1, "memory_per_slot": "16m", "lease_seconds": 60.0
+    }  # fmt: skip
+    place = RayEngine(cluster.address, **options_of_place)
+
+    def make(**options: Any) -> DockerExecutor:
+        options = {"startup_timeout_seconds": START_SECONDS, "timeout_seconds": 120.0, **options}
+        return stack.enter_context(DockerExecutor(engine=place, **options))
+
+    # Keeps the supervisor, to which the others come too.
+    supervisor: SupervisorPlace = make()._sandbox._started.place
+    proxy = FaultProxy((supervisor.address, supervisor.port), request.param[1])
+    stack.enter_context(proxy)
+    connect = cluster_client.connect
+
+    def connect_through_proxy(to: SupervisorPlace, *arguments: Any, **more: Any) -> Any:
+        assert to == supervisor
+        near = replace(to, address="127.0.0.1", port=proxy.port)
+        return connect(near, *arguments, **more)
+
+    patch.setattr(cluster_client, "connect", connect_through_proxy)
+
+    def list_sandboxes(pid: int) -> list[str]:
+        found = [one["Id"] for one in engine.api.containers(all=True)]
+        return [name for name in found if f"{_HOST}={pid}" in _environment(engine, name)]
+
+    program = (
+        "import os\nfrom smolagents_fork import DockerExecutor, RayEngine\n"
+        f"os.environ.update({cluster.environment!r})\n"
+        f"executor = DockerExecutor(engine=RayEngine({cluster.address!r}, **{options_of_place!r}),"
+        f" environment={{{_HOST!r}: str(os.getpid())}}, startup_timeout_seconds={START_SECONDS})\n"
+    )
+    return FarEngine(proxy, make, program, list_sandboxes)
+
+
+def _environment(engine: Any, container: str) -> list[str]:
+    with contextlib.suppress(Exception):  # it has just been removed
+        return list(engine.api.inspect_container(container)["Config"]["Env"])
+    return []
+
+
+ENGINES = {
+    "remote docker": pytest.param(remote_docker, marks=pytest.mark.docker),
+    "ray": pytest.param(
+        ray_containers,
+        marks=[
+            pytest.mark.docker,
+            pytest.mark.ray,
+            pytest.mark.limit(1800),
+            pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1"),
+        ],
+    ),
+}
 
 
 def with_grouping(grouping: str) -> list[Any]:

@@ -5,10 +5,12 @@ The placer is doubled here.
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from background import eventually
 from doubled_placer import Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
@@ -18,15 +20,40 @@ from smolagents_fork.ray_cluster.remote_provisioner import RemoteProvisioner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
 
+SECONDS = 60.0
 _RESERVATION = Reservation("docker", 4, 1.0, 0, 15.0)
+
+
+class DoubledFirstProcess:
+    """Answers at once, and notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def interrupt(self) -> bool:
+        self.asked.append("interrupt")
+        return True
+
+    def ask(self) -> bool:
+        self.asked.append("state")
+        return True
+
+    def wait(self, seconds: float) -> bool:
+        return True
 
 
 class DoubledContainer:
     id = "0123456789ab"
     gateway_token = "token"
+    first_process = DoubledFirstProcess()
 
     def __init__(self, spec: SandboxSpec) -> None:
         self.spec = spec
+
+    def open_stream(self, *, timeout: float) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        return ours
 
     def status(self) -> SandboxStatus:
         return SandboxStatus("running")
@@ -159,6 +186,23 @@ def test_setup_reports_nodes_that_fail(provisioner: RemoteProvisioner):
     lines: list[str] = []
     provisioner.prepare_on_all_nodes(ImageSpec(), report=lines.append)
     assert lines[-1] == ("==> not on every node: node 127.0.0.1 (node2): pip found no numpy")
+
+
+def test_first_process_is_asked_by_its_node(provisioner: RemoteProvisioner):
+    container = provisioner.start(SandboxSpec(prepare(provisioner)))
+    first = container.first_process
+    assert first is not None
+    with container.open_stream(timeout=SECONDS):  # type: ignore[attr-defined]  # a socket
+        assert first.interrupt()
+        assert first.wait(SECONDS)
+    assert DoubledContainer.first_process.asked == ["interrupt"]
+    container._requests.close()  # type: ignore[union-attr]  # open_stream() has opened it
+    assert first.ask()
+    assert eventually(lambda: first.links == 2, SECONDS)
+    with container.open_stream(timeout=SECONDS):  # type: ignore[attr-defined]  # a socket
+        assert first.ask()
+        assert eventually(lambda: DoubledContainer.first_process.asked[1:] == ["state"], SECONDS)
+    container.remove()
 
 
 def test_node_without_docker_says_what_to_do(
