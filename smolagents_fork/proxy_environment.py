@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["proxy_environment"]
+__all__ = ["PROXY_PORT", "proxy_environment"]
+
+#: Port of the proxy in every sandbox; each has a loopback of its own.
+PROXY_PORT = 3128
 
 
 def proxy_environment(port: int) -> dict[str, str]:

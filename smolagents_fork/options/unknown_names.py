@@ -31,7 +31,8 @@ FORMER_NAMES: dict[str, str] = {
 }
 # Options that need what only some executors have -> those executors.
 _ELSEWHERE = dict.fromkeys(
-    ("allowed_hosts", "max_connections", "max_network_bytes"), "ProcessExecutor has it"
+    ("allowed_hosts", "max_connections", "max_network_bytes"),
+    "ProcessExecutor and DockerExecutor have it",
 )
 _noted: set[tuple[str, str]] = set()
 # Beginnings of a flag's name: what follows says what the flag is about.

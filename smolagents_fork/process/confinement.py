@@ -18,13 +18,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..proxy_environment import PROXY_PORT
 from ..shortages import is_shortage
 from . import landlock, seccomp
 from .call_supervisor import give_listener
 from .capabilities import drop_capabilities
 from .confinement_report import Bounds, Kernel, Report, Shared
 from .libc import libc
-from .proxy_listener import PROXY_PORT, open_listener, send_listener
+from .proxy_listener import open_listener, send_listener
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .user_counts import lower_limit, lower_shared_limits
 

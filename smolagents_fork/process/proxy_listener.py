@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import array
-import contextlib
 import os
-import select
 import socket
 import struct
 
-from ..errors import ExecutorStartError
+from ..proxy_environment import PROXY_PORT
 from .descriptor_passing import send_descriptors
 
-__all__ = ["PROXY_PORT", "open_listener", "receive_listener", "send_listener"]
+__all__ = ["open_listener", "send_listener"]
 
-#: Port of the proxy in every child; each has a loopback of its own.
-PROXY_PORT = 3128
 # Connections that wait for the proxy.
 _BACKLOG = 64
 # include/uapi/linux/sockios.h and if.h
@@ -56,28 +51,3 @@ def send_listener(number: int, listener: socket.socket | None) -> None:
             return
         with listener:
             send_descriptors(connection, _GIVEN, [listener.fileno()])
-
-
-def receive_listener(connection: socket.socket, seconds: float) -> socket.socket | None:
-    """Receive a child's listener; ``None`` if it has none, or has ended.
-
-    Args:
-        connection: to the child, which has sent nothing else yet.
-        seconds: the longest wait.
-
-    Raises:
-        ExecutorStartError: the child sent neither in time.
-    """
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    if not poll.poll(seconds * 1000):
-        raise ExecutorStartError(f"the child sent no listener within {seconds} s")
-    numbers = array.array("i")
-    with contextlib.suppress(ConnectionError):
-        _, ancillary, _, _ = connection.recvmsg(
-            1, socket.CMSG_SPACE(numbers.itemsize), socket.MSG_CMSG_CLOEXEC
-        )
-        for level, kind, data in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
-    return socket.socket(fileno=numbers[0]) if numbers else None

@@ -21,12 +21,12 @@ from ..errors import ExecutorStartError
 from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..free_threading import check_global_lock
 from ..guest.frames import Kind
-from ..proxy_environment import proxy_environment
+from ..proxy_environment import PROXY_PORT, proxy_environment
+from ..received_listener import receive_listener
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds, Shared
 from .descriptor_passing import send_descriptors
-from .proxy_listener import PROXY_PORT, receive_listener
 from .sandbox_paths import Layout
 from .stop_request import REQUEST_SIZE
 

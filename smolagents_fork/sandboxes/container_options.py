@@ -154,7 +154,7 @@ class ContainerOptions(Options):
         '`"host"` and `"container:..."` are refused: the code would share another loopback',
         _network,
         form='`"none"`, `"bridge"`, or a network\'s name',
-        elsewhere="allowed_hosts hosts internet internet_access net network_access "
+        elsewhere="internet internet_access net network_access "
         "network_disabled network_enabled network_mode networking shared_network block_network",
     )
     allow_shared_network: bool = option(

@@ -10,7 +10,8 @@ It has to be process 1, because the code has the same user and could kill or sto
 answers while C code in the main process keeps Python's lock: see
 :mod:`smolagents_fork.first_process_link`. Its standard output is its own: the main process, which
 leads a group of processes, has standard error for both. Where KG_CLIENT_SOCKET names a socket, it
-connects the main process to it, as KG_CLIENT_FD.
+connects the main process to it, as KG_CLIENT_FD. Where KG_PROXY_PORT names a port, it listens there
+on loopback before, and the socket to the host process first carries the listener, with one byte.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ def connect():
     sock=_socket.socket(_socket.AF_UNIX,_socket.SOCK_STREAM)
     try: sock.connect(path)
     except OSError as error: return tell("unreachable %s"%error.strerror)
+    port=os.environ.pop("KG_PROXY_PORT","")
+    if port:
+        listener=_socket.socket(_socket.AF_INET,_socket.SOCK_STREAM)
+        listener.bind(("127.0.0.1",int(port)))
+        listener.listen(64)
+        number=listener.fileno().to_bytes(4,sys.byteorder)
+        sock.sendmsg([b"L"],[(_socket.SOL_SOCKET,_socket.SCM_RIGHTS,number)])
+        listener.close()
     os.set_inheritable(sock.fileno(),True)
     os.environ["KG_CLIENT_FD"]=str(sock.detach())
 def killed_for_memory():

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
@@ -139,6 +140,8 @@ class SandboxSpec:
         environment: variables of the sandbox; never a secret, the program can read them.
         workdir: absolute path of the folder the program may write to.
         lease_seconds: time the sandbox may outlive a host process that was killed.
+        serve_listener: takes the listener of the sandbox's loopback, whose connections go to the
+            proxy of this process; ``None``: the sandbox has none.
         start_seconds: time the engine may take to find it a place and start it.
     """
 
@@ -148,6 +151,7 @@ class SandboxSpec:
     workdir: str = "/workspace"
     lease_seconds: float = 60.0
     start_seconds: float = 60.0
+    serve_listener: Callable[[socket.socket], None] | None = None
 
 
 def signal_name(exit_code: int) -> str:

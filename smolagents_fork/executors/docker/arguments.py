@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+from ...errors import ConfigurationError
+from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import Options, option, same_as
 from ...options.words import IMPORTS, PACKAGES
@@ -45,7 +47,7 @@ class _InUpstreamsOrder(_Imports):
 
 
 @dataclass(frozen=True)
-class DockerArguments(DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
+class DockerArguments(NetworkList, DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
     """Arguments of the constructor; the first nine are upstream's, in upstream's order."""
 
     by_position: ClassVar[tuple[str, ...]] = (
@@ -73,6 +75,21 @@ class DockerArguments(DockerOptions, EngineOption, TenantOption, _InUpstreamsOrd
     )
     #: A container that a pool has given; not an option.
     ready: Any = None
+
+    def check_together(self) -> None:
+        """Refuse a list of hosts beside a network, or where its listener cannot travel."""
+        super().check_together()
+        if self.allowed_hosts is None:
+            return
+        for name in ("network", "network_mode"):
+            self.check_network(self.run_arguments.get(name) or self.network)
+        for name in ("transport", "runtime", "pool"):
+            value, usual = getattr(self, name), {"transport": "auto"}.get(name)
+            if value != usual:
+                raise ConfigurationError(
+                    f"allowed_hosts= with {name}={value!r}: the container's listener cannot be "
+                    f"sent to this process; leave {name}= out"
+                )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...call_output import CallOutput
 from ...codec import Variables
@@ -13,6 +13,7 @@ from ...errors import ExecutorError
 from ...figures import FigureFolder
 from ...hints import network_hint
 from ...jupyter.collector import Collector
+from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import part_of, taking
 from ...results import Display, Execution, ExecutorStats
@@ -45,6 +46,9 @@ from .arguments import DockerArguments, SetupArguments
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
 from .options import DockerOptions, connection_to
+
+if TYPE_CHECKING:
+    from ...network.host_proxy import SandboxProxy
 
 __all__ = ["DockerExecutor"]
 
@@ -80,6 +84,8 @@ class DockerExecutor(Executor):
         #: Where the container runs.
         self.engine = chosen_engine(given.engine, given.pool, given)
         self.options = part_of(given, DockerOptions)
+        self._network_list = part_of(given, NetworkList)
+        self._proxy: SandboxProxy | None = None
         if given.pool is not None:
             self.options = given.pool.options_for(given, self.additional_imports)
         self._given_files = self.options.given_files
@@ -158,7 +164,10 @@ class DockerExecutor(Executor):
             except BaseException:
                 provisioner.close()
                 raise
-            connection = connection_to(provisioner, self.options, image)
+            self._proxy = proxy = self._network_list.network_proxy(type(self).__name__)
+            serve = None if proxy is None else proxy.serve
+            self._access = None if proxy is None else proxy.record
+            connection = connection_to(provisioner, self.options, image, serve)
             self._session = self._session_on(connection)
             connection.open(self.options.startup_timeout_seconds)
         if self._given_files.entries:
@@ -181,6 +190,8 @@ class DockerExecutor(Executor):
         self._host.prepare(session)
 
     def _cleanup(self) -> None:
+        if self._proxy is not None:
+            self._proxy.close()
         if self._session is None:
             return  # not started
         self._session.close()
@@ -230,7 +241,8 @@ class DockerExecutor(Executor):
     @property
     def _network_remedy(self) -> str:
         owner = "executor" if self._pool is None else "pool"
-        return self.engine.network_remedy(self.options, owner)
+        remedy = self.engine.network_remedy(self.options, owner)
+        return self._network_list.network_advice or remedy
 
     @property
     def _own_loopback(self) -> bool:
@@ -360,12 +372,14 @@ class DockerExecutor(Executor):
                 network_remedy=self._network_remedy,
                 own_loopback=self._own_loopback,
             )
-            raise CodeFailedError(text)
+            raise CodeFailedError(text + self._refusals())
         logs = collector.logs()
         return Execution(
             calls.final_answer if final else collector.output(),
             # Code that catches the error and prints it has not ended with it.
-            logs + network_hint(logs, self._network_remedy, own_loopback=self._own_loopback),
+            logs
+            + network_hint(logs, self._network_remedy, own_loopback=self._own_loopback)
+            + self._refusals(),
             final,
             self.displays,
             collector.cut_length,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...distributions.requirements import requirements_for
 from ...options import accept
@@ -22,6 +23,10 @@ from ..jupyter.session import OnDeath, SessionLimits
 from .start_advice import start_advice
 
 __all__ = ["DockerOptions", "EngineOption", "connection_to"]
+
+
+# Takes the listener of a sandbox.
+Serve: TypeAlias = "Callable[[socket.socket], None]"
 
 
 def _engine(_name: str, value: Any) -> Engine | None:
@@ -105,11 +110,12 @@ class DockerOptions(BridgeOptions, Limits, ImageSpec, ContainerOptions):
         requirements = requirements_for(imports, self.requirements)
         return dataclasses.replace(self.image_options, requirements=requirements)
 
-    def sandbox_spec(self, image: str) -> SandboxSpec:
+    def sandbox_spec(self, image: str, serve_listener: Serve | None = None) -> SandboxSpec:
         """Return the specification of a sandbox.
 
         Args:
             image: to start.
+            serve_listener: see :class:`SandboxSpec`.
         """
         return SandboxSpec(
             image=image,
@@ -118,16 +124,23 @@ class DockerOptions(BridgeOptions, Limits, ImageSpec, ContainerOptions):
             workdir=self.workdir,
             lease_seconds=self.lease_seconds,
             start_seconds=self.startup_timeout_seconds,
+            serve_listener=serve_listener,
         )
 
 
-def connection_to(provisioner: Provisioner, options: DockerOptions, image: str) -> KernelConnection:
+def connection_to(
+    provisioner: Provisioner,
+    options: DockerOptions,
+    image: str,
+    serve_listener: Serve | None = None,
+) -> KernelConnection:
     """Return a connection that starts a sandbox with ``options``.
 
     Args:
         provisioner: starts the sandbox.
         options: of the executor or the pool.
         image: to start.
+        serve_listener: see :class:`SandboxSpec`.
     """
     settings = KernelSettings(
         max_print_outputs_length=options.print_length,
@@ -136,4 +149,4 @@ def connection_to(provisioner: Provisioner, options: DockerOptions, image: str) 
         allow_root=options.allow_root,
         start_advice=start_advice(options, own_image=options.is_users_own),
     )
-    return KernelConnection(provisioner, options.sandbox_spec(image), settings)
+    return KernelConnection(provisioner, options.sandbox_spec(image, serve_listener), settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...first_process_link import FirstProcess
+from ...received_listener import receive_listener
 from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
@@ -135,10 +137,16 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             ExecutorError: the container is gone, or the engine's connection carries no stream.
         """
         deadline = Deadline(timeout)
+        has_connected = self._started.gateway is None
         for transport in (self._accept_connection, self._connect_to_port):
             stream = transport(deadline)
             if stream is not None:
                 return stream
+        if self._spec.serve_listener is not None and not has_connected:
+            raise ExecutorStartError(
+                f"container {self.id} did not connect to this process, which allowed_hosts= needs "
+                f"({self.status()}): the engine has to be on this machine"
+            )
         return self._open_relay(deadline)
 
     def _accept_connection(self, deadline: Deadline) -> ByteStream | None:
@@ -155,6 +163,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             while not limit.expired():
                 sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
                 if sock is not None:
+                    self._receive_listener(sock, limit)
                     return sock
                 if self.first_process is None or self.first_process.unreachable:
                     self._access.refuse_sockets()
@@ -162,6 +171,17 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 if not self._is_running():
                     break
         return None
+
+    def _receive_listener(self, sock: socket.socket, deadline: Deadline) -> None:
+        """Receive the listener for the proxy of this process, if there is to be one."""
+        if self._spec.serve_listener is None:
+            return
+        listener = receive_listener(sock, deadline.at_most(_CONNECT_SECONDS))
+        if listener is None:
+            raise ExecutorStartError(
+                f"container {self.id} has sent no listener for allowed_hosts= ({self.status()})"
+            )
+        self._spec.serve_listener(listener)
 
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
         """Connect to the published port; ``None`` if none is published."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
+from ...proxy_environment import PROXY_PORT, proxy_environment
 from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..provisioner import SandboxSpec
@@ -109,20 +110,23 @@ def container_arguments(
         arguments["storage_opt"] = {"size": str(options.disk_size)}
     arguments = merged(arguments, options.run_arguments)
     if socket_path is not None:
-        arguments |= _connected(arguments, socket_path)
+        arguments |= _connected(arguments, socket_path, proxied=spec.serve_listener is not None)
     # A terminal's input can be written to by the code.
     renewed = renewed and not arguments.get("tty")
     return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
 
 
-def _connected(arguments: Mapping[str, Any], socket_path: str) -> dict[str, Any]:
+def _connected(arguments: Mapping[str, Any], socket_path: str, *, proxied: bool) -> dict[str, Any]:
     """Return the arguments that let the gateway connect to a socket of this machine."""
     from docker.types import Mount
 
     mount = Mount(SOCKET_PATH, socket_path, type="bind", read_only=True)
+    environment = {"KG_CLIENT_SOCKET": SOCKET_PATH}
+    if proxied:
+        environment |= {"KG_PROXY_PORT": str(PROXY_PORT), **proxy_environment(PROXY_PORT)}
     return {
         "mounts": [*(arguments.get("mounts") or ()), mount],
-        "environment": {**arguments["environment"], "KG_CLIENT_SOCKET": SOCKET_PATH},
+        "environment": {**arguments["environment"], **environment},
     }
 
 

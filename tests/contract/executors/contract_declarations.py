@@ -119,7 +119,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "The code runs in your process: a module that you authorise does there what it does.",
     ),
     Difference(
-        ("local", "docker", "wasm"),
+        ("local", "wasm"),
         ("test_listed_hosts_are_reached", "test_unlisted_hosts_are_named"),
         "There is no list of hosts: `allowed_hosts=` is refused by an error that names it.",
     ),

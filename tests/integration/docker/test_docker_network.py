@@ -1,0 +1,164 @@
+"""Listed hosts in a container: what reaches them, and what reaches anything else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+
+import pytest
+from web_servers import LARGE, authority, serving
+
+from smolagents_fork import AllowedHost, DockerExecutor, DockerPool, KubernetesEngine, RayEngine
+from smolagents_fork.errors import ConfigurationError
+
+pytestmark = pytest.mark.docker
+
+# The name of the tests' server is that of loopback, which clients do not ask a proxy for.
+PRELUDE = (
+    "import os, socket, ssl, subprocess, sys, urllib.request\n"
+    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
+)
+GET = (
+    "context = ssl.create_default_context(cafile='authority.pem')\n"
+    "urllib.request.urlopen({!r}, timeout=60, context=context).read().decode()"
+)
+
+
+@pytest.fixture(scope="module")
+def trusted(tmp_path_factory) -> tuple[ssl.SSLContext, str]:
+    return authority(tmp_path_factory.mktemp("authority"), "localhost")
+
+
+@pytest.fixture(scope="module")
+def secure(trusted):
+    with serving(trusted[0]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def listing(engine_for_module, secure, trusted):
+    entry = AllowedHost(f"localhost:{secure.port}", private=True)
+    with DockerExecutor([], allowed_hosts=[entry], files={"authority.pem": trusted[1]}) as made:
+        made(PRELUDE)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def engine_for_module():
+    import docker
+
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+def test_container_has_no_network_beside_the_proxy(listing):
+    listing.container.reload()
+    assert list(listing.container.attrs["NetworkSettings"]["Networks"]) == ["none"]
+    assert listing("sorted(os.listdir('/sys/class/net'))").output == ["lo"]
+
+
+def test_listed_host_is_reached(listing, secure):
+    assert listing(GET.format(f"https://localhost:{secure.port}/a")).output == "got /a"
+    large = listing(f"len({GET.format(f'https://localhost:{secure.port}/large').splitlines()[1]})")
+    assert large.output == LARGE
+
+
+def test_unlisted_host_is_named_in_the_error_of_the_step(listing, secure):
+    told = (
+        "\nRefused by the network proxy: host 'evil.test' is not in "
+        f"allowed_hosts=['localhost:{secure.port}'] of this DockerExecutor"
+    )
+    with pytest.raises(Exception, match="urllib") as caught:
+        listing("urllib.request.urlopen('https://evil.test/', timeout=60)")
+    assert str(caught.value).endswith(told)
+    code = "try: urllib.request.urlopen('https://evil.test/', timeout=60)\nexcept OSError: pass"
+    assert listing(code).logs.endswith(told)
+    assert listing("print(1)").logs == "1\n"
+
+
+def test_pip_asks_a_listed_index(listing, secure):
+    index = f"https://localhost:{secure.port}/simple"
+    code = (
+        "subprocess.run([sys.executable, '-m', 'pip', '--isolated', 'download', '--no-deps', '-d', "
+        "'/tmp/x', '--disable-pip-version-check', '--retries', '0', '--cert', 'authority.pem', "
+        f"'--index-url', {index!r}, 'no-such-package'], capture_output=True).returncode"
+    )
+    assert listing(code).output != 0
+    assert "GET /simple/no-such-package/ HTTP/1.1" in secure.requests
+
+
+def test_programs_that_code_starts_have_the_proxy(listing, secure):
+    program = PRELUDE + GET.format(f"https://localhost:{secure.port}/b").replace(
+        "urllib.request.urlopen", "print(urllib.request.urlopen"
+    )
+    code = f"subprocess.run([sys.executable, '-c', {program + ')'!r}], capture_output=True).stdout"
+    assert listing(code).output == b"got /b\n"
+
+
+OUT = {
+    "address of the host": "socket.create_connection(('127.0.0.1', port), 5)",
+    "address of the host, IPv6": "socket.create_connection(('::1', port), 5)",
+    "gateway of a bridge": "socket.create_connection(('172.17.0.1', port), 5)",
+    "public address": "socket.create_connection(('1.1.1.1', 443), 5)",
+    "metadata": "socket.create_connection(('169.254.169.254', 80), 5)",
+    "name": "socket.getaddrinfo('localhost.evil.test', port)",
+    "datagram": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('8.8.8.8', 53))",
+    "raw": "socket.socket(socket.AF_INET, socket.SOCK_RAW, 6)",
+    "packet": "socket.socket(17, socket.SOCK_RAW, 3)",
+    "proxy's port": "socket.socket().bind(('127.0.0.1', 3128))",
+    "socket of the host": "socket.socket(socket.AF_UNIX).connect('/run/smolagents-fork.sock')",
+    "new interface": "subprocess.run(['ip', 'link', 'add', 'x', 'type', 'dummy'], check=True)",
+}
+
+
+@pytest.mark.parametrize("attack", OUT)
+def test_nothing_but_the_proxy_is_reached(listing, attack: str):
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        listing.send_variables({"port": server.getsockname()[1]})
+        with pytest.raises(Exception, match=r"[Ee]rror"):
+            listing(OUT[attack])
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_new_container_has_the_network_of_the_former(listing, secure):
+    before = listing.container.id
+    listing.restart()
+    listing(PRELUDE)
+    assert listing(GET.format(f"https://localhost:{secure.port}/c")).output == "got /c"
+    assert listing.container.id != before
+
+
+def test_without_a_list_there_is_no_proxy(engine_for_module):
+    with DockerExecutor([]) as made:
+        code = "import os\n[name for name in os.environ if 'proxy' in name.lower()]"
+        assert made(code).output == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"network": "bridge"}, "allowed_hosts= with network='bridge'"),
+        ({"container_run_kwargs": {"network": "bridge"}}, "allowed_hosts= with network='bridge'"),
+        ({"container_run_kwargs": {"network_mode": "bridge"}}, "with network='bridge'"),
+        ({"transport": "exec"}, "allowed_hosts= with transport='exec'"),
+        ({"runtime": "runsc"}, "allowed_hosts= with runtime='runsc'"),
+        ({"engine": KubernetesEngine()}, "allowed_hosts="),
+        ({"engine": RayEngine()}, "allowed_hosts="),
+        ({"dockerfile_content": "FROM {base}\nCMD sleep 60\n"}, "allowed_hosts=: image"),
+    ],
+)
+def test_list_that_cannot_be_carried_is_refused(engine_for_module, options, message: str):
+    base = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
+    if "dockerfile_content" in options:
+        options = {"dockerfile_content": options["dockerfile_content"].format(base=base)}
+    with pytest.raises(ConfigurationError, match=message):
+        DockerExecutor([], allowed_hosts=["example.org"], **options)
+
+
+def test_pool_has_no_list(engine_for_module):
+    with pytest.raises(ConfigurationError, match="has no parameter 'allowed_hosts'"):
+        DockerPool(allowed_hosts=["example.org"])
