@@ -27,10 +27,11 @@ def engine_for(engine: object, options: DockerOptions) -> Engine:
         ConfigurationError: it is not an engine, or an option makes no sense there.
     """
     chosen: Engine = DockerEngine() if engine is None else check_engine(engine)
-    default = DockerOptions()
+    default = type(options)()
     for name, reason in chosen.refused_options.items():
-        value = getattr(options, name)
-        if value != getattr(default, name):
+        # A pool does not have every option of an executor.
+        value = getattr(options, name, None)
+        if value != getattr(default, name, None):
             raise ConfigurationError(f"{name}={value!r} with {chosen!r}: {reason}")
     return chosen
 
