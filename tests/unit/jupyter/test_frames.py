@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 
 import pytest
-from websocket import ABNF, WebSocketProtocolException, WebSocketTimeoutException
+from websocket import ABNF
 from websocket_frames import frame
 
-from smolagents_fork.jupyter.websocket import _FrameReader
+from smolagents_fork.jupyter.websocket import _Frame, _FrameReader, _InvalidFrame
 
 
 class Source:
@@ -21,29 +21,26 @@ class Source:
     def recv(self, size: int) -> bytes:
         self.waits = self.gaps and not self.waits
         if self.waits or not self.left:
-            raise WebSocketTimeoutException("timed out")
+            raise TimeoutError("timed out")
         count = min(size, self.size)
         piece, self.left = self.left[:count], self.left[count:]
         return piece
 
     def recv_into(self, target: memoryview) -> int:
-        try:
-            piece = self.recv(len(target))
-        except WebSocketTimeoutException as error:
-            raise TimeoutError(str(error)) from None
+        piece = self.recv(len(target))
         target[: len(piece)] = piece
         return len(piece)
 
 
-def reader_of(source: Source) -> _FrameReader:
-    return _FrameReader(source.recv, source)
+def reader_of(source: Source, limit: int = 1 << 62) -> _FrameReader:
+    return _FrameReader(source, lambda _start: limit)
 
 
-def read(reader: _FrameReader) -> ABNF:
+def read(reader: _FrameReader) -> _Frame:
     while True:
         try:
-            return reader.recv_frame()
-        except WebSocketTimeoutException:
+            return reader.read()
+        except TimeoutError:
             continue
 
 
@@ -53,18 +50,15 @@ def test_frames_are_whole_whatever_pieces_arrive(size, gaps):
     payloads = [b"", b"a" * 125, b"b" * 126, b"c" * 20_000, b"d" * 70_000, b"e" * 300_000, b"end"]
     source = Source(b"".join(map(frame, payloads)), size, gaps=gaps)
     reader = reader_of(source)
-    assert [bytes(read(reader).data) for _ in payloads] == payloads
-    assert reader.skipped_bytes == 0
+    assert [read(reader)[1:] for _ in payloads] == [(payload, 0) for payload in payloads]
 
 
 @pytest.mark.parametrize("gaps", [False, True])
 def test_of_a_payload_over_its_limit_the_beginning_is_kept(gaps):
     source = Source(frame(b"a" * 100_000) + frame(b"next"), 5000, gaps=gaps)
-    reader = reader_of(source)
-    reader.limit_for = lambda _start: 50_000
-    assert bytes(read(reader).data) == b"a" * 16_384
-    assert reader.skipped_bytes == 100_000 - 16_384
-    assert bytes(read(reader).data) == b"next"
+    reader = reader_of(source, 50_000)
+    assert read(reader)[1:] == (b"a" * 16_384, 100_000 - 16_384)
+    assert bytes(read(reader).payload) == b"next"
 
 
 def fragments(payload: bytes, size: int, between: bytes = b"") -> bytes:
@@ -84,34 +78,30 @@ def test_fragments_are_put_together_and_control_frames_between_them_are_read(len
     data = fragments(payload, 90_000, ping) + fragments(payload, 400, ping) + frame(b"next")
     reader = reader_of(Source(data, size, gaps=gaps))
     found = []
-    while not found or found[-1].data != b"next":
+    while not found or found[-1].payload != b"next":
         found.append(read(reader))
-    assert {bytes(one.data) for one in found if one.opcode == ABNF.OPCODE_PING} == {b"ping"}
+    assert {bytes(one.payload) for one in found if one.opcode == ABNF.OPCODE_PING} == {b"ping"}
     messages = [one for one in found if one.opcode == ABNF.OPCODE_BINARY]
-    assert [bytes(one.data) for one in messages] == [payload, payload, b"next"]
-    assert all(one.fin for one in messages)
-    assert reader.skipped_bytes == 0
+    assert [one[1:] for one in messages] == [(payload, 0), (payload, 0), (b"next", 0)]
 
 
 def test_of_fragments_over_the_limit_the_beginning_is_kept():
     source = Source(fragments(b"a" * 100_000, 30_000) + frame(b"next"), 5000, gaps=True)
-    reader = reader_of(source)
-    reader.limit_for = lambda _start: 50_000
-    assert bytes(read(reader).data) == b"a" * 16_384
-    assert reader.skipped_bytes == 100_000 - 16_384
-    assert bytes(read(reader).data) == b"next"
+    reader = reader_of(source, 50_000)
+    assert read(reader)[1:] == (b"a" * 16_384, 100_000 - 16_384)
+    assert bytes(read(reader).payload) == b"next"
     # As many as the limit, and a last fragment without bytes.
-    reader = reader_of(Source(fragments(b"a" * 50_000, 30_000)[:-1], 5000, gaps=False))
-    reader.limit_for = lambda _start: 50_001
-    with pytest.raises(WebSocketTimeoutException):
-        reader.recv_frame()
+    reader = reader_of(Source(fragments(b"a" * 50_000, 30_000)[:-1], 5000, gaps=False), 50_001)
+    with pytest.raises(TimeoutError):
+        reader.read()
 
 
 def test_claimed_size_of_a_message_takes_no_memory():
     start = struct.pack("<8Q", 7, *[1 << 40] * 7)
-    reader = reader_of(Source(fragments(start + bytes(300_000), 100_000), 1 << 20, gaps=False))
-    reader.limit_for = lambda _start: 1 << 30
-    assert len(read(reader).data) == 300_064
+    reader = reader_of(
+        Source(fragments(start + bytes(300_000), 100_000), 1 << 20, gaps=False), 1 << 30
+    )
+    assert len(read(reader).payload) == 300_064
 
 
 @pytest.mark.parametrize(
@@ -120,7 +110,7 @@ def test_claimed_size_of_a_message_takes_no_memory():
     ids=["end without beginning", "middle without beginning", "message in one", "two beginnings"],
 )
 def test_fragment_without_beginning_or_end_is_an_error(data):
-    with pytest.raises(WebSocketProtocolException, match="without its beginning or end"):
+    with pytest.raises(_InvalidFrame, match="without its beginning or end"):
         read(reader_of(Source(data, 100, gaps=False)))
 
 
@@ -130,5 +120,5 @@ def test_fragment_without_beginning_or_end_is_an_error(data):
     ids=["masked", "long control", "reserved bit", "unknown opcode", "unknown control", "fragment"],
 )
 def test_invalid_frame_is_an_error(data):
-    with pytest.raises(WebSocketProtocolException):
+    with pytest.raises(_InvalidFrame):
         read(reader_of(Source(data, 100, gaps=False)))
