@@ -13,6 +13,8 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from buildsys.errors import BuildError
 from buildsys.paths import is_plain_path
 
@@ -121,6 +123,15 @@ class _Fields:
             raise self._error(name, "a list of texts", value)
         return [self.text(f"{name}[{index}]", item) for index, item in enumerate(value)]
 
+    def requirements(self, name: str, value: Any) -> list[str]:
+        for index, text in enumerate(self.texts(name, value)):
+            try:
+                Requirement(text)
+            except InvalidRequirement:
+                wanted = "a requirement such as 'rich>=13.9.4'"
+                raise self._error(f"{name}[{index}]", wanted, text) from None
+        return list(value)
+
     def table(self, name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self._error(name, "an object", value)
@@ -144,7 +155,7 @@ class _Fields:
 
     def extras(self, name: str, value: Any) -> dict[str, list[str]]:
         return {
-            self.text(name, extra): self.texts(f"{name}.{extra}", requirements)
+            self.text(name, extra): self.requirements(f"{name}.{extra}", requirements)
             for extra, requirements in self.table(name, value).items()
         }
 
@@ -164,7 +175,7 @@ _READERS: dict[str, Callable[[_Fields, str, Any], Any]] = {
     "sdist": _Fields.archive,
     "files": _Fields.files,
     "requires_python": _Fields.text,
-    "dependencies": _Fields.texts,
+    "dependencies": _Fields.requirements,
     "extras": _Fields.extras,
     "entry_points": _Fields.entry_points,
 }

@@ -260,6 +260,8 @@ DIGEST = "0" * 64
         ("dependencies", "requests", "dependencies: expected a list of texts, got 'requests'"),
         ("dependencies", [1], "dependencies[0]: expected one line of text, got 1"),
         ("dependencies", ["a\nb"], r"dependencies[0]: expected one line of text, got 'a\nb'"),
+        ("dependencies", ["a b"], "dependencies[0]: expected a requirement such as 'rich>=13.9.4'"),
+        ("extras", {"mcp": ["<2"]}, "extras.mcp[0]: expected a requirement such as 'rich>=13.9.4'"),
         ("extras", [], "extras: expected an object, got []"),
         ("extras", {"mcp": "mcp"}, "extras.mcp: expected a list of texts, got 'mcp'"),
         ("entry_points", {"a": 1}, "entry_points.a: expected an object, got 1"),

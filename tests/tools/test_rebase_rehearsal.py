@@ -59,7 +59,7 @@ def rebase(release, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return Rebase(checkout_copy(tmp_path / "project"), links, contract=True)
 
 
-@pytest.mark.limit(900)
+@pytest.mark.limit(1800)
 def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, release):
     project = rebase.project
     committed = series_names(project.patches)
