@@ -1,8 +1,8 @@
 """One table a benchmark: the fork's figures beside a floor and upstream's, all of one run.
 
 A floor is the least that the same work takes on the same machine. A goal is the most that the
-fork's figure may be, as a multiple of the floor's or of upstream's: an absolute figure would say
-something about the machine.
+fork's figure may be, as a multiple of the floor's: an absolute figure would say something about the
+machine.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Row:
         floor: its figures; ``None`` where nothing is comparable.
         upstream: its figures, or a word about why there are none.
         unit: as pyperf has it: ``second``, ``byte`` or ``integer``.
-        goal: the most that ``now`` may be, as a multiple.
-        of: side that the goal is a multiple of.
+        goal: the most that ``now`` may be, as a multiple of the floor.
     """
 
     what: str
@@ -44,7 +43,6 @@ class Row:
     upstream: Values | str | None = None
     unit: Literal["second", "byte", "integer"] = "second"
     goal: float | None = None
-    of: Literal["floor", "upstream"] = "floor"
 
     def sides(self) -> Iterator[tuple[str, Values]]:
         """Yield the sides that have figures, each with its name."""
@@ -68,7 +66,7 @@ def draw(rows: Iterable[Row]) -> tuple[str, bool]:
     """Draw the table; return it, and whether every goal was reached.
 
     Raises:
-        ValueError: a goal is a multiple of a side that has no figure.
+        ValueError: a row has a goal and no floor.
     """
     lines, every = [], True
     for row in rows:
@@ -82,11 +80,10 @@ def draw(rows: Iterable[Row]) -> tuple[str, bool]:
 def _judge(row: Row) -> tuple[str, bool]:
     if row.goal is None:
         return "", True
-    whole = dict(row.sides()).get(row.of)
-    if whole is None:
-        raise ValueError(f"{row.what!r}: its goal is a multiple of {row.of}, which has no figure")
-    reached = figure(row.now) <= row.goal * figure(whole)
-    return f"<= {row.goal:g} of {row.of} {'reached' if reached else 'MISSED'}", reached
+    if row.floor is None:
+        raise ValueError(f"{row.what!r}: its goal is a multiple of a floor, and it has none")
+    reached = figure(row.now) <= row.goal * figure(row.floor)
+    return f"<= {row.goal:g} of floor {'reached' if reached else 'MISSED'}", reached
 
 
 def _cells(row: Row) -> Iterator[str]:

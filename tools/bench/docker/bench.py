@@ -5,6 +5,7 @@ All sides run in one go, on the same base image. Upstream's environment is made 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import io
 import json
@@ -13,7 +14,6 @@ import statistics
 import subprocess
 import tarfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ __all__ = ["base_image", "measure"]
 IMPORTS = ["numpy"]
 TOOL_CALLS = 10_000
 #: Seconds upstream's half may take: it has no deadlines of its own.
-_UPSTREAM_SECONDS = 900.0
+_UPSTREAM_SECONDS = 600.0
 # What .ci/run makes on a machine that reaches no registry.
 _LOCAL_BASE = "smolagents-fork-base:bookworm"
 
@@ -106,7 +106,8 @@ def _start_rows(client: Any, image: str, count: int, upstream: dict[str, Any]) -
     return [
         Row("start to first result, cold", turns["fork"], turns["floor"], upstream["cold"],
             goal=1.5),
-        Row("cleanup, blocking", cleanups, None, upstream["cleanup"], goal=0.1, of="upstream"),
+        # The engine's work goes on behind it, so it is a small part of a start.
+        Row("cleanup, blocking", cleanups, turns["floor"], upstream["cleanup"], goal=0.1),
     ]  # fmt: skip
 
 
@@ -128,16 +129,16 @@ def _call_rows(client: Any, image: str, calls: int, upstream: dict[str, Any]) ->
         text = repeated(lambda: executor("'x' * 1_000_000"), max(5, calls // 10))
         executor.send_tools({"final_answer": FinalAnswerTool()})
         array = array_times(executor, 11)
-    arrays = upstream["array"] or f"fails ({upstream.get('array_error')})"
     return [
         Row("later call, p50", turns["fork"], turns["floor"], upstream["calls"], goal=1.4),
         Row("later call, p95", percentile(turns["fork"], 0.95), percentile(turns["floor"], 0.95),
-            percentile(upstream["calls"], 0.95)),
+            upstream["calls_p95"]),
         Row("pool to first result", _pool_times(max(2, calls // 40)), turns["fork"], goal=2),
         Row("tool call through the bridge, 1", tool_once, once, goal=1),
         Row("tool call through the bridge, 10,000, a call", tool_many, many, goal=1),
         Row("call that returns a 1 MB string", text, None, upstream["megabyte"]),
-        Row("20 MB of floats in and out", array, socket_copies(8 * FLOATS, 11), arrays, goal=3),
+        Row("20 MB of floats in and out", array, socket_copies(8 * FLOATS, 11), upstream["array"],
+            goal=3),
         Row("memory a container", used, kernel_memory(client, image), upstream["memory"],
             unit="byte", goal=1.2),
     ]  # fmt: skip
@@ -176,16 +177,12 @@ def _load_rows(calls: int, upstream: dict[str, Any]) -> list[Row]:
         alone = repeated(lambda: executors[0](ONE), calls)
         times = call_times_at_once(executors)
     cores = os.cpu_count() or 1
-
-    def spread(values: Sequence[float]) -> float:
-        return percentile(values, 0.95) / statistics.median(values)
-
     return [
         # With all cores at work, a call takes as much longer as there are executors for a core.
         Row("call, 8 executors at once", times, statistics.median(alone) * AT_ONCE / cores,
             upstream["load"], goal=1.4),
-        Row("p95 / p50, 8 executors at once", spread(times), spread(alone),
-            spread(upstream["load"]), unit="integer"),
+        Row("call p95, 8 executors at once", percentile(times, 0.95),
+            percentile(alone, 0.95) * AT_ONCE / cores, upstream["load_p95"], goal=2),
     ]  # fmt: skip
 
 
@@ -219,10 +216,10 @@ def _remove_upstream_containers(client: Any) -> None:
 
 
 def _run_upstream(python: str | Path, calls: int, starts: int) -> dict[str, Any]:
-    """Return upstream's figures, from its own interpreter.
+    """Return upstream's figures, from its own interpreter, or words about why there are none.
 
-    Raises:
-        PristineError: its half failed, or did not end.
+    Upstream gives its gateway ten seconds, so on a busy machine its half fails; the others' figures
+    are worth having all the same.
     """
     command = [str(python), "-m", "tools.bench.docker.upstream_side", str(calls), str(starts)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -232,8 +229,13 @@ def _run_upstream(python: str | Path, calls: int, starts: int) -> dict[str, Any]
             env=environment, check=True,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise PristineError(f"upstream's half did not end in {_UPSTREAM_SECONDS:.0f} s") from None
+        reason = f"it did not end in {_UPSTREAM_SECONDS:.0f} s"
     except subprocess.CalledProcessError as error:
-        raise PristineError(f"upstream's half failed:\n{error.stderr[-3000:]}") from None
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        reason = error.stderr.strip().splitlines()[-1]
+    else:
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        found |= {f"{key}_p95": percentile(found[key], 0.95) for key in ("calls", "load")}
+        found["array"] = found["array"] or f"fails ({found['array_error']})"
+        return found
+    say(f"upstream's half failed: {reason}")
+    return collections.defaultdict(lambda: "failed", failed_starts=f"all ({reason})")

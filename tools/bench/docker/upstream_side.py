@@ -108,7 +108,7 @@ def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
             return made, started
         except RuntimeError:
             found["failed_starts"] += 1
-            if found["failed_starts"] > 20:
+            if found["failed_starts"] > 10:
                 raise
 
 
