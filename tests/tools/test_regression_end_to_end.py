@@ -127,7 +127,7 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     assert len(different[0].again) == 2
     assert len(suite.report.of(Kind.PASSED_BOTH)) > 20
     assert "UNDECLARED DIFFERENCES" in (suite.folder / "shown.txt").read_text("utf-8")
-    assert (suite.folder / "reports" / "regression.xml").exists()
+    assert (suite.folder / "reports" / "regression.json").exists()
 
 
 def test_a_side_that_imports_another_copy_stops_the_run(suite: Suite) -> None:

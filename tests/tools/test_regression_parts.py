@@ -6,7 +6,6 @@ import contextlib
 import json
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
 
@@ -141,16 +140,6 @@ def a_report() -> Report:
     return Report("1.0", "1.0+fork.1", comparisons, ["tests/test_b.py::test: declared as failed"])
 
 
-def test_the_junit_report_fails_differences_and_stale_declarations(tmp_path: Path) -> None:
-    write(a_report(), tmp_path / "new")
-    suite = ElementTree.parse(tmp_path / "new" / "regression.xml").getroot()
-    failing = [case.get("name") for case in suite if case.find("failure") is not None]
-    skipped = [case.get("name") for case in suite if case.find("skipped") is not None]
-    assert failing == ["test_2[x]", "test"]
-    assert skipped == ["test_3", "test_4"]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", "2", "2")
-
-
 def test_the_json_report_counts(tmp_path: Path) -> None:
     write(a_report(), tmp_path)
     data = json.loads((tmp_path / "regression.json").read_text("utf-8"))
@@ -213,7 +202,7 @@ def test_the_command_line_ends_with_2_when_nothing_was_compared(
     status = main(["--release", "0.0.1", "--folder", str(tmp_path), "--reports", str(tmp_path)])
     assert status == 2
     assert "the suite could not run: release 0.0.1 is not the locked" in capsys.readouterr().out
-    assert not (tmp_path / "regression.xml").exists()
+    assert not (tmp_path / "regression.json").exists()
 
 
 def test_the_overlay_stays_out_of_our_own_test_run() -> None:

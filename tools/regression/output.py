@@ -1,10 +1,8 @@
-"""Write a report: JUnit, JSON, and a table in the terminal."""
+"""Write a report: JSON, and a table in the terminal."""
 
 from __future__ import annotations
 
 import json
-import re
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
@@ -20,57 +18,12 @@ __all__ = ["show", "write"]
 # Tests listed one by one in each section; the JSON report has all.
 SHOWN_AT_MOST = 50
 
-# Characters that XML 1.0 cannot hold (section 2.2).
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
-
-# What a kind is in JUnit.
-_TAGS = {
-    Kind.UNDECLARED: "failure",
-    Kind.FAILED_BOTH: "skipped",
-    Kind.SKIPPED_BOTH: "skipped",
-    Kind.DECLARED: "skipped",
-    Kind.FLAKY: "system-out",
-    Kind.GAINED: "system-out",
-}
-
 
 def write(report: Report, folder: Path) -> None:
-    """Write ``regression.xml`` and ``regression.json`` into a folder, making it if need be."""
+    """Write ``regression.json`` into a folder, making it if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    suite = ElementTree.Element("testsuite", {"name": f"upstream {report.release}", "errors": "0"})
-    for one in report.comparisons:
-        _add_case(suite, one.test, one.fork.seconds, _TAGS.get(one.kind, ""), *_words(one))
-    for sentence in report.stale:
-        test = sentence.split(": declared")[0]
-        _add_case(suite, test, 0.0, "failure", f"stale deviation: {sentence}")
-    for name, found in (("tests", "*"), ("failures", "*/failure"), ("skipped", "*/skipped")):
-        suite.set(name, str(len(suite.findall(found))))
-    tree = ElementTree.ElementTree(suite)
-    ElementTree.indent(tree)
-    tree.write(folder / "regression.xml", encoding="utf-8", xml_declaration=True)
     data = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
     (folder / "regression.json").write_text(data + "\n", "utf-8")
-
-
-def _add_case(
-    suite: ElementTree.Element, test: str, seconds: float, tag: str, message: str, text: str = ""
-) -> None:
-    test, message, text = (_NOT_XML.sub("?", words) for words in (test, message, text))
-    classname, _, name = test.rpartition("::")
-    names = {"classname": classname, "name": name, "time": f"{seconds:.3f}"}
-    case = ElementTree.SubElement(suite, "testcase", names)
-    if tag:
-        attributes = {} if tag == "system-out" else {"message": message}
-        ElementTree.SubElement(case, tag, attributes).text = text or message
-
-
-def _words(found: Comparison) -> tuple[str, str]:
-    """Message and text of a test's element."""
-    sides = f"{found.pristine.status} on pristine, {found.fork.status} on the fork"
-    if found.kind is Kind.UNDECLARED:
-        return f"undeclared difference: {sides}", f"{found.fork.message}\n{found.fork.text}"
-    why = found.reason or (found.cause.name if found.cause else sides)
-    return f"{found.kind.value}: {why}", ""
 
 
 def _line(found: Comparison) -> str:

@@ -82,7 +82,7 @@ def run(
         run_all: run what upstream marks ``require_run_all`` (needs engines, keys, weights).
         deviations: the file of declared differences.
         folder: scratch folder; two runs at a time need two.
-        reports: where ``regression.xml`` and ``regression.json`` go.
+        reports: where ``regression.json`` goes.
         console: where to print; the terminal when ``None``.
 
     Raises:
