@@ -145,17 +145,18 @@ class ModelService:
             for call in list(self._calls.values()):
                 call.dropped = True
 
-    def exchange(self, number: int, request: bytes | int | None) -> list[_Answer]:
+    def exchange(self, number: int, request: bytes | int | None, is_waiting: bool) -> list[_Answer]:
         """Take a call, and return answers to any calls; the sandbox calls this function.
 
         Args:
-            number: Number of the call; 0 to wait a moment for answers.
+            number: Number of the call; 0 for none.
             request: encoded; its size in bytes if that is over the limit; ``None`` when nobody
                 waits for more of the answer.
+            is_waiting: Whether to wait a moment for answers, if there are none.
         """
         if type(number) is not int or type(request) not in (bytes, int, type(None)):
             raise TypeError("model_exchange() takes a number, and bytes, a size or None")
-        answers = self._waiting_answers(_WAIT_SECONDS if number == 0 else 0.0)
+        answers: list[_Answer] = []
         size = len(request) if isinstance(request, bytes) else request or 0
         if size > self._limits.request_bytes:
             most = self._limits.request_bytes
@@ -173,12 +174,9 @@ class ModelService:
                 )
         elif number in self._calls:
             self._calls[number].dropped = True
-        return answers
-
-    def _waiting_answers(self, seconds: float) -> list[_Answer]:
-        answers: list[_Answer] = []
         with contextlib.suppress(queue.Empty):
-            answers.append(self._answers.get(seconds > 0, seconds))
+            if not answers:
+                answers.append(self._answers.get(is_waiting is True, _WAIT_SECONDS))
             while sum(len(body) for _, body, _ in answers) <= _MOST_RETURNED:
                 answers.append(self._answers.get_nowait())
         return answers

@@ -42,7 +42,7 @@ _OUTPUT_BYTES = 1 << 16
 # What a killed process tree takes to be gone; a process in the system's hands cannot be waited for.
 _KILL_SECONDS = 5.0
 
-_Exchange = Callable[[int, Any], Sequence[tuple[int, bytes, bool]]]
+_Exchange = Callable[[int, Any, bool], Sequence[tuple[int, bytes, bool]]]
 
 
 def run(get_job: Callable[[], dict[str, Any]], exchange: _Exchange) -> dict[str, Any]:
@@ -53,8 +53,9 @@ def run(get_job: Callable[[], dict[str, Any]], exchange: _Exchange) -> dict[str,
             (content by relative path); ``environment``; ``answer_file``, empty for none, with
             ``max_answer_bytes``; and ``max_request_bytes`` for the model, 0 without one.
         exchange: gives the host a call's number and its request, or the size of one that is too
-            long, or ``None`` when the program has dropped the call; 0 waits. Returns answers: the
-            number, a piece, and whether it is the last of the call.
+            long, or ``None`` when the program has dropped the call (0: for no call); and whether
+            to wait for answers. Returns them: the number, a piece, and whether it is the last of
+            the call.
     """
     interrupted = threading.Event()
 
@@ -180,8 +181,8 @@ def _serve_calls(listener: socket.socket, exchange: _Exchange, max_bytes: int) -
     callers: dict[Connection, int] = {}
     last = 0
 
-    def pass_on(number: int, request: object) -> None:
-        for answered, piece, is_last in exchange(number, request):
+    def pass_on(number: int, request: object, is_waiting: bool) -> None:
+        for answered, piece, is_last in exchange(number, request, is_waiting):
             for caller in [one for one, its in callers.items() if its == answered]:
                 if is_last:
                     callers[caller] = 0
@@ -190,6 +191,7 @@ def _serve_calls(listener: socket.socket, exchange: _Exchange, max_bytes: int) -
 
     try:
         while True:
+            events: list[tuple[int, object]] = []
             for ready in wait([listener, *callers], 0 if any(callers.values()) else None):
                 if not isinstance(ready, Connection):
                     callers[Connection(listener.accept()[0].detach())] = 0
@@ -206,9 +208,12 @@ def _serve_calls(listener: socket.socket, exchange: _Exchange, max_bytes: int) -
                 if isinstance(request, bytes) and len(request) > max_bytes:
                     request = len(request)
                 if number:
-                    pass_on(number, request)
-            if any(callers.values()):
-                pass_on(0, None)
+                    events.append((number, request))
+            if any(callers.values()) and not events:
+                events.append((0, None))
+            for event in events:
+                # Only the last waits: a call is not to wait for the answer to another.
+                pass_on(*event, event is events[-1] and any(callers.values()))
     except Exception:
         pass  # the run is over: the callers read the end of their streams
     finally:

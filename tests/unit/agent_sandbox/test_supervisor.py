@@ -18,11 +18,11 @@ from smolagents_fork.agent_sandbox import supervisor
 job = json.loads(sys.argv[1])
 job["files"] = {name: text.encode() for name, text in job["files"].items()}
 asked, waiting = [], []
-def exchange(number, request):
+def exchange(number, request, is_waiting):
     asked.append([number, request.decode() if isinstance(request, bytes) else request])
     if isinstance(request, bytes):
         waiting.extend([(number, request, False), (number, b"end", True)])
-    if number == 0:
+    if is_waiting:
         answers, waiting[:] = waiting[:], []
         return answers
     return []
