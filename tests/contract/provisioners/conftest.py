@@ -5,51 +5,25 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from process_provisioner import ProcessEngine
 from whole_contract import WHOLE
 
+from examples.job_engine import JobEngine
 from smolagents_fork import RayEngine
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
-from smolagents_fork.sandboxes.provisioner import (
-    ImageSpec,
-    Limits,
-    Provisioner,
-    Sandbox,
-    SandboxSpec,
-)
+from smolagents_fork.sandboxes.provisioner import ImageSpec
+from smolagents_fork.testing import EngineUnderTest
 from tools.paths import ROOT
-
-
-@dataclass
-class Place:
-    """A provisioner, and valid specifications for it.
-
-    Attributes:
-        engine: that is connected to.
-        provisioner: the test's own.
-        image: of sandboxes.
-        spec: of a sandbox.
-    """
-
-    engine: Engine
-    provisioner: Provisioner
-    image: ImageSpec
-    spec: SandboxSpec
-
-    def start(self, **changes: Any) -> Sandbox:
-        """Start a sandbox that is removed after the test."""
-        return self.provisioner.start(replace(self.spec, **changes))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -70,8 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with the image's packages, installed once for all workers of a run."""
+def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The image's packages and its main process, installed once for all workers of a run."""
     requirements = ROOT / "docker" / "jupyter" / "requirements.txt"
     base = tmp_path_factory.getbasetemp()
     if base.name.startswith("popen-"):  # a worker's
@@ -89,8 +63,9 @@ def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, done.stderr
+            shutil.copy(ROOT / "docker" / "jupyter" / "kernel_server.py", folder)
             (folder / "complete").touch()
-    return python
+    return folder
 
 
 #: An image that the nodes of the kubeconfig's cluster can pull: pods are that cluster's.
@@ -98,7 +73,7 @@ _IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
 _IS_REAL = bool(_IMAGE or os.environ.get("KUBERNETES_CLUSTER"))
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
-    pytest.param("process", marks=pytest.mark.network),
+    pytest.param("job", marks=pytest.mark.network),
     pytest.param("kubernetes", marks=pytest.mark.docker),
 ]
 if WHOLE:  # minutes, and the executors' suite uses it as well
@@ -136,8 +111,8 @@ def pods(
 @pytest.fixture(scope="module", params=PLACES)
 def connected(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Place]:
-    """Yield each place in turn, with an image that is there."""
+) -> Iterator[EngineUnderTest]:
+    """Yield each engine in turn, with an image that is there."""
     engine: Engine
     image, workdir = ImageSpec(), "/workspace"
     with pytest.MonkeyPatch.context() as patch:
@@ -155,46 +130,19 @@ def connected(
         elif request.param == "kubernetes":
             image, engine = request.getfixturevalue("pods"), KubernetesEngine()
         else:
-            python = request.getfixturevalue("kernel_python")
-            image, engine = ImageSpec(image=str(python)), ProcessEngine()
-            workdir = str(tmp_path_factory.mktemp("process") / "work")
-        provisioner = engine.connect(ContainerOptions())
-        name = provisioner.prepare_image(image, report=lambda _line: None)
-        # A node of two processors would reserve one for each pod.
-        limits = Limits(memory="1500m", **({"cpus": None} if _IS_REAL else {}))
-        # Of a module: on a busy machine, a lease of a few seconds ends between its tests.
-        spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=60)
-        yield Place(engine, provisioner, image, spec)
-        assert provisioner.wait_until_removed(120)
-        provisioner.close()
+            folder = request.getfixturevalue("kernel_folder")
+            image, engine = ImageSpec(image=str(folder)), JobEngine()
+            workdir = str(tmp_path_factory.mktemp("job") / "work")
+        with EngineUnderTest(engine, image, workdir=workdir) as under_test:
+            yield under_test
 
 
 @pytest.fixture
-def place(connected: Place, tmp_path: Path) -> Iterator[Place]:
-    """Yield each place in turn, and remove the sandboxes of the test."""
-    provisioner, spec = connected.provisioner, connected.spec
-    if isinstance(connected.engine, ProcessEngine):
-        spec = replace(spec, workdir=str(tmp_path / "work"))
-    started: list[Sandbox] = []
-    start = provisioner.start
-
-    def noted(spec: SandboxSpec) -> Sandbox:
-        made = start(spec)
-        started.append(made)
-        return made
-
+def place(connected: EngineUnderTest, tmp_path: Path) -> Iterator[EngineUnderTest]:
+    """Yield each engine in turn; jobs of a test have a folder of their own."""
     with pytest.MonkeyPatch.context() as patch:
-        # To remove every sandbox, also those that a session starts.
-        patch.setattr(provisioner, "start", noted)
-        yield replace(connected, spec=spec)
-    for sandbox in started:
-        sandbox.remove()
-    assert provisioner.wait_until_removed(120)
-
-
-@pytest.fixture(scope="module")
-def shared(connected: Place) -> Iterator[Sandbox]:
-    """One sandbox at each place, for tests that leave it running."""
-    sandbox = connected.start()
-    yield sandbox
-    sandbox.remove()
+        spec = connected.spec
+        if isinstance(connected.engine, JobEngine):
+            spec = replace(spec, workdir=str(tmp_path / "work"))
+        patch.setattr(connected, "spec", spec)
+        yield connected

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from process_provisioner import ProcessProvisioner
 
+from examples.job_engine import JobProvisioner
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.sandboxes.provisioner import SandboxSpec
@@ -44,8 +44,8 @@ class LosesNodes:
 
 
 @pytest.fixture
-def spec(kernel_python: Path, tmp_path: Path) -> SandboxSpec:
-    return SandboxSpec(image=str(kernel_python), workdir=str(tmp_path / "work"))
+def spec(kernel_folder: Path, tmp_path: Path) -> SandboxSpec:
+    return SandboxSpec(image=str(kernel_folder), workdir=str(tmp_path / "work"))
 
 
 def connection(provisioner: LosesNodes, spec: SandboxSpec) -> KernelConnection:
@@ -54,7 +54,7 @@ def connection(provisioner: LosesNodes, spec: SandboxSpec) -> KernelConnection:
 
 @pytest.mark.parametrize("lost", [1, 2])
 def test_start_on_a_lost_node_is_made_elsewhere(spec: SandboxSpec, lost: int):
-    provisioner = LosesNodes(ProcessProvisioner(), lost, "node")
+    provisioner = LosesNodes(JobProvisioner(), lost, "node")
     made = connection(provisioner, spec)
     made.open(120.0)
     made.close()
@@ -63,7 +63,7 @@ def test_start_on_a_lost_node_is_made_elsewhere(spec: SandboxSpec, lost: int):
 
 @pytest.mark.parametrize(("cause", "starts"), [("node", 3), ("exit", 1)])
 def test_other_ends_and_too_many_lost_nodes_are_errors(spec: SandboxSpec, cause: str, starts: int):
-    provisioner = LosesNodes(ProcessProvisioner(), 9, cause)
+    provisioner = LosesNodes(JobProvisioner(), 9, cause)
     made = connection(provisioner, spec)
     with pytest.raises((ExecutorStartError, SandboxDiedError), match="node a was given up"):
         made.open(120.0)

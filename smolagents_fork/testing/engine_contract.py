@@ -1,0 +1,283 @@
+"""Promises of an engine, its provisioner and its sandboxes, each a test on real kernels."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ExecutorError, FileTooLargeError, ProtocolError
+from ..executors.docker.options import DockerOptions
+from ..jupyter.gateway_api import create_kernel
+from ..jupyter.websocket import TimedSocket
+from ..options.option import about
+from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.engine_protocol import check_engine
+from ..sandboxes.provisioner import Sandbox
+from ..sandboxes.resource_limits import parse_size
+from .engine_under_test import EngineUnderTest
+
+__all__ = ["EngineContract"]
+
+# Only detects hangs, even on a busy machine.
+_PATIENCE_SECONDS = 240.0
+
+
+class EngineContract:
+    """Tests of an engine, for a class of pytest's that derives from this one.
+
+    Each test takes the fixture ``place``, an :class:`EngineUnderTest` inside its block; of a module
+    or of a class, since each start takes time. docs/guides/own-engine.md has an example in full.
+    """
+
+    # -- the engine --
+
+    def test_engine_is_data(self, place: EngineUnderTest) -> None:
+        engine = place.engine
+        assert check_engine(engine) is engine
+        same = copy.deepcopy(engine)
+        assert (same, hash(same), repr(same)) == (engine, hash(engine), repr(engine))
+        assert engine != object()
+        assert engine.name == engine.name.lower()
+
+    def test_refused_options_are_options_with_a_reason(self, place: EngineUnderTest) -> None:
+        refused = place.engine.refused_options
+        assert set(refused) <= set(about(DockerOptions))
+        assert all(len(reason) > 10 for reason in refused.values())
+
+    def test_missing_network_has_a_remedy(self, place: EngineUnderTest) -> None:
+        remedy = place.engine.network_remedy(ContainerOptions(), "pool")
+        assert remedy == "" or remedy.startswith("give ")
+        connected = place.engine.network_remedy(ContainerOptions(network="bridge"), "pool")
+        assert connected in ("", remedy)
+
+    def test_connections_are_made_at_once_and_independent(self, place: EngineUnderTest) -> None:
+        made = _at_once(6, lambda: place.engine.connect(ContainerOptions()))
+        assert len({id(one) for one in made}) == 6
+        for one in made[1:]:
+            one.close()
+        assert made[0].prepare_image(place.image, report=lambda _line: None) == place.spec.image
+        made[0].close()
+
+    # -- images and starts --
+
+    def test_prepared_image_has_a_name_that_stays(self, place: EngineUnderTest) -> None:
+        lines: list[str] = []
+        assert place.provisioner.prepare_image(place.image, report=lines.append) == place.spec.image
+        assert lines == []
+
+    def test_image_that_does_not_exist_is_an_error(self, place: EngineUnderTest) -> None:
+        missing = replace(place.image, image="no-such-image:1", build_timeout_seconds=60.0)
+        with _raises(ExecutorError, match="no-such-image"):
+            place.provisioner.prepare_image(missing, report=lambda _line: None)
+
+    def test_concurrent_starts_each_give_a_sandbox(self, place: EngineUnderTest) -> None:
+        with place.starting() as start:
+            sandboxes = _at_once(4, start)
+            assert len({sandbox.id for sandbox in sandboxes}) == 4
+            for sandbox in sandboxes:
+                _kernel_of(place, sandbox)
+
+    def test_failed_start_is_an_error_and_leaves_nothing(self, place: EngineUnderTest) -> None:
+        before = place.provisioner.ours()
+        with place.starting() as start, _raises(ExecutorError, match="no-such-image"):
+            start(image="no-such-image")
+        # Nothing new: a sandbox that had checked the image may have been there before.
+        assert set(place.provisioner.ours()) <= set(before)
+
+    # -- streams --
+
+    def test_each_stream_reaches_the_one_kernel(self, place: EngineUnderTest) -> None:
+        assert _kernel_of(place, place.shared) == _kernel_of(place, place.shared)
+
+    def test_gateway_asks_for_the_token_of_its_sandbox(self, place: EngineUnderTest) -> None:
+        with place.starting() as start:
+            one, other = place.shared, start()
+            _kernel_of(place, one)
+            assert one.gateway_token != other.gateway_token
+            with _raises(ProtocolError, match="answered 40"):
+                _kernel_of(place, one, token=other.gateway_token)
+
+    def test_streams_are_independent(self, place: EngineUnderTest) -> None:
+        one, other = (place.shared.open_stream(timeout=place.start_seconds) for _ in range(2))
+        one.close()
+        with contextlib.closing(TimedSocket(other)) as sock:
+            token = place.shared.gateway_token
+            assert create_kernel(sock, token=token, timeout=place.start_seconds)
+
+    def test_stream_ends_when_the_sandbox_is_removed(self, place: EngineUnderTest) -> None:
+        with place.starting() as start:
+            sandbox = start()
+            stream = sandbox.open_stream(timeout=place.start_seconds)
+            with contextlib.closing(TimedSocket(stream)) as sock:
+                token = sandbox.gateway_token
+                assert create_kernel(sock, token=token, timeout=place.start_seconds)
+                sandbox.remove()
+                sock.settimeout(_PATIENCE_SECONDS)
+                with contextlib.suppress(ConnectionError):
+                    while sock.recv(1000):
+                        pass
+
+    # -- files --
+
+    def test_files_are_written_and_read(self, place: EngineUnderTest) -> None:
+        sandbox = place.shared
+        for name, data in (
+            ("top/empty", b""),
+            ("top/small", b"one\ntwo"),
+            ("top/a/new folder/ä", bytes(range(256))),
+            ("top/large", bytes(range(256)) * 12_000),
+        ):
+            _write(sandbox, name, data)
+            assert sandbox.read_file(_path_in(sandbox, name), 10_000_000) == data
+            assert sandbox.read_file(_path_in(sandbox, name), max(1, len(data))) == data
+        _write(sandbox, "top/large", b"shorter")
+        assert sandbox.read_file(_path_in(sandbox, "top/large"), 7) == b"shorter"
+        listed = [(one.path, one.size) for one in sandbox.list_files(_path_in(sandbox, "top"))]
+        expected = [("a/new folder/ä", 256), ("empty", 0), ("large", 7), ("small", 7)]
+        assert listed == [(_path_in(sandbox, f"top/{name}"), size) for name, size in expected]
+
+    def test_failed_write_leaves_the_older_file_and_others(self, place: EngineUnderTest) -> None:
+        sandbox = place.shared
+        for name in ("failed/older", "failed/older.part"):
+            _write(sandbox, name, name.encode())
+
+        def broken() -> Iterator[bytes]:
+            yield b"x" * 10
+            raise ExecutorError("the source broke")
+
+        with _raises(ExecutorError):
+            sandbox.write_file(_path_in(sandbox, "failed/older"), broken(), 20)
+        names = [one.path for one in sandbox.list_files(_path_in(sandbox, "failed"))]
+        paths = [_path_in(sandbox, name) for name in ("failed/older", "failed/older.part")]
+        assert names == paths
+        for name, path in zip(("failed/older", "failed/older.part"), paths, strict=True):
+            assert sandbox.read_file(path, 100) == name.encode()
+
+    def test_folder_is_made_once_and_not_in_place_of_a_file(self, place: EngineUnderTest) -> None:
+        sandbox = place.shared
+        for _ in range(2):
+            sandbox.make_folder(_path_in(sandbox, "made/in a/-folder"))
+        _write(sandbox, "made/file", b"1")
+        assert [one.size for one in sandbox.list_files(_path_in(sandbox, "made"))] == [1]
+        with _raises(ExecutorError, match="exists"):
+            sandbox.make_folder(_path_in(sandbox, "made/file"))
+
+    def test_file_errors_say_why(self, place: EngineUnderTest) -> None:
+        sandbox = place.shared
+        _write(sandbox, "folder/file", b"0123456789")
+        with _raises(FileTooLargeError, match="more than 9 bytes"):
+            sandbox.read_file(_path_in(sandbox, "folder/file"), 9)
+        with _raises(ExecutorError, match="No such file"):
+            sandbox.read_file(_path_in(sandbox, "missing"), 9)
+        with _raises(ExecutorError, match="folder"):
+            _write(sandbox, "folder", b"")
+        with _raises(ExecutorError, match="No such file"):
+            sandbox.list_files(_path_in(sandbox, "missing"))
+        assert sandbox.read_file(_path_in(sandbox, "folder/file"), 10) == b"0123456789"
+
+    # -- status and removal --
+
+    def test_status_of_a_running_sandbox(self, place: EngineUnderTest) -> None:
+        _kernel_of(place, place.shared)
+        status = place.shared.status()
+        assert (status.running, status.exit_code, status.out_of_memory) == (True, None, False)
+        assert place.shared.engine_responds()
+
+    def test_stats_are_of_gateway_and_kernel(self, place: EngineUnderTest) -> None:
+        sandbox = place.shared
+        _kernel_of(place, sandbox)
+        # A gateway may return the kernel while it starts.
+        assert _eventually(lambda: (sandbox.stats().pids or 0) > 4)
+        stats = sandbox.stats()
+        assert (stats.memory_bytes or 0) > 20 << 20
+        assert stats.memory_limit_bytes == parse_size(place.spec.limits.memory)
+        assert (stats.cpu_seconds or 0) > 0
+
+    def test_ours_lists_existing_sandboxes(self, place: EngineUnderTest) -> None:
+        with place.starting() as start:
+            before = set(place.provisioner.ours())
+            one, other = start(), start()
+            assert set(place.provisioner.ours()) - before == {one.id, other.id}
+            one.remove()
+            assert place.provisioner.wait_until_removed(_PATIENCE_SECONDS)
+            assert set(place.provisioner.ours()) - before == {other.id}
+
+    def test_removed_sandbox_is_gone_and_says_so(self, place: EngineUnderTest) -> None:
+        with place.starting() as start:
+            sandbox = start()
+            _kernel_of(place, sandbox)
+            _write(sandbox, "file", b"1")
+            _at_once(3, sandbox.remove)
+            assert place.provisioner.wait_until_removed(_PATIENCE_SECONDS)
+            sandbox.remove()
+            assert not sandbox.status().running
+            uses: list[Callable[[], object]] = [
+                lambda: sandbox.open_stream(timeout=1),
+                sandbox.stats,
+                lambda: sandbox.read_file(_path_in(sandbox, "file"), 9),
+                lambda: _write(sandbox, "file", b"2"),
+            ]
+            for use in uses:
+                with _raises(ExecutorError, OSError):
+                    use()
+
+    def test_closing_leaves_sandboxes_and_may_be_repeated(self, place: EngineUnderTest) -> None:
+        other = place.engine.connect(ContainerOptions())
+        sandbox = other.start(place.spec)
+        try:
+            _kernel_of(place, sandbox)
+            other.close()
+            other.close()
+            assert place.provisioner.ours() or sandbox.status().running
+        finally:
+            sandbox.remove()
+            assert other.wait_until_removed(_PATIENCE_SECONDS)
+
+
+def _kernel_of(place: EngineUnderTest, sandbox: Sandbox, token: str | None = None) -> str:
+    """Return the id of a sandbox's kernel."""
+    with contextlib.closing(TimedSocket(sandbox.open_stream(timeout=place.start_seconds))) as sock:
+        asked = sandbox.gateway_token if token is None else token
+        return create_kernel(sock, token=asked, timeout=place.start_seconds).id
+
+
+def _path_in(sandbox: Sandbox, name: str) -> str:
+    return f"{sandbox.spec.workdir}/{name}"
+
+
+def _write(sandbox: Sandbox, name: str, data: bytes) -> None:
+    half = len(data) // 2
+    sandbox.write_file(_path_in(sandbox, name), [data[:half], data[half:]], len(data))
+
+
+@contextlib.contextmanager
+def _raises(*kinds: type[BaseException], match: str = "") -> Iterator[None]:
+    """Check that the block raises. Not pytest's, which is no requirement of the package."""
+    message: str | None = None
+    try:
+        yield
+    except kinds as error:
+        message = str(error)
+    assert message is not None, f"none of {[kind.__name__ for kind in kinds]} was raised"
+    assert re.search(match, message), f"{message!r} does not match {match!r}"
+
+
+def _eventually(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _at_once(count: int, function: Callable[[], Any]) -> list[Any]:
+    """Return the results of calls in several threads."""
+    with ThreadPoolExecutor(count) as threads:
+        return [one.result() for one in [threads.submit(function) for _ in range(count)]]

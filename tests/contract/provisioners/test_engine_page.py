@@ -1,0 +1,47 @@
+"""The page about engines: its example passes the contract, and an executor runs on it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.site.page_walk import write_files
+from tools.paths import ROOT
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+
+def test_example_passes_the_contract_and_runs_code(kernel_folder: Path, tmp_path: Path) -> None:
+    write_files(ROOT / "docs" / "guides" / "own-engine.md", tmp_path)
+    # The page includes it.
+    shutil.copy(ROOT / "examples" / "job_engine.py", tmp_path)
+    (tmp_path / "kernel").symlink_to(kernel_folder)
+    program = (tmp_path / "run.py").read_text("utf-8")
+    # A test may be root, whose jobs are, too.
+    here = f'"{tmp_path}/job", allow_root=True'
+    (tmp_path / "run.py").write_text(program.replace('"/tmp/job"', here), "utf-8")
+    for arguments, printed in (
+        (["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_job_engine.py"], "21 passed"),
+        (["run.py"], "42"),
+    ):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+        )
+        assert printed in done.stdout, done.stdout + done.stderr
+
+
+def test_contract_needs_no_pytest() -> None:
+    program = "import sys, smolagents_fork.testing; print('pytest' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout == "False\n"
