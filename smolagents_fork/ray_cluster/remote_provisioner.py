@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _STATUS_SECONDS = 20.0
 _PING_SECONDS = 2.0
 # Of the first process, which waits for nothing.
 _ANSWER_SECONDS = 6.0
+_LOOK_SECONDS = 0.05
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
 # Nodes that prepare an image at the same time.
@@ -279,26 +281,29 @@ class RemoteContainer(RemoteSandbox):
 
     def _send_to_first_process(self, line: bytes) -> None:
         """Have the node ask the first process; a request that gets lost is not repeated."""
-        request, number = line.decode().split()
         # Senders do not wait.
-        arguments = (self._requests, request, number)
+        arguments = (self.first_process, *line.decode().split())
         threading.Thread(target=self._ask_first_process, args=arguments, daemon=True).start()
 
-    def _ask_first_process(self, requests: FrameSocket | None, request: str, number: str) -> None:
-        first = self.first_process
-        if first is None or requests is None:
-            return
-        try:
-            with self._request_lock:
+    def _ask_first_process(self, first: FirstProcess, request: str, number: str) -> None:
+        deadline = Deadline(_ANSWER_SECONDS)
+        with self._request_lock:
+            while (requests := self._requests) is None:
+                # It is opened again with the stream.
+                if deadline.expired():
+                    return
+                time.sleep(_LOOK_SECONDS)
+            try:
                 requests.send({"method": "first_process", "arguments": {"request": request}})
                 answer = requests.receive(_ANSWER_SECONDS)
-            if answer is None:
-                raise ConnectionError("the supervisor ended the connection")
-        except (OSError, ForkError):
-            if requests is self._requests:
-                requests.close()
-                first.reconnect(True)
-            return
+                if answer is None:
+                    raise ConnectionError("the supervisor ended the connection")
+            except (OSError, ForkError):
+                if requests is self._requests:
+                    self._requests = None
+                    requests.close()
+                    first.reconnect(True)
+                return
         if answer.get("ok") is True:
             first.feed(f"{MARK}answer {number} R\n".encode())
 

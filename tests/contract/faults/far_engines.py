@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fault_proxy import FaultProxy
@@ -19,7 +19,9 @@ from smolagents_fork import DockerEngine, DockerExecutor, RayEngine
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
-from tools.ray_cluster.cluster import RayCluster
+
+if TYPE_CHECKING:  # it needs Linux
+    from tools.ray_cluster.cluster import RayCluster
 
 __all__ = ["ENGINES", "FarEngine", "with_grouping"]
 

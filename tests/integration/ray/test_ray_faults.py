@@ -99,6 +99,31 @@ def test_call_survives_a_cut_of_five_seconds(breakable: RayCluster) -> None:
         assert executor("kept").output == 1
 
 
+@pytest.mark.docker
+def test_call_in_a_container_survives_a_cut_of_five_seconds(
+    breakable: RayCluster, engine: Any
+) -> None:
+    before = supervisors(breakable).keys()
+    place = RayEngine(breakable.address, slots_per_node=2, cpus_per_slot=0.5, memory_per_slot="64m")
+    begun = threading.Event()
+    with DockerExecutor(
+        engine=place, startup_timeout_seconds=SECONDS, timeout_seconds=2 * SECONDS
+    ) as executor:
+        # One more may have prepared the image.
+        nodes = {node for pid, node in supervisors(breakable).items() if pid not in before}
+        executor.send_tools({"begin": begun.set, "double": lambda number: 2 * number})
+        code = "runs = globals().get('runs', 0) + 1\nbegin()\ntime.sleep(8)\ndouble(20 + runs)"
+        with running(executor, f"import time\n{code}") as call:
+            call.until(begun.is_set, SECONDS)
+            for node in nodes:
+                breakable.cut(node)
+            time.sleep(5.0)
+            for node in nodes:
+                breakable.restore(node)
+            assert call.result(SECONDS).output == 42
+        assert executor("runs").output == 1
+
+
 #: A driver with an executor that is idle, one in a call, one in a tool call and two that start: in
 #: the supervisor of the others, and in one that has to be made.
 DRIVER = """

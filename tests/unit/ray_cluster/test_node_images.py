@@ -199,8 +199,8 @@ def test_first_process_is_asked_by_its_node(provisioner: RemoteProvisioner):
     container._requests.close()  # type: ignore[union-attr]  # open_stream() has opened it
     assert first.ask()
     assert eventually(lambda: first.links == 2, SECONDS)
+    assert first.ask()  # is sent when there is a connection again
     with container.open_stream(timeout=SECONDS):  # type: ignore[attr-defined]  # a socket
-        assert first.ask()
         assert eventually(lambda: DoubledContainer.first_process.asked[1:] == ["state"], SECONDS)
     container.remove()
 
