@@ -47,9 +47,10 @@ RUN: dict[str, list[type]] = {
     "docs/files.md:1": [],
     "docs/files.md:2": [ProcessExecutor],
     "docs/files.md:3": [],
+    "docs/network.md:1": [],
 }
 #: Blocks that need an engine for something else than an executor.
-ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3"}
+ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3", "docs/network.md:1"}
 #: Code that needs a company's service, a GPU or a cluster; a command that needs a wheel and some
 #: minutes; settings of a whole process.
 COMPILED_ONLY = {
