@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .displays import DisplayLog
-from .output import OutputCallback, PrintContainer
+from .output import OutputCallback, PrintContainer, truncation_note
 from .results import Display
 
 __all__ = ["CallOutput"]
+
+_MAX_NOTES = 20
+# Limit for a count sent by a sandbox; Python refuses to print numbers of thousands of digits.
+_MAX_COUNT = 2**63
 
 
 class CallOutput:
@@ -39,14 +43,45 @@ class CallOutput:
         self.print_length, self.max_value_bytes = print_length, max_value_bytes
         self._printed = PrintContainer(print_length)
         self._on_output = OutputCallback(on_output)
+        self._printed_length = 0
+        self._is_gap = False
+        self._notes: list[str] = []
         #: What the code displayed.
         self.shown = DisplayLog(max_value_bytes, save)
 
     def write(self, text: str) -> None:
         """Add printed text, and give it to the user's function."""
         if text:
-            self._printed.append(text)
-            self._on_output(text)
+            self._is_gap = False
+            self._printed_length += len(text)
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        self._printed.append(text)
+        self._on_output(text)
+
+    def leave_out(self, length: int) -> None:
+        """Mark text that was printed and has not arrived, once for pieces in a row.
+
+        Args:
+            length: of the text, in characters, as the sandbox says.
+        """
+        if length <= 0:
+            return
+        self._printed_length += min(length, _MAX_COUNT)
+        if not self._is_gap:
+            self._add(truncation_note(self.print_length))
+            self._is_gap = True
+
+    def note(self, line: str) -> None:
+        """Add a note to the end of the logs; one that is there already counts once."""
+        if len(self._notes) < _MAX_NOTES and line not in self._notes:
+            self._notes.append(line)
+
+    @property
+    def cut_length(self) -> int:
+        """Characters that were printed and are not in :meth:`logs`."""
+        return max(0, self._printed_length - self.print_length)
 
     @property
     def displays(self) -> tuple[Display, ...]:
@@ -55,4 +90,5 @@ class CallOutput:
 
     def logs(self) -> str:
         """Return the printed text, and notes about what was dropped."""
-        return self._printed.text() + self.shown.note() + self._on_output.note()
+        notes = "".join(f"\n[{note}]" for note in self._notes)
+        return self._printed.text() + self.shown.note() + self._on_output.note() + notes

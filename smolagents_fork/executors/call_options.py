@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..codec import DEFAULT_MAX_BYTES
 from ..errors import ConfigurationError
@@ -14,7 +14,9 @@ from ..options.option import Options, option
 from ..output import DEFAULT_PRINT_LENGTH
 from .file_transfers import Files, GivenFiles
 
-__all__ = ["CallOptions", "output_function"]
+__all__ = ["CallOptions", "OnDeath", "SessionLimits", "output_function"]
+
+OnDeath = Literal["restart", "fail"]
 
 
 def _given_files(_name: str, value: Any) -> Any:
@@ -27,6 +29,23 @@ def output_function(name: str, value: Any) -> Any:
     if value is not None and not callable(value):
         raise ConfigurationError(f"{name}={value!r}: give a function that takes text, or None")
     return value
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """Limits of calls, and the behaviour after a guest has died.
+
+    Attributes:
+        timeout_seconds: time the code of one call may run; ``None`` for no limit.
+        startup_timeout_seconds: time a guest may take to start, and to answer a small request.
+        interrupt_grace_seconds: time interrupted code may take to end.
+        on_death: whether the next call starts a new guest or fails.
+    """
+
+    timeout_seconds: float | None = 60.0
+    startup_timeout_seconds: float = 60.0
+    interrupt_grace_seconds: float = 3.0
+    on_death: OnDeath = "restart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +146,13 @@ class CallOptions(Options):
         elsewhere="data_files input_files upload uploads binds mount mounts volume volumes",
         of_call=True,
     )
+
+    @property
+    def session(self) -> SessionLimits:
+        """Limits of the calls of one session."""
+        return SessionLimits(
+            self.timeout_seconds, self.startup_timeout_seconds, self.interrupt_grace_seconds
+        )
 
     @property
     def print_length(self) -> int:

@@ -6,7 +6,6 @@ The executor ensures that only one thread waits at a time. Any other thread may 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -85,6 +84,10 @@ class Channel:
         self._links = self._count_links()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
+        # Request whose messages are awaited, when it became idle, and the test for its reply.
+        self._awaited: Request | None = None
+        self._idle_since: float | None = None
+        self._probe: Request | None = None
 
     def execute(
         self,
@@ -116,55 +119,59 @@ class Channel:
         self._send(message, deadline, stop)
         return Request(message, sink, self._requests.comm_id)
 
-    def wait(
-        self,
-        request: Request,
-        deadline: Deadline,
-        *,
-        until: Callable[[], bool] = lambda: False,
-        stop: Callable[[], bool] | None = None,
-        behind: Request | None = None,
-    ) -> Request:
-        """Feed messages to ``request`` until it is done, or ``until`` returns true.
+    def turn(
+        self, request: Request, seconds: float, behind: Request | None = None
+    ) -> InputRequest | None:
+        """Take at most one message and feed it to ``request``; return a question to answer.
 
-        ``until`` is called after every message and every second. ``behind`` is a later request. The
-        kernel answers in order, so when ``behind`` is done, ``request`` has ended too. This holds
-        even if an interrupt suppressed the kernel's own message about its end.
+        ``behind`` is a later request. The kernel answers in order, so when it is done, ``request``
+        has ended too, even if an interrupt suppressed the kernel's own message about its end.
 
-        Answers to input requests are sent within ``deadline``, and within a second once ``stop``
-        returns true. Only a tool that runs meanwhile pauses the clock: see ``InputRequest``.
+        Args:
+            request: that was sent last, besides ``behind``.
+            seconds: to wait at most.
+            behind: is fed, too.
+
+        Raises:
+            KernelGone: the kernel's process ended.
+            ConnectionLost: the stream ended.
+        """
+        if request is not self._awaited:
+            self._awaited, self._idle_since, self._probe = request, None, None
+        received = self._receive(0.1 if request.idle and seconds > 0.1 else seconds)
+        if request.idle:
+            self._idle_since = self._idle_since or time.monotonic()
+            late = time.monotonic() - self._idle_since > _REPLY_SECONDS
+            if received is None and late and self._probe is None:
+                # The kernel answers in order: the answer to this one decides it.
+                self._probe = self.execute("pass", sink=Sink(), silent=True)
+        question = None
+        if received is not None:
+            question = request.feed(*received)
+            for later in (behind, self._probe):
+                if later is not None:
+                    later.feed(*received)
+        if self._probe is not None and self._probe.status is not None and request.status is None:
+            request.give_up_on_reply()
+        if behind is not None and behind.done and not request.done:
+            request.give_up_on_end()
+        return question
+
+    def wait(self, request: Request, deadline: Deadline) -> None:
+        """Wait until a request of the fork's own, which asks no questions, is done.
 
         Raises:
             DeadlinePassed: the deadline expired; the caller may wait for the request again.
             KernelGone: the kernel's process ended.
             ConnectionLost: the stream ended.
         """
-        idle_since: float | None = None
-        probe: Request | None = None
-        while not request.done and not (behind is not None and behind.done):
-            received = self._receive(deadline, 0.1 if request.idle else _POLL_SECONDS)
-            if request.idle:
-                idle_since = idle_since or time.monotonic()
-                late = time.monotonic() - idle_since > _REPLY_SECONDS
-                if received is None and late and probe is None:
-                    # The kernel answers in order: the answer to this one decides it.
-                    probe = self.execute("pass", sink=Sink(), silent=True)
-            question = request.feed(*received) if received is not None else None
-            for later in (behind, probe):
-                if later is not None and received is not None:
-                    later.feed(*received)
-            if probe is not None and probe.status is not None and request.status is None:
-                request.give_up_on_reply()
+        while not request.done:
+            question = self.turn(request, deadline.at_most(_POLL_SECONDS))
             if question is not None:
-                self._answer(request, question, deadline, stop)
-                self._last_heard = self._last_ping = time.monotonic()
-            if until():
-                break
+                self.answer(question, "", (), deadline)
             # Only after the received message was fed: it might be the one that ends the request.
-            done = request.done or (behind is not None and behind.done)
-            if deadline.expired() and not done:
+            if deadline.expired() and not request.done:
                 raise DeadlinePassed
-        return request
 
     def read_pending(self, request: Request, stop: Callable[[], bool] = lambda: False) -> None:
         """Read messages received between calls, such as the one that the kernel ended.
@@ -229,21 +236,19 @@ class Channel:
         """Close the stream; a waiting thread gets ``ConnectionLost``. Any thread may call this."""
         self._connection.close()
 
-    def _answer(
+    def answer(
         self,
-        request: Request,
         question: InputRequest,
+        value: str,
+        buffers: Sequence[bytes],
         deadline: Deadline,
-        stop: Callable[[], bool] | None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
-        answer = request.sink.answer
-        question = dataclasses.replace(question, pause=deadline.paused)
-        value: str
-        buffers: Sequence[bytes]
-        value, buffers = ("", ()) if answer is None else answer(question)
+        """Answer a question of the kernel. Arguments and errors as for :meth:`execute`."""
         with self._requests_lock:
             reply = self._requests.input_reply(question, value, buffers)
         self._send(reply, deadline, stop)
+        self._last_heard = self._last_ping = time.monotonic()
 
     def _send(
         self,
@@ -272,9 +277,9 @@ class Channel:
                 raise DeadlinePassed from None
             raise
 
-    def _receive(self, deadline: Deadline, poll: float) -> tuple[Message, int] | None:
+    def _receive(self, seconds: float) -> tuple[Message, int] | None:
         try:
-            return self._receive_now(deadline.at_most(poll))
+            return self._receive_now(seconds)
         except WaitTimeout:
             self._check_alive()
             return None

@@ -7,11 +7,9 @@ separately and may arrive in either order.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,13 +37,11 @@ class InputRequest:
         message: the request.
         prompt: its text.
         data: its buffers.
-        pause: stops the clock of the run, while a tool of the host runs.
     """
 
     message: Message
     prompt: str
     data: memoryview | None
-    pause: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
 
 class KernelGone(Exception):
@@ -60,7 +56,6 @@ class Sink:
         stream: receives name (``stdout``, ``stderr``), text, and the number of bytes not received.
         display: receives the content of a ``display_data`` or ``execute_result``.
         data: receives data and buffers of a ``comm_msg`` on our comm.
-        answer: receives an input request and returns the content and the buffers of the reply.
     """
 
     stream: Callable[[str, str, int], None] = lambda _name, _text, _lost: None
@@ -68,7 +63,6 @@ class Sink:
     data: Callable[[dict[str, Any], Sequence[bytes | memoryview]], None] = lambda _data, _buffers: (
         None
     )
-    answer: Callable[[InputRequest], tuple[str, Sequence[bytes]]] | None = None
 
 
 class Requests:

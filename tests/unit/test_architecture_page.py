@@ -52,3 +52,24 @@ def test_every_file_of_the_interpreter_is_named() -> None:
     folder = ROOT / "smolagents_fork" / "interpreter" / "guarded"
     files = {path.name for path in folder.rglob("*.py")} - {"__init__.py"}
     assert {name for name in files if name not in WALK} == set()
+
+
+def test_names_of_the_picture_of_a_call_are_in_the_files_beside_them() -> None:
+    picture = PAGE.split("## One call from the agent to the kernel and back")[1].split("```")[1]
+    checked = 0
+    for line in picture.splitlines():
+        files = re.findall(r"[\w/]+/\w+\.py", line)
+        for file in files:
+            folder = ROOT if file.startswith("docker/") else ROOT / "smolagents_fork"
+            text = (folder / file).read_text("utf-8")
+            for name, method in re.findall(r"\b([A-Z]\w+)\.(\w+)", line):
+                if f"class {name}" in text:
+                    assert f"def {method}(" in text, line
+                    checked += 1
+        named = re.match(r"[ |]*([A-Z]\w+)\.", line)
+        if named and files:
+            assert any(
+                f"class {named[1]}" in (ROOT / "smolagents_fork" / file).read_text("utf-8")
+                for file in files
+            ), line
+    assert checked >= 9

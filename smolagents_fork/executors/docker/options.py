@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ...distributions.requirements import requirements_for
 from ...options import accept
-from ...options.option import Options, option, part_of
+from ...options.option import Options, option, part_of, same_as
 from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.engine_protocol import Engine, check_engine
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import Limits
+from ..call_options import CallOptions, OnDeath, SessionLimits
 from ..jupyter.connection import KernelConnection, KernelSettings, streamed_length
-from ..jupyter.host_bindings import BridgeOptions
 from ..jupyter.packages import PackageSettings
-from ..jupyter.session import OnDeath, SessionLimits
 from .start_advice import start_advice
 
 __all__ = ["DockerOptions", "EngineOption", "connection_to"]
@@ -43,6 +42,34 @@ class EngineOption(Options):
         _engine,
         form="an engine, such as `DockerEngine(host=...)`",
         elsewhere=ENGINES,
+    )
+
+
+def _placement(name: str, value: Any) -> dict[str, str]:
+    found = accept.mapping(name, value)
+    for tool, place in found.items():
+        accept.one_of("host", "sandbox")(f"{name}[{tool!r}]", place)
+    return found
+
+
+@dataclass(frozen=True)
+class BridgeOptions(CallOptions):
+    """Options of calls of a kernel; the first is upstream's."""
+
+    allow_pickle: bool = option(
+        False,
+        "values that the codec refuses are pickled, with upstream's warning. **The sandbox can "
+        "then run code on the host**",
+        accept.flag,
+    )
+    _: KW_ONLY
+    tool_placement: Mapping[str, Literal["host", "sandbox"]] | None = same_as(
+        CallOptions,
+        "tool_placement",
+        says='`"sandbox"` sends a tool\'s source instead, as upstream does; the others run on the '
+        "host. A misspelt name is an error",
+        check=_placement,
+        form='name to `"host"` or `"sandbox"`',
     )
 
 

@@ -9,9 +9,8 @@ from ...distributions.namespaces import NAMESPACES
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
 from ...hints import advice
-from ...jupyter.collector import without_colours
-from ...jupyter.protocol import KernelError
 from ...upstream import AgentError, LogLevel
+from ..session.guest import Failure
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_text"]
 
@@ -41,9 +40,8 @@ class CodeFailedError(AgentError):  # type: ignore[misc]  # upstream ships no ty
 
 
 def failure_text(
-    error: KernelError,
+    error: Failure,
     *,
-    interrupted: bool,
     present: Sequence[str],
     of_pool: bool,
     network_remedy: str,
@@ -53,15 +51,12 @@ def failure_text(
 
     Args:
         error: of the kernel.
-        interrupted: whether ``interrupt()`` was called.
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
         network_remedy: how the sandbox gets a network; empty if it has one.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
-    text = without_colours(error.traceback) or str(error.value)
-    if interrupted:
-        return f"the code was interrupted by interrupt()\n{text}"
+    text = error.traceback or error.value
     end = f"{error.name}: {error.value}"
     return text + advice(
         # An absent module that led to the error is named after the traceback.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
 from ...sandboxes.pip_settings import ca_bytes, index_settings, secret_settings
-from ...sandboxes.provisioner import Report
-from .image_progress import shown_progress
-from .session import KernelSession
+from ..session.guest import Ask, Request, Task
 
 __all__ = ["PackageSettings", "Packages"]
 
@@ -49,35 +47,18 @@ class Packages:
         self._settings = settings
         self._installed: list[str] = []
 
-    def add(
-        self,
-        session: KernelSession,
-        names: Sequence[str],
-        *,
-        present: Sequence[str],
-        must_stay: str | None,
-        build: Callable[[Sequence[str], Report], str],
-        report: Report,
-    ) -> None:
-        """Install the packages that provide the import names ``names``.
+    def add(self, ask: Ask, names: Sequence[str], must_stay: str) -> None:
+        """Install the packages that provide the import names ``names`` into the sandbox.
 
         Args:
-            session: of the executor; its sandbox is replaced unless it must stay.
+            ask: makes a request of the kernel.
             names: import names.
-            present: import names that the image provides.
-            must_stay: the reason not to replace the sandbox; ``None`` when it may be replaced.
-            build: builds an image with these import names, and returns its name.
-            report: takes one line at a time while an image is built.
+            must_stay: the reason not to replace the sandbox by one that has them.
 
         Raises:
-            ExecutorError: the sandbox must stay and has no network, or pip failed.
+            ExecutorError: the sandbox has no network, or pip failed.
             ConfigurationError: an index address contains a secret.
         """
-        if must_stay is None:
-            with shown_progress(report) as shown:
-                session.connection.use_image(build([*present, *names], shown))
-            session.restart()
-            return
         if self._settings.network_remedy:
             raise ExecutorError(
                 f"install_packages: {', '.join(names)}: {must_stay}, and there is no network to "
@@ -86,18 +67,18 @@ class Packages:
             )
         wanted = [name for name in requirements_for(names) if name not in self._installed]
         if wanted:
-            self._install(session, wanted)
+            self._install(ask, wanted)
             self._installed += wanted
 
-    def prepare(self, session: KernelSession) -> None:
+    def prepare(self, ask: Ask) -> None:
         """Give a new kernel the same packages; pip installs only those missing from its sandbox.
 
         With a network, the code's own calls of pip install where these are, too.
         """
         if self._installed or not self._settings.network_remedy:
-            self._install(session, self._installed)
+            self._install(ask, self._installed)
 
-    def _install(self, session: KernelSession, requirements: Sequence[str]) -> None:
+    def _install(self, ask: Ask, requirements: Sequence[str]) -> None:
         seconds = self._settings.timeout_seconds
         code, buffers = packages_request(
             requirements=requirements,
@@ -106,7 +87,8 @@ class Packages:
             ca_bundle=ca_bytes(self._settings.ca_bundle),
             seconds=seconds,
         )
-        session.request(code, buffers, "install_packages", seconds=seconds + _GRACE_SECONDS)
+        request = Request(Task.CODE, buffers, code, seconds=seconds + _GRACE_SECONDS)
+        ask(request, "install_packages")
 
 
 def _without_secrets(settings: dict[str, str], *, needed: bool) -> dict[str, str]:

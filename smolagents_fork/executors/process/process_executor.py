@@ -45,18 +45,17 @@ class ProcessExecutor(GuestExecutor):
     """
 
     label: ClassVar[str] = "process"
+    options: ProcessArguments
     #: Features of the kernel that are used; subclasses of tests mask some.
     kernel: ClassVar[Kernel] = Kernel()
 
     @taking(ProcessArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        self.options = ProcessArguments.of(type(self).__name__, arguments, keywords)
+        given = ProcessArguments.of(type(self).__name__, arguments, keywords)
+        super().__init__(given.additional_authorized_imports, given.logger, given)
         #: The nodes on which the child runs; ``None``: this machine.
-        self.engine = self.options.engine
+        self.engine = given.engine
         self._launcher: ProcessLauncher | None = None
-        super().__init__(
-            self.options.additional_authorized_imports, self.options.logger, self.options
-        )
         self.start()
 
     # -- lifecycle --

@@ -56,16 +56,15 @@ class WasmExecutor(GuestExecutor):
     """
 
     label: ClassVar[str] = "wasm"
+    options: WasmOptions
 
     @taking(WasmArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         given = WasmArguments.of(type(self).__name__, arguments, keywords)
         names = given.additional_authorized_imports
         pool = given.pool
-        self.options = part_of(given, WasmOptions)
-        if pool is not None:
-            self.options = pool.options_for(given, names)
-        super().__init__(names, given.logger, self.options)
+        options = part_of(given, WasmOptions) if pool is None else pool.options_for(given, names)
+        super().__init__(names, given.logger, options)
         self._pool, self._tenant, self._first = pool, given.tenant, given.ready
         self.start()
 
@@ -115,7 +114,7 @@ class WasmExecutor(GuestExecutor):
                 "or exchange files after the call"
             )
         with self._turn(action):
-            yield self._files_of_guest(self._open_session().ask_file)
+            yield self._files_of_guest(self._ask_file)
 
     @classmethod
     @taking(SetupOptions)

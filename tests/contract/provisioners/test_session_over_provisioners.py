@@ -10,10 +10,13 @@ import pytest
 
 from smolagents_fork.call_output import CallOutput
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
+from smolagents_fork.executors.call_options import CallOptions, SessionLimits
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
+from smolagents_fork.executors.jupyter.kernel_guest import KernelGuestSource
 from smolagents_fork.executors.jupyter.sandbox_files import SandboxFiles
-from smolagents_fork.executors.jupyter.session import KernelSession, SessionLimits
-from smolagents_fork.jupyter.collector import Collector
+from smolagents_fork.executors.session.bindings import Bindings
+from smolagents_fork.executors.session.guest import Request, Task
+from smolagents_fork.executors.session.session import Session
 
 #: A start takes less than a second on an idle machine, and much more on a busy one.
 START_SECONDS = 180
@@ -27,19 +30,21 @@ class Made:
         limits = SessionLimits(startup_timeout_seconds=START_SECONDS, **changes)
         spec = place.spec
         self.connection = KernelConnection(place.provisioner, spec, KernelSettings(allow_root=True))
-        self.session = KernelSession(self.connection, limits, self._prepare)
-        self.connection.open(START_SECONDS)
+        source = KernelGuestSource(self.connection, START_SECONDS)
+        bindings = Bindings(CallOptions(), lambda _record: None)
+        self.session = Session(limits, source, bindings, self._prepare)
+        self.session.open()
 
-    def _prepare(self, session: KernelSession) -> None:
+    def _prepare(self, ask: Any) -> None:
         self.prepared += 1
-        session.request("prepared = True", (), "preparing")
+        ask(Request(Task.CODE, code="prepared = True"), "preparing")
 
     def run(self, code: str) -> Any:
-        collector = Collector(CallOutput(1_000_000, 1_000_000), lambda _question: ("", ()))
-        request = self.session.run(code, collector, lambda: False)
-        self.error = request.error
-        self.logs = collector.logs()
-        return collector.output() if request.error is None else None
+        output = CallOutput(1_000_000, 1_000_000)
+        outcome = self.session.run(code, output)
+        self.error = outcome.failure
+        self.logs = output.logs()
+        return outcome.output
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def test_environment_and_folder_are_those_of_the_spec(make, place):
 
 def test_files_are_those_of_the_code(make):
     made = make()
-    files = SandboxFiles(made.session.sandbox)
+    files = SandboxFiles(made.connection.sandbox)
     files.write_file("in/file", [b"from the host"], 13)
     assert made.run("open('in/file').read()") == "from the host"
     made.run("open('out', 'w').write('from the code')")
@@ -92,7 +97,7 @@ def test_code_past_timeout_is_interrupted_and_its_state_kept(make):
 
 def test_kernel_that_ends_is_named_and_replaced(make):
     made = make()
-    with pytest.raises(SandboxDiedError, match=r"sandbox \w+ ended .*exit code 3"):
+    with pytest.raises(SandboxDiedError, match=r"sandbox \w+ ended: .*exit code 3"):
         made.run("import os; os._exit(3)")
     assert made.run("prepared") is True
     assert made.prepared == 2
@@ -100,11 +105,11 @@ def test_kernel_that_ends_is_named_and_replaced(make):
 
 def test_sandbox_that_ends_is_named_and_replaced(make):
     made = make()
-    first = made.session.sandbox.id
-    with pytest.raises(SandboxDiedError, match=rf"sandbox {first} ended .*exit code 137"):
+    first = made.connection.sandbox.id
+    with pytest.raises(SandboxDiedError, match=rf"sandbox {first} ended: .*exit code 137"):
         made.run("import os, signal, time; os.kill(os.getpid(), signal.SIGKILL); time.sleep(60)")
     assert made.run("prepared") is True
-    assert made.session.sandbox.id != first
+    assert made.connection.sandbox.id != first
 
 
 def test_on_death_fail_keeps_a_dead_sandbox_dead(make):
@@ -114,7 +119,7 @@ def test_on_death_fail_keeps_a_dead_sandbox_dead(make):
     assert not made.session.is_alive()
     with pytest.raises(SandboxDiedError):
         made.run("1")
-    made.session.restart()
+    made.session.open()
     assert made.run("1") == 1
 
 
@@ -133,7 +138,7 @@ ended"""
 
 def test_closed_session_says_so(make, place):
     made = make()
-    sandbox = made.session.sandbox
+    sandbox = made.connection.sandbox
     made.session.close()
     made.session.close()
     assert place.provisioner.wait_until_removed(120)

@@ -29,7 +29,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.error_text import CodeFailedError
-from smolagents_fork.executors.jupyter.session import KernelSession
+from smolagents_fork.executors.session.session import Session
 from smolagents_fork.jupyter.channel import Channel
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
@@ -338,14 +338,14 @@ def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(make):
 def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
     executor = make(timeout_seconds=30, interrupt_grace_seconds=60)
     executor("kept = 1")
-    ready = KernelSession._ready
+    ready = Session._ready
 
     def slow(self):
-        channel = ready(self)
+        guest = ready(self)
         self.interrupt()
-        return channel
+        return guest
 
-    monkeypatch.setattr(KernelSession, "_ready", slow)
+    monkeypatch.setattr(Session, "_ready", slow)
     with pytest.raises(AgentError, match="interrupted"):
         executor("import time; time.sleep(20)")
     monkeypatch.undo()
@@ -440,7 +440,7 @@ def test_network_of_another_container_by_explicit_wish(make, image, engine):
 
 def test_cleanup_in_a_callback_or_a_tool_ends_the_call(make):
     def ended(executor, code):
-        with pytest.raises(ExecutorClosedError, match="closed while its code ran"):
+        with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
             executor(code)
         with pytest.raises(ExecutorClosedError, match="make a new executor"):
             executor("1")

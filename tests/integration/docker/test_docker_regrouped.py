@@ -75,9 +75,9 @@ def test_behaviour_is_independent_of_packet_boundaries(make, regrouped, engine):
     assert executor("[double(number=n) for n in range(5)]").output == [0, 2, 4, 6, 8]
 
     files(executor)
-    executor._session.sandbox._streams = False  # and as where no stream can be attached
+    executor._sandbox._streams = False  # and as where no stream can be attached
     files(executor)
-    executor._session.sandbox._streams = True
+    executor._sandbox._streams = True
 
     options = executor.options
     with (

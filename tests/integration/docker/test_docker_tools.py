@@ -285,11 +285,11 @@ def test_managed_agent_is_called_on_the_host(make):
 
 
 def test_interrupt_just_before_the_run_is_not_lost(tooled, monkeypatch):
-    begin = tooled._host.calls.begin_run
+    begin = tooled._bindings.calls.begin_run
 
     def begin_and_interrupt():
         begin()
         tooled.interrupt()
 
-    monkeypatch.setattr(tooled._host.calls, "begin_run", begin_and_interrupt)
+    monkeypatch.setattr(tooled._bindings.calls, "begin_run", begin_and_interrupt)
     assert tooled("shout(text='a')").output == "A"

@@ -58,7 +58,7 @@ def make(cluster: ClusterDouble, image: str) -> Iterator[Callable[..., DockerExe
             keywords.setdefault("image", image)
             keywords.setdefault("startup_timeout_seconds", START_SECONDS)
             executor = stack.enter_context(DockerExecutor(*args, **keywords))
-            stack.callback(lambda: executor._session.connection.wait_until_removed(60))
+            stack.callback(lambda: executor._connection.wait_until_removed(60))
             return executor
 
         yield build

@@ -167,7 +167,7 @@ def test_abandoned_tools_end_the_run(in_time):
         finally:
             released.set()
         ex.send_tools({"quick": lambda: 5})
-        eventually(lambda: ex._dispatcher._thread.abandoned == 0)
+        eventually(lambda: ex._bindings.calls._thread.abandoned == 0)
         assert ex("quick()").output == 5
 
 
@@ -245,7 +245,7 @@ class _Torn:
 def test_interruption_in_the_middle_of_a_frame_breaks_no_later_call(in_time):
     with executor(timeout_seconds=60) as ex:
         ex.send_variables({"x": 1})
-        stream = ex._session._child._stream
+        stream = ex._session.guest.process._stream
         stream._connection = _Torn(stream._connection, stream)
         with pytest.raises(_Interruption):
             ex.send_variables({"y": bytes(1000)})
@@ -256,14 +256,14 @@ def test_interruption_in_the_middle_of_a_frame_breaks_no_later_call(in_time):
 def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):
     with executor(timeout_seconds=60) as ex:
         ex("a = 1")
-        turn = type(ex._session._child).turn
+        turn = type(ex._session.guest.process).turn
 
         def broken(child: Any, seconds: float) -> Any:
             monkeypatch.undo()
             turn(child, 0.0)  # the request is sent
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(type(ex._session._child), "turn", broken)
+        monkeypatch.setattr(type(ex._session.guest.process), "turn", broken)
         with pytest.raises(KeyboardInterrupt):
             ex.variables()
         ex.send_variables({"b": 2})

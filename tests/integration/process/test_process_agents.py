@@ -313,7 +313,7 @@ def test_code_that_sees_the_end_before_the_kill_ends_the_same(monkeypatch):
     """Another process kills the child, possibly late."""
     with executor(timeout_seconds=30) as ex:
         ex.send_tools({"finish": ex.cleanup})
-        monkeypatch.setattr(ex._session._child, "kill", lambda: None)
+        monkeypatch.setattr(ex._session.guest, "kill", lambda: None)
         with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
             ex("finish()\nfor i in range(10**12): pass")
         monkeypatch.undo()

@@ -30,7 +30,10 @@ from smolagents_fork.process.confinement_report import Kernel
 
 # A program that is not stopped takes ten times as long; a death is detected much earlier.
 NOTICED_SECONDS = 60.0
-LOST = "its state is lost, the next call starts in a new process"
+LOST = (
+    "its state is lost, the next call starts in a new process with the tools and variables sent "
+    "again"
+)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ FORGED = {
     "done in another run": ("b'\\x04\\0\\0\\0\\x09\\0\\0\\0\\1' + b'1'", "a DONE frame of run 9"),
     "final without an answer": (
         "b'\\x05\\0\\0\\0\\1\\0\\0\\0\\0'",
-        "a FINAL frame where a run ends",
+        "a FINAL frame, and no final answer",
     ),
     "accepted": ("b'\\x07\\0\\0\\0\\1\\0\\0\\0\\0'", "an? ACCEPTED frame where a run ends"),
     "failure of rubbish": ("b'\\x06\\0\\0\\0\\1\\0\\0\\0\\2' + b'{}'", "a FAILED frame has a kind"),
@@ -244,7 +247,7 @@ def test_forged_frames_are_protocol_errors(name: str):
 def test_a_truncated_frame_ends_at_the_time_limit():
     with executor(SHARP) as ex:
         # The real end of the run is read as the rest of the forged frame.
-        with limited_to(ex, 2.0), pytest.raises(DecodeError):
+        with limited_to(ex, 2.0), pytest.raises(SandboxTimeoutError):
             ex(
                 "import os, time\n"
                 "os.write(1000, b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x09')\n"

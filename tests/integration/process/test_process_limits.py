@@ -59,7 +59,8 @@ def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost
         assert ends_in_time(start)
         assert str(caught.value) == (
             "code ran past timeout_seconds=1.0, did not stop within interrupt_grace_seconds=0.2 "
-            "and was killed; its state is lost, the next call starts in a new process"
+            "and was killed; its state is lost, the next call starts in a new process with the "
+            "tools and variables sent again"
         )
         assert ex.state["_print_outputs"] == "deaf\n"
         assert before is not None
@@ -141,7 +142,7 @@ def test_processor_time_is_limited(code: str):
         message = (
             f"process {ex.pid} used more processor time than cpu_seconds=1.0 and was killed; raise "
             "that parameter, or do less in one call; its state is lost, the next call starts in a "
-            "new process"
+            "new process with the tools and variables sent again"
         )
         with pytest.raises(SandboxDiedError) as caught:
             ex(code)

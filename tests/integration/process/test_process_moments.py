@@ -48,13 +48,13 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
 
 
 def test_interrupt_just_before_the_run_does_not_affect_it(executor, monkeypatch):
-    begin = executor._dispatcher.begin_run
+    begin = executor._bindings.calls.begin_run
 
     def begin_and_interrupt():
         begin()
         executor.interrupt()
 
-    monkeypatch.setattr(executor._dispatcher, "begin_run", begin_and_interrupt)
+    monkeypatch.setattr(executor._bindings.calls, "begin_run", begin_and_interrupt)
     assert executor("double(2)").output == 4
 
 
@@ -63,7 +63,8 @@ def test_signal_that_comes_after_its_run_stops_no_other(end):
     """The call of a tool makes the signal arrive during the next run."""
 
     def late():
-        executor._session._child.interrupt(executor._session._run - 1)
+        guest = executor._session.guest
+        guest.process.interrupt(guest.last_run - 1)
         os.kill(executor.pid, signal.SIGINT)  # sent before the tool has returned
 
     tools = {"late": late, "stop": lambda: executor.interrupt(), "final_answer": lambda one: one}
@@ -124,7 +125,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     with running(executor if ask == "call" else executor.restart, *["1"][: ask == "call"]) as asked:
         assert isinstance(asked.error(), ExecutorClosedError)
     assert eventually(lambda: gone(children[0].pid))
-    assert executor._session._child is None
+    assert executor._session.guest is None
     assert executor.folder is None
     assert not os.path.exists(folder)
 

@@ -122,13 +122,13 @@ def test_behaviour_is_independent_of_packet_boundaries(regrouped):
 
         printed.clear()
         with (
-            acting(lambda: "begun" in "".join(printed), executor._session._child.kill),
+            acting(lambda: "begun" in "".join(printed), executor._session.guest.kill),
             pytest.raises(SandboxDiedError, match="SIGKILL"),
         ):
             executor(busy)
         assert executor("double(values['number'])").output == 2 * 10**30
         executor.restart()
         assert executor("double(values['number'])").output == 2 * 10**30
-        child = executor._session._child
+        child = executor._session.guest.process
     assert child.ended
     assert eventually(lambda: not any(t.is_alive() for relay in regrouped for t in relay.threads))

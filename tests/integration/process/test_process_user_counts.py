@@ -74,7 +74,7 @@ def test_lower_limits_of_the_host_are_in_force_or_named(tmp_path: Path) -> None:
         "Too many open files; close executors and try again, or raise the limit on open files "
         "(ulimit -n)"
     )
-    assert found["30"].startswith("ExecutorStartError: the child did not start: process ")
+    assert found["30"].startswith("ExecutorStartError: the sandbox did not start: process ")
     assert found["30"].endswith(
         f" ended with exit code 70; the last of its output: child failed: {advice}"
     )

@@ -109,13 +109,15 @@ def test_end_at_the_deadline_counts(kernel, channel, sink):
     assert request.done
 
 
-def test_end_of_the_later_request_at_the_deadline_counts(kernel, channel, sink):
+def test_end_of_the_later_request_ends_the_earlier(kernel, channel, sink):
     request = channel.execute("1", sink=sink)
     behind = channel.execute("pass", sink=Sink(), silent=True)
     kernel.say_reply(0.25, behind.message)
     kernel.say_idle(0.25, behind.message)
-    channel.wait(request, Deadline(0.5, clock=kernel.clock), behind=behind)
-    assert behind.done
+    for _ in range(2):
+        channel.turn(request, 0.5, behind)
+    assert request.done
+    assert request.error.name == "KeyboardInterrupt"
 
 
 def test_flood_of_messages_does_not_outlast_the_time(kernel, channel, sink, printed):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.executors.jupyter.error_text import failure_text
-from smolagents_fork.jupyter.protocol import KernelError
+from smolagents_fork.executors.session.guest import Failure
 
 #: What the engine says about a sandbox without a network.
 REMEDY = "give the executor network='bridge'"
 
 
-def text_of(error: KernelError, **how) -> str:
-    given = {"interrupted": False, "present": (), "of_pool": False, "network_remedy": REMEDY}
+def text_of(error: Failure, **how) -> str:
+    given = {"present": (), "of_pool": False, "network_remedy": REMEDY}
     given |= {"own_loopback": True, **how}
     return failure_text(error, **given)
 
 
 def advice_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
-    error = KernelError(name, f"No module named '{module}'", "Traceback: it is missing")
+    error = Failure(name, f"No module named '{module}'", "Traceback: it is missing")
     text = text_of(error, **how)
     assert text.startswith("Traceback: it is missing")
     return text.removeprefix("Traceback: it is missing")
@@ -58,7 +58,7 @@ def test_module_that_pip_cannot_install_gets_no_advice(module):
     ],
 )
 def test_missing_network_names_its_parameter(message):
-    error = KernelError("ConnectionError", message, f"Traceback\nConnectionError: {message}")
+    error = Failure("ConnectionError", message, f"Traceback\nConnectionError: {message}")
     text = text_of(error).partition(message)[2]
     assert text == (
         "\nThis sandbox has no network: give the executor network='bridge', or give the agent a "
@@ -68,5 +68,5 @@ def test_missing_network_names_its_parameter(message):
 
 
 def test_other_errors_do_not_name_the_network():
-    error = KernelError("ValueError", "no network name", "Traceback\nValueError: no network name")
+    error = Failure("ValueError", "no network name", "Traceback\nValueError: no network name")
     assert text_of(error) == "Traceback\nValueError: no network name"

@@ -144,7 +144,7 @@ def test_run_without_a_limit_ends_by_an_interrupt(act):
             bounded(lambda: executor("attack"))
 
 
-@each_act
+@pytest.mark.parametrize("act", [one for one in ACTS if one not in (unread_reply, unread_replies)])
 def test_request_of_our_own_ends_by_an_interrupt(act):
     with executor_on(act, ".receive()", startup_timeout_seconds=60) as executor:
         begun = time.monotonic()
@@ -158,7 +158,7 @@ def test_request_of_our_own_ends_by_an_interrupt(act):
 
 
 @pytest.mark.parametrize("code", [".receive()", ".variables()"])
-@pytest.mark.parametrize("act", [foreign_output, trickle, silence, unread_reply])
+@pytest.mark.parametrize("act", [foreign_output, trickle, silence, unread_reply, unread_replies])
 def test_request_of_our_own_ends_at_its_limit(act, code):
     with executor_on(act, code) as executor:
         use = executor.variables if code == ".variables()" else executor.send_variables
@@ -178,13 +178,13 @@ def test_code_and_values_that_are_never_read_end_at_the_limit():
         with pytest.raises(SandboxTimeoutError, match=r"ran past timeout_seconds=0\.5"):
             bounded(lambda: executor("x" * 5_000_000))
         executor("attack")
-        with pytest.raises(ExecutorError, match="send_variables took more than 2"):
+        with pytest.raises(ExecutorError, match="send_variables: it did not read the request"):
             bounded(lambda: executor.send_variables({"a": bytes(5_000_000)}))
         executor("attack")
         begun = time.monotonic()
         with (
             acting(lambda: time.monotonic() - begun > 0.3, executor.interrupt),
-            pytest.raises(ExecutorError, match=r"send_variables was interrupted by interrupt\(\)"),
+            pytest.raises(ExecutorError, match="send_variables: interrupted: it did not read"),
         ):
             bounded(lambda: executor.send_variables({"a": bytes(5_000_000)}))
 

@@ -1,0 +1,264 @@
+"""Guest that is a Jupyter kernel in a sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...call_output import CallOutput
+from ...deadline import Deadline
+from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ...guest.frames import Body
+from ...jupyter.channel import Channel, DeadlinePassed
+from ...jupyter.collector import Collector, without_colours
+from ...jupyter.protocol import InputRequest, KernelError, KernelGone, Sink
+from ...jupyter.protocol import Request as KernelRequest
+from ...jupyter.websocket import ConnectionLost, SendTimeout
+from ..session.guest import Ask, Call, End, Failure, Request, Task
+from .connection import KernelConnection
+from .diagnosis import status_after_end
+
+__all__ = ["KernelGuest", "KernelGuestSource"]
+
+# Time after the first interruption until the next: the program may have caught it, or not have
+# begun when it came. It doubles: the next one also interrupts what the program does at its end,
+# such as a finally block.
+_INTERRUPT_PAUSE_SECONDS = 0.5
+# Longest time for sending what follows an interruption.
+_SEND_SECONDS = 2.0
+# Most digits of the number a kernel gives a call: it is sent back, so its size needs a limit.
+_LONGEST_NUMBER = 20
+# Code of each request in the kernel's side of the protocol.
+_CODE = {
+    Task.TOOLS: "__smolagents_fork__.define()",
+    Task.VARIABLES: "__smolagents_fork__.receive()",
+    Task.READ_STATE: "__smolagents_fork__.variables()",
+}
+
+
+class KernelGuestSource:
+    """Starts the kernels of one executor; a :class:`.session.guest.GuestSource`.
+
+    Args:
+        connection: starts sandboxes; closed with this object.
+        startup_seconds: limit of a start.
+    """
+
+    def __init__(self, connection: KernelConnection, startup_seconds: float) -> None:
+        self._connection = connection
+        self._seconds = startup_seconds
+
+    def start(self) -> KernelGuest:
+        """Start a kernel, or take the one to which the connection is open.
+
+        Raises:
+            ExecutorStartError: it did not start in time, or has ended.
+        """
+        try:
+            return KernelGuest(self._connection, self._connection.ready(self._seconds).channel)
+        except (ConnectionLost, KernelGone, ProtocolError, DeadlinePassed) as error:
+            self._connection.drop_sandbox()
+            said = str(error) or f"it did not answer in {self._seconds} s"
+            raise ExecutorStartError(f"the kernel did not start: {said}") from None
+
+    def set_up(self, _ask: Ask) -> None:
+        """Do nothing: the connection has prepared the kernel."""
+
+    def close(self) -> None:
+        """Remove the sandbox and close the provisioner. Idempotent, from any thread."""
+        self._connection.close()
+
+
+class KernelGuest:
+    """A kernel in a sandbox, which ends with it; a :class:`.session.guest.Guest`.
+
+    Args:
+        connection: to the kernel.
+        channel: that is open.
+    """
+
+    noun: ClassVar[str] = "sandbox"
+
+    def __init__(self, connection: KernelConnection, channel: Channel) -> None:
+        self._connection = connection
+        self._channel = channel
+        # Of what goes on now; no request as long as the kernel has not read it.
+        self._request: KernelRequest | None = None
+        self._read: Callable[[], Any] = lambda: None
+        self._stop: Callable[[], bool] = lambda: False
+        # The next interruption, the pause after it, and a request that follows a repeated one.
+        self._next_interrupt = self._pause = 0.0
+        self._behind: KernelRequest | None = None
+        #: The error of the stream that ended outside of a call.
+        self._end: ConnectionLost | KernelGone | None = None
+
+    @property
+    def recorder(self) -> object:
+        """Object that may keep figures of calls."""
+        return self._connection.sandbox
+
+    # -- runs and requests --
+
+    def run(
+        self, code: str, output: CallOutput, deadline: Deadline, stop: Callable[[], bool]
+    ) -> None:
+        """Begin a run; see :class:`.session.guest.Guest`."""
+        collector = Collector(output)
+        self._read = collector.output
+        self._begin(code, (), collector.sink, deadline, stop, silent=False)
+
+    def ask(self, request: Request, deadline: Deadline, stop: Callable[[], bool]) -> None:
+        """Begin a request; see :class:`.session.guest.Guest`."""
+        answer: list[bytes] = []
+
+        def receive(content: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
+            if content.get("kind") == "variables" and buffers:
+                answer[:] = [bytes(buffers[0])]
+
+        self._read = lambda: answer[0] if answer else b""
+        code = _CODE.get(request.task, request.code)
+        bodies = [_joined(body) for body in request.bodies]
+        self._begin(code, bodies, Sink(data=receive), deadline, stop, silent=True)
+
+    def _begin(
+        self,
+        code: str,
+        bodies: Sequence[bytes],
+        sink: Sink,
+        deadline: Deadline,
+        stop: Callable[[], bool],
+        *,
+        silent: bool,
+    ) -> None:
+        self._stop = stop
+        self._request = self._behind = None
+        self._next_interrupt = self._pause = 0.0
+        with self._sending():
+            self._request = self._channel.execute(
+                code, sink=sink, silent=silent, buffers=bodies, deadline=deadline, stop=stop
+            )
+
+    @contextlib.contextmanager
+    def _sending(self) -> Any:
+        """Leave it to the session to end what the kernel did not read in time."""
+        try:
+            yield
+        except DeadlinePassed:
+            pass
+        except SendTimeout as error:
+            if not self._stop():
+                raise self._death(error) from None
+        except ConnectionLost as error:
+            raise self._death(error) from None
+
+    def turn(self, seconds: float) -> Call | End | None:
+        """Take at most one message; see :class:`.session.guest.Guest`."""
+        request = self._request
+        if request is None:
+            time.sleep(seconds)
+            return None
+        try:
+            question = self._channel.turn(request, seconds, self._behind)
+        except (KernelGone, ConnectionLost) as error:
+            raise self._death(error) from None
+        if request.done:
+            if self._pause:
+                self._end_threads()
+            return End(self._read, _failure(request.error))
+        return None if question is None else self._call(question)
+
+    def _call(self, question: InputRequest) -> Call:
+        """Return a call of the bridge; any other question gets an empty line."""
+        number = question.prompt.rpartition(" ")[2]
+        # Without a number no code waits for the answer; it counts as a malformed call.
+        data = question.data if len(number) <= _LONGEST_NUMBER else None
+
+        def reply(answer: bytes, deadline: Deadline) -> None:
+            value, buffers = ("", ()) if data is None else (number, (answer,))
+            with self._sending():
+                self._channel.answer(question, value, buffers, deadline, self._stop)
+
+        return Call(b"" if data is None else data, reply)
+
+    @property
+    def unread(self) -> str:
+        """Part of the request that the kernel has not read, for messages; empty if it has."""
+        return "" if self._request is not None else "it did not read the request"
+
+    def interrupt(self) -> None:
+        """Interrupt the code; a repetition is sent after a pause."""
+        now = time.monotonic()
+        if now < self._next_interrupt:
+            return
+        is_first = not self._pause
+        self._pause = self._pause * 2 or _INTERRUPT_PAUSE_SECONDS
+        self._next_interrupt = now + self._pause
+        with contextlib.suppress(ConnectionLost, DeadlinePassed):  # turn() raises it
+            self._channel.interrupt()
+            if not is_first and self._behind is None:
+                self._behind = self._execute("pass")
+
+    def _end_threads(self) -> None:
+        """Keep threads of a run that was interrupted from calling tools in later runs.
+
+        The caller does not wait: the kernel runs it before the next code.
+        """
+        with contextlib.suppress(ConnectionLost, DeadlinePassed):
+            self._execute("__smolagents_fork__.end()")
+
+    def _execute(self, code: str) -> KernelRequest:
+        deadline = Deadline(_SEND_SECONDS)
+        return self._channel.execute(code, sink=Sink(), silent=True, deadline=deadline)
+
+    # -- ends --
+
+    def is_alive(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Read what has arrived since the last call; tell whether the kernel has ended."""
+        try:
+            self._connection.catch_up(self._channel, stop)
+        except (ConnectionLost, KernelGone) as error:
+            # The next call raises it, or the user would not learn that the state is lost.
+            self._end = error
+        return self._end is None and self._connection.sandbox is not None
+
+    def death(self) -> SandboxDiedError:
+        """Return the error that describes the end, with the engine's evidence."""
+        return self._death(self._end or KernelGone("the sandbox was removed"))
+
+    def _death(self, error: ConnectionLost | KernelGone) -> SandboxDiedError:
+        sandbox = self._connection.sandbox
+        if sandbox is None:
+            return SandboxDiedError("the sandbox was removed", cause="removed")
+        lost = isinstance(error, ConnectionLost)
+        status = status_after_end(sandbox) if lost else sandbox.status()
+        if status.running and lost:
+            # The gateway or the relay has ended.
+            message = f"sandbox {sandbox.id} lost its kernel gateway: {error}; {status}"
+            return SandboxDiedError(message, cause="connection")
+        cause = "exit"
+        if not status.running and status.out_of_memory:
+            cause = "out_of_memory"
+        elif not status.running and status.signal_name:
+            cause = "signal"
+        owner = f"the kernel in sandbox {sandbox.id}" if status.running else f"sandbox {sandbox.id}"
+        return SandboxDiedError(f"{owner} ended: {status}", cause=cause)
+
+    def kill(self) -> None:
+        """Remove the sandbox and the code that runs in it; any thread may call this."""
+        self._connection.drop_sandbox()
+
+    def close(self) -> None:
+        """Remove the sandbox. Idempotent."""
+        self._connection.drop_sandbox()
+
+
+def _failure(error: KernelError | None) -> Failure | None:
+    if error is None:
+        return None
+    return Failure(error.name, error.value, without_colours(error.traceback))
+
+
+def _joined(body: Body) -> bytes:
+    return bytes(body) if isinstance(body, (bytes, bytearray)) else b"".join(body)
