@@ -279,17 +279,6 @@ class ClusterDouble:
                 pod.container.remove(force=True)
         return pod is not None
 
-    def list_running(self, pid: int) -> list[str]:
-        """Return the names of the running pods of a process."""
-        with self.lock:
-            pods = list(self.pods.values())
-        return [
-            pod.name
-            for pod in pods
-            if f":{pid}:" in pod.manifest["metadata"]["annotations"]["smolagents-fork/owner"]
-            and self.described(pod)["status"]["phase"] == "Running"
-        ]
-
     def described(self, pod: Pod) -> dict[str, Any]:
         """Return a pod as the API describes it."""
         spec = dict(pod.manifest["spec"])

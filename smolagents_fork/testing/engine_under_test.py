@@ -25,6 +25,7 @@ class EngineUnderTest:
         image: that the engine can prepare; with a kernel, as ``DockerExecutor`` has it.
         workdir: folder in a sandbox that programs may write to.
         memory: limit of each sandbox, with a unit.
+        cpus: limit of each sandbox in cores; ``None``: none, where an engine reserves them.
         start_seconds: time that a start may take on a busy machine.
 
     Example:
@@ -45,12 +46,13 @@ class EngineUnderTest:
         *,
         workdir: str = "/workspace",
         memory: str = "1500m",
+        cpus: float | None = 1.0,
         start_seconds: float = 180.0,
     ) -> None:
         self.engine = engine
         self.image = image or ImageSpec()
         self.start_seconds = start_seconds
-        self._workdir, self._limits = workdir, Limits(memory=memory)
+        self._workdir, self._limits = workdir, Limits(memory=memory, cpus=cpus)
         self._shared: Sandbox | None = None
 
     def __enter__(self) -> EngineUnderTest:

@@ -17,6 +17,7 @@ from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from ..relay import relay_command
 from ..stream_errors import StreamUnsupported
 from .engine import API_TIMEOUT_SECONDS, engine_responds, mapped_errors, one_call_client
 from .exit_info import container_status
@@ -25,7 +26,6 @@ from .lifetime import reaper
 from .resource_usage import usage
 from .streams.exec_run import exit_code, run_attached, run_detached
 from .streams.exec_stream import (
-    RELAY,
     AttachedConnection,
     ExecStream,
     exec_stream,
@@ -201,7 +201,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def _open_relay(self, deadline: Deadline) -> ByteStream:
         """Open an exec's stream, which a relay joins to the kernel's port."""
         seconds = deadline.at_most(_RELAY_SECONDS)
-        argv = ["python3", "-I", "-S", "-c", RELAY, str(GATEWAY_PORT), str(seconds)]
+        argv = relay_command(GATEWAY_PORT, seconds)
         try:
             stream, _ = self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))
         except StreamUnsupported as error:

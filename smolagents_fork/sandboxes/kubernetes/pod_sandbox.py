@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -16,13 +15,13 @@ from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
+from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_status import PodState, pod_state, shown_lines
 from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command
 from .streams.pod_lease import PodLease
-from .streams.pod_relay import relay_command
-from .streams.resumed_stream import PATIENCE_SECONDS, Carrier, open_resumed
+from .streams.pod_stream import PodStream
 
 __all__ = ["PodSandbox", "StartedPod"]
 
@@ -62,9 +61,9 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     """One running pod. Made by the provisioner.
 
     Args:
-        client: Client of the cluster.
+        client: of the cluster.
         started: the pod.
-        spec: Description that it was started from.
+        spec: that it was started from.
         end: removes it in the background.
 
     Raises:
@@ -81,7 +80,6 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         super().__init__(started, spec)
         self._client = client
         self._end = end
-        self._answered = time.monotonic()
         self._lease = PodLease(self._attach, spec.lease_seconds, self._may_run)
 
     @property
@@ -110,25 +108,19 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         return ""
 
     def open_stream(self, *, timeout: float) -> ByteStream:
-        """Open a stream to the kernel gateway, which survives lost connections to the cluster.
+        """Open a stream to the kernel, by a relay in the pod; again after a loss.
 
         Args:
-            timeout: seconds the gateway may take to start.
+            timeout: seconds the kernel may take to start.
 
         Raises:
-            OSError: the gateway did not answer in time.
+            OSError: the kernel did not answer in time.
             ExecutorError: the pod is gone, or the cluster gives no stream.
         """
         self._check_there()
-        name = secrets.token_hex(16)
-        keep = max(self._spec.lease_seconds, PATIENCE_SECONDS)
-
-        def opened(new: bool, seconds: float) -> ChannelSocket:
-            # The relay is given less time than the caller has, to hear its reason.
-            wait = max(0.1, seconds * 0.9) if new else 0.0
-            return self._exec(relay_command(name, GATEWAY_PORT, wait, keep), seconds)
-
-        return open_resumed(Carrier(opened, self._may_run), timeout)
+        # The relay is given less time than the caller has, to hear its reason.
+        argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
+        return PodStream(self._exec(argv, timeout))
 
     def _exec(self, argv: list[str], seconds: float) -> ChannelSocket:
         return self._stream("exec", seconds, command=short_command(argv), stdout=True, stderr=True)
@@ -148,8 +140,15 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         """Run a program in the pod; see :class:`.container_files.Run`."""
         self._check_there()
         deadline = Deadline(timeout)
+        links = self.first_process.links
         sock = self._exec(argv, timeout)
-        return run_program(sock, stdin, deadline=deadline, max_bytes=max_bytes)
+        return run_program(
+            sock,
+            stdin,
+            deadline=deadline,
+            max_bytes=max_bytes,
+            is_lost=lambda: links != self.first_process.links,
+        )
 
     def stats(self) -> ExecutorStats:
         """Return the pod's resource use now.
@@ -160,10 +159,8 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         return cgroup_usage(self.run, self._spec.limits)
 
     def engine_responds(self) -> bool:
-        """Return whether the cluster answers, or did so before a stream would be given up."""
-        if self._client.answers(_PING_SECONDS):
-            self._answered = time.monotonic()
-        return time.monotonic() - self._answered < PATIENCE_SECONDS
+        """Return whether the cluster answers."""
+        return self._client.answers(_PING_SECONDS)
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""

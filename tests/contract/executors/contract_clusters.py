@@ -66,8 +66,9 @@ class KubernetesExecutor(DockerExecutor):
             list(additional_imports), progress=lambda _line: None
         )
         if _IS_REAL:
-            # The node has two processors, and would reserve one for each pod.
+            # The node would reserve a processor and two gigabytes for each pod.
             keywords.setdefault("cpus", None)
+            keywords.setdefault("memory", "1g")
             super().__init__(additional_imports, logger, image=image, **keywords)
             return
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

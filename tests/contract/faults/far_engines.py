@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import real_cluster
 from fault_proxy import FaultProxy
 from whole_contract import WHOLE
 
-from smolagents_fork import DockerEngine, DockerExecutor, RayEngine
+from smolagents_fork import DockerEngine, DockerExecutor, KubernetesEngine, RayEngine
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
@@ -66,7 +67,7 @@ def remote_docker(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -
         return [one["Id"] for one in containers if f":{pid}:" in one["Labels"][LABEL]]
 
     program = (
-        "from smolagents_fork import DockerEngine, DockerExecutor\n"
+        "from smolagents_fork import DockerEngine, DockerExecutor, KubernetesEngine\n"
         f"executor = DockerExecutor(engine=DockerEngine({address!r}), lease_seconds=5,"
         f" startup_timeout_seconds={START_SECONDS})\n"
     )
@@ -125,6 +126,29 @@ def _environment(engine: Any, container: str) -> list[str]:
     return []
 
 
+def kubernetes(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
+    """The run's cluster, through a port of its API server."""
+    image = DockerExecutor.setup(progress=lambda _line: None)
+    cluster = real_cluster.connect()
+    assert cluster is not None
+    stack.callback(cluster.close)
+    proxy = stack.enter_context(FaultProxy(cluster.address, request.param[1]))
+    folder = request.getfixturevalue("tmp_path")
+    config = cluster.kubeconfig(folder / "kubeconfig", proxy.port)
+    stack.enter_context(pytest.MonkeyPatch.context()).setenv("KUBECONFIG", str(config))
+    options = {"image": image, "startup_timeout_seconds": START_SECONDS, "cpus": None}
+
+    def make(**keywords: Any) -> DockerExecutor:
+        chosen = {**options, "timeout_seconds": 120.0, **keywords}
+        return stack.enter_context(DockerExecutor(engine=KubernetesEngine(), **chosen))
+
+    program = (
+        "from smolagents_fork import DockerExecutor, KubernetesEngine\n"
+        f"executor = DockerExecutor(engine=KubernetesEngine(), lease_seconds=5, **{options!r})\n"
+    )
+    return FarEngine(proxy, make, program, cluster.list_running)
+
+
 ENGINES = {
     "remote docker": pytest.param(remote_docker, marks=pytest.mark.docker),
     "ray": pytest.param(
@@ -137,6 +161,10 @@ ENGINES = {
         ],
     ),
 }
+if "KUBERNETES_CLUSTER" in os.environ:
+    # Python's own module leaves a socket open that is reset before its handshake.
+    marks = (pytest.mark.docker, pytest.mark.filterwarnings("ignore:unclosed <ssl:ResourceWarning"))
+    ENGINES["kubernetes"] = pytest.param(kubernetes, marks=marks)
 
 
 def with_grouping(grouping: str) -> list[Any]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from whole_contract import WHOLE
@@ -133,7 +134,9 @@ def connected(
             folder = request.getfixturevalue("kernel_folder")
             image, engine = ImageSpec(image=str(folder)), JobEngine()
             workdir = str(tmp_path_factory.mktemp("job") / "work")
-        with EngineUnderTest(engine, image, workdir=workdir) as under_test:
+        # A node of a cluster would reserve them for each pod.
+        limits: dict[str, Any] = {"memory": "1g", "cpus": None} if _IS_REAL else {}
+        with EngineUnderTest(engine, image, workdir=workdir, **limits) as under_test:
             yield under_test
 
 

@@ -17,11 +17,10 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     SandboxDiedError,
 )
+from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.diagnosis import status_after_end
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.kubernetes import pod_sandbox
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
-from smolagents_fork.sandboxes.kubernetes.streams import resumed_stream
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec
 
 
@@ -311,8 +310,7 @@ def test_arguments_of_the_engine(arguments):
 
 def test_cluster_that_stays_out_of_reach_is_named(make, cluster, monkeypatch):
     executor = make(lease_seconds=300, timeout_seconds=600)
-    for module in (resumed_stream, pod_sandbox):
-        monkeypatch.setattr(module, "PATIENCE_SECONDS", 3.0)
+    monkeypatch.setattr(connection, "_PATIENCE_SECONDS", 3.0)
     executor.send_tools({"down": cluster.down})
     try:
         with pytest.raises(SandboxDiedError, match="the cluster does not answer"):

@@ -11,9 +11,10 @@ from cluster_double import ClusterDouble
 
 from smolagents_fork import DockerExecutor
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes.kubernetes import pod_sandbox
+from smolagents_fork.executors.jupyter import connection
+from smolagents_fork.jupyter import resumption
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
-from smolagents_fork.sandboxes.kubernetes.streams import pod_lease, resumed_stream
+from smolagents_fork.sandboxes.kubernetes.streams import pod_lease
 
 #: Longer than any pause of a busy machine: the stream, not the lease, is the subject.
 LEASE = 300.0
@@ -22,9 +23,8 @@ LEASE = 300.0
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """Longer waits: each new connection starts Python in a container of a busy machine."""
-    for module in (resumed_stream, pod_sandbox):
-        monkeypatch.setattr(module, "PATIENCE_SECONDS", 180.0)
-    for module in (resumed_stream, pod_lease):
+    monkeypatch.setattr(connection, "_PATIENCE_SECONDS", 180.0)
+    for module in (resumption, pod_lease):
         monkeypatch.setattr(module, "_ATTEMPT_SECONDS", 60.0)
 
 

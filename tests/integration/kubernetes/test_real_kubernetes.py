@@ -162,7 +162,6 @@ def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
             assert eventually(lambda: cluster.phases().get(name) != "Running")
         finally:
             process.kill()
-    assert "the lease is over" in cluster.core.read_namespaced_pod_log(name, real_cluster.NAMESPACE)
 
 
 # -- code that runs --

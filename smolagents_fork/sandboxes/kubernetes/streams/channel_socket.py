@@ -14,7 +14,6 @@ import selectors
 import socket
 import ssl
 import struct
-import time
 from typing import Any
 
 import websocket
@@ -215,32 +214,16 @@ class ChannelSocket:
         self._ended = True
         self.end_reason = self.end_reason or reason
 
-    def wait(self, seconds: float, *others: tuple[socket.socket, int], read: bool = True) -> None:
-        """Wait until the connection or another socket is ready.
+    def wait(self, seconds: float) -> None:
+        """Wait until something arrives, or more can be sent.
 
         Args:
-            seconds: Seconds to wait at most.
-            *others: sockets, and events of :mod:`selectors`.
-            read: whether to wait for what arrives.
+            seconds: to wait at most.
         """
-        own = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if self._output else 0)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._output else 0)
         with _Selector() as selector:
-            if own:
-                selector.register(self._sock, own)
-            for other, events in others:
-                selector.register(other, events)
+            selector.register(self._sock, events)
             selector.select(max(0.0, seconds))
-
-    def wait_until(self, end: float) -> bool:
-        """Wait for the connection; return whether time was left.
-
-        Args:
-            end: of the wait, on the monotonic clock.
-        """
-        left = end - time.monotonic()
-        if left > 0:
-            self.wait(min(left, 5.0))
-        return left > 0
 
     def close(self) -> None:
         """Close the connection. Idempotent."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
-from ...stream_errors import TooMuchOutput
+from ...stream_errors import StreamLost, TooMuchOutput
 from .channel_socket import ERRORS, ChannelSocket
 
 __all__ = ["run_program", "short_command"]
 
 _MAX_STDERR = 8192
 _MOST_UNSENT = 1 << 20
+# Pause between two looks whether a silent stream has been cut.
+_LOOK_SECONDS = 1.0
 # Longest program that is sent as it is. A command is part of an address, and servers in front of a
 # cluster allow 8 KiB for that.
 _LONGEST_PROGRAM = 500
@@ -38,21 +40,28 @@ def short_command(argv: list[str]) -> list[str]:
 
 
 def run_program(
-    sock: ChannelSocket, stdin: Iterable[bytes], *, deadline: Deadline, max_bytes: int
+    sock: ChannelSocket,
+    stdin: Iterable[bytes],
+    *,
+    deadline: Deadline,
+    max_bytes: int,
+    is_lost: Callable[[], bool] = lambda: False,
 ) -> tuple[int, bytes, bytes]:
     """Give a started program its input; return exit code, output and the end of its errors.
 
     Args:
         sock: exec of the program; closed at the end.
         stdin: pieces of its input, whose end version 4 of the protocol cannot signal.
-        deadline: Deadline of the program.
+        deadline: of the program.
         max_bytes: most that it may write.
+        is_lost: returns whether the stream may have been cut; called once a second.
 
     Raises:
-        ExecutorError: it took too long, could not be run, or the stream broke.
+        ExecutorError: it took too long, or could not be run.
+        StreamLost: the stream broke, or was cut.
         TooMuchOutput: it wrote more.
     """
-    program = _Program(sock, deadline, max_bytes)
+    program = _Program(sock, deadline, max_bytes, is_lost)
     try:
         for piece in stdin:
             if not program.write(piece):
@@ -64,7 +73,7 @@ def run_program(
         sock.close()
     status = sock.status
     if status is None:
-        raise ExecutorError(
+        raise StreamLost(
             f"the stream to a program in the pod ended after {len(program.output)} bytes without "
             f"its status: {sock.end_reason}"
         )
@@ -74,8 +83,15 @@ def run_program(
 
 
 class _Program:
-    def __init__(self, sock: ChannelSocket, deadline: Deadline, max_bytes: int) -> None:
+    def __init__(
+        self,
+        sock: ChannelSocket,
+        deadline: Deadline,
+        max_bytes: int,
+        is_lost: Callable[[], bool],
+    ) -> None:
         self._sock, self._deadline, self._max_bytes = sock, deadline, max_bytes
+        self._is_lost = is_lost
         self.output = bytearray()
         self.stderr = b""
 
@@ -111,4 +127,6 @@ class _Program:
             raise ExecutorError(
                 f"a program in the pod took longer than it was given ({self._deadline.seconds:g} s)"
             )
-        self._sock.wait(self._deadline.at_most(5.0))
+        if self._is_lost():
+            raise StreamLost("the connection to the cluster was cut while a program ran")
+        self._sock.wait(self._deadline.at_most(_LOOK_SECONDS))

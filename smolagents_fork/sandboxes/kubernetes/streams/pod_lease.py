@@ -17,14 +17,16 @@ from collections import deque
 from collections.abc import Callable
 
 from ....errors import ExecutorError
-from ....first_process_link import RENEWAL, FirstProcess
+from ....first_process_link import END, FirstProcess
 from ....forks import forget, keep_open, reset_in_child
 from .channel_socket import OUTPUT, ChannelSocket
 
 __all__ = ["PodLease"]
 
-# Renewals of each lease. The host process may be late for all but one.
+# Renewals of each lease. The host process may be late for all but one. An attachment counts as cut
+# when some have not been answered.
 _RENEWALS = 5
+_UNANSWERED = 2
 _ATTEMPT_SECONDS = 5.0
 _PAUSE_SECONDS = 0.5
 
@@ -34,7 +36,7 @@ class PodLease:
 
     Args:
         attach: attaches to the input and output of the pod's first process, within seconds.
-        seconds: Seconds of the lease.
+        seconds: of the lease.
         may_run: returns whether the pod may still run; called after a loss.
 
     Raises:
@@ -74,11 +76,13 @@ class PodLease:
         if found is None or sock.status is not None:
             self._lose(sock)
             return
+        if self.first_process.silent_seconds > self._seconds * _UNANSWERED / _RENEWALS:
+            self._lose(sock)
+            return
         now = time.monotonic()
         if now >= self.due:
             self.due = now + self._seconds / _RENEWALS
-            if not sock.unsent:
-                sock.send(RENEWAL)
+            self.first_process.ask()
         while self._requests:
             sock.send(self._requests.popleft())
 
@@ -159,6 +163,8 @@ class _Keeper:
                 for lease in [one for one in self._leases if one.closed]:
                     self._leases.discard(lease)
                     if lease.sock is not None:
+                        # The cluster may take a while to end the pod.
+                        lease.sock.send(END)
                         lease.sock.close()
                 if not self._leases:
                     self.abandon()

@@ -11,7 +11,7 @@ import sys
 import pytest
 from background import running
 
-from smolagents_fork.sandboxes.docker.streams.exec_stream import RELAY
+from smolagents_fork.sandboxes.relay import relay_command
 
 MUCH = os.urandom(3_000_000)  # more than pipes and sockets hold
 
@@ -22,7 +22,7 @@ def ends():
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         listener.settimeout(60)
-        argv = [sys.executable, "-I", "-S", "-c", RELAY, str(listener.getsockname()[1]), "60"]
+        argv = relay_command(listener.getsockname()[1], 60)
         pipe = subprocess.PIPE
         relay = stack.enter_context(
             subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
@@ -44,7 +44,7 @@ def test_relay_knows_one_connection_however_late_the_gateway_listens():
         other.bind(f"\0smolagents-fork-gateway-{port}")
         other.listen()
         other.setblocking(False)
-        argv = [sys.executable, "-I", "-S", "-c", RELAY, str(port), "60"]
+        argv = relay_command(port, 60)
         pipe = subprocess.PIPE
         with subprocess.Popen(argv, stdin=pipe, stdout=pipe, bufsize=0) as relay:
             relay.stdin.write(b"early")
