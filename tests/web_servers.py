@@ -14,6 +14,8 @@ import trustme
 
 #: Bytes of the answer at /large.
 LARGE = 3_000_000
+#: Bytes of the answer at /huge, which no buffer of the kernel takes.
+HUGE = 20_000_000
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -41,7 +43,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"all of it")
             self.close_connection = True
         else:
-            self._answer(b"x" * LARGE if self.path == "/large" else f"got {self.path}".encode())
+            sizes = {"/large": LARGE, "/huge": HUGE}
+            size = sizes.get(self.path)
+            self._answer(b"x" * size if size else f"got {self.path}".encode())
 
     def do_POST(self) -> None:
         """Answer with the number of bytes of the body."""

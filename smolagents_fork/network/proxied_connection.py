@@ -92,6 +92,7 @@ class ProxiedConnection:
         try:
             client = await Stream.of(connection, access.record, watch)
             await cls(access, client, watch).run()
+            await client.finish()
         except HostRefusedError as error:  # in the middle of a transfer
             access.record.refuse(str(error))
         except (OSError, EOFError, asyncio.TimeoutError, h11.ProtocolError):
@@ -179,6 +180,7 @@ class ProxiedConnection:
             if not any(entry.plain for entry in entries):
                 await stream.write(await self._read_hello(request.host))
             await _both(self._client.relay_to(stream), stream.relay_to(self._client))
+            await stream.finish()
         finally:
             stream.close()
 

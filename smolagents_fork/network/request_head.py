@@ -109,9 +109,15 @@ def parse_request(head: bytes) -> ProxyRequest:
         host, port, target = _destination(event)
     except HostNameError as error:
         raise BadRequestError(f"the request was refused: {error}") from None
-    return ProxyRequest(
-        bytes(event.method), host, port, target, end_to_end(event.headers.raw_items()), connection
+    fields = end_to_end(event.headers.raw_items())
+    # The same as the target's, by the check above, and missing in HTTP/1.0.
+    authority = f"[{host}]" if ":" in host else host
+    authority += "" if port == _HTTP_PORT else f":{port}"
+    headers = (
+        (b"Host", authority.encode("ascii")),
+        *(field for field in fields if field[0].lower() != b"host"),
     )
+    return ProxyRequest(bytes(event.method), host, port, target, headers, connection)
 
 
 def end_to_end(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:

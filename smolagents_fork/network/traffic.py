@@ -125,6 +125,12 @@ class Stream:
         """Close the connection without waiting for what was not sent."""
         self._writer.transport.abort()
 
+    async def finish(self) -> None:
+        """Close the connection once the peer has taken what was sent."""
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
     async def close_gently(self, seconds: float) -> None:
         """Send what is left, let the peer read it, and close.
 

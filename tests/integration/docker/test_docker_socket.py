@@ -92,8 +92,8 @@ def test_engine_that_does_not_allow_it_is_asked_once(make, opened, refusals, mon
     else:
         given = create_arguments._connected
 
-        def elsewhere(*arguments) -> dict:
-            made = given(*arguments)
+        def elsewhere(*arguments, **keywords) -> dict:
+            made = given(*arguments, **keywords)
             return {**made, "environment": {**made["environment"], "KG_CLIENT_SOCKET": "/absent"}}
 
         monkeypatch.setattr(create_arguments, "_connected", elsewhere)

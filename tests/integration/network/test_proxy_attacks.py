@@ -13,6 +13,7 @@ import time
 
 import pytest
 from conftest import received
+from web_servers import HUGE
 
 from smolagents_fork.network.host_policy import AllowedHost
 from smolagents_fork.network.proxy_limits import ProxyLimits
@@ -436,6 +437,28 @@ def test_reader_that_never_reads_holds_a_bounded_amount(proxied):
                         sent += connection.send(b"x" * 65536)
     # Buffers of the kernel, at both ends, and those of the proxy.
     assert sent < 50_000_000
+
+
+@pytest.mark.parametrize("way", ["tunnel", "request"])
+def test_slow_reader_gets_the_whole_answer(proxied, plain, way):
+    double = proxied(listed(plain, plain=True))
+    request = f"GET {{}}/huge HTTP/1.1\r\nHost: api.test:{plain.port}\r\nConnection: close\r\n\r\n"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(SECONDS)
+        connection.connect(("127.0.0.1", double.port))
+        if way == "tunnel":
+            connection.sendall(f"CONNECT api.test:{plain.port} HTTP/1.0\r\n\r\n".encode())
+            assert connection.recv(39) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+        prefix = "" if way == "tunnel" else f"http://api.test:{plain.port}"
+        connection.sendall(request.format(prefix).encode())
+        size = 0
+        while part := connection.recv(65536):
+            size += len(part)
+            # The proxy has long had the end when the last bytes are read.
+            if size > HUGE - 200_000:
+                time.sleep(0.01)
+    assert size > HUGE
 
 
 def test_call_moves_no_more_bytes_than_it_may(proxied, plain):

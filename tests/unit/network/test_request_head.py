@@ -38,6 +38,15 @@ def test_target_of_the_host(address: bytes, target: bytes):
     assert parse_request(b"GET " + address + b" HTTP/1.0\r\n\r\n").target == target
 
 
+def test_host_has_the_field_that_it_needs():
+    request = parse_request(b"GET http://[2001:db8::1]:81/ HTTP/1.0\r\nAccept: a\r\n\r\n")
+    assert request.headers == ((b"Host", b"[2001:db8::1]:81"), (b"Accept", b"a"))
+    request = parse_request(
+        b"GET http://A.example/ HTTP/1.1\r\nAccept: a\r\nhost: a.example\r\n\r\n"
+    )
+    assert request.headers == ((b"Host", b"a.example"), (b"Accept", b"a"))
+
+
 def test_fields_of_one_connection_are_dropped():
     fields = [
         (b"Connection", b"close, X-Private"), (b"X-Private", b"1"), (b"Proxy-Authorization", b"2"),
