@@ -1,23 +1,13 @@
-"""Rooms of ``smolagents_fork``, and the names of modules."""
+"""Names of the modules of ``smolagents_fork``."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["PACKAGE", "repeated_names", "rooms"]
+__all__ = ["PACKAGE", "repeated_names"]
 
 PACKAGE = "smolagents_fork"
-
-
-def rooms(package: Path) -> set[str]:
-    """Return the rooms: the folders of the package that have modules.
-
-    Args:
-        package: Folder of ``smolagents_fork``.
-    """
-    folders = {path.parent for path in package.rglob("*.py")} - {package}
-    return {folder.relative_to(package).as_posix() for folder in folders}
 
 
 def repeated_names(package: Path) -> list[str]:
