@@ -25,7 +25,7 @@ class NetworkList(Options):
         None,
         "hosts that the code may reach, through a proxy of this process; the sandbox itself "
         "stays without a network. `*.example.org` is every name below, ports are 443 and 80 "
-        "unless one is given, and `AllowedHost` has more. [What is promised](network.md)",
+        "unless one is given, and `AllowedHost` has more. [What is promised](../network.md)",
         allowed_hosts_or_none,
         form='names, such as `["api.github.com", "*.wikipedia.org:443"]`; `None`: no host',
         elsewhere="allowed_domains allowed_urls allow_net allow_out domains egress hosts "
