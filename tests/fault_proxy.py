@@ -25,8 +25,8 @@ class FaultProxy:
 
     Args:
         target: path of a Unix socket, or host and port.
-        grouping: of the bytes that the server sends: ``bytes`` passes on each by itself,
-            ``gathered`` passes on what comes within a moment in one piece.
+        grouping: ``bytes`` passes on each byte of the server by itself, ``gathered`` passes on
+            what comes within a moment, from either side, in one piece.
 
     Attributes:
         accepted: number of connections so far.
@@ -148,7 +148,8 @@ class FaultProxy:
                 self._peers |= {near: far, far: near}
                 if self._silent:
                     self._cut |= {near, far}
-            self._begin(self._copy, near, far, "as sent")
+            requests: Grouping = "as sent" if self._grouping == "bytes" else self._grouping
+            self._begin(self._copy, near, far, requests)
             self._begin(self._copy, far, near, self._grouping)
 
     def _connect(self) -> socket.socket:

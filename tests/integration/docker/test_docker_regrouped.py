@@ -6,8 +6,8 @@ import os
 
 import pytest
 from background import acting, eventually
-from docker_regrouping_proxy import Gathering, Splitting
 from docker_waiting import first_print, gone, set_options
+from fault_proxy import FaultProxy
 from smolagents import tool
 from smolagents.utils import AgentError
 from whole_contract import every
@@ -19,15 +19,14 @@ BUSY = "print('begun', flush=True)\nimport time\nend = time.monotonic() + 300\n"
 BUSY += "while time.monotonic() < end: pass"
 
 
-@pytest.fixture(params=every(2, [Splitting, Gathering]))
+@pytest.fixture(params=every(2, ["bytes", "gathered"]))
 def regrouped(request, engine, monkeypatch):
     if not str(engine.api.base_url).startswith("http+docker"):
         pytest.skip("the engine is not on a local socket")
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    made = request.param(host.removeprefix("unix://"))
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
-    yield made
-    made.cut()
+    with FaultProxy(host.removeprefix("unix://"), request.param) as proxy:
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{proxy.port}")
+        yield proxy
 
 
 @tool
