@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -62,9 +63,9 @@ def test_blocks_print_what_the_page_shows(tmp_path, name, answers):
 
 def test_every_guide_is_tested_and_short():
     pages = {page.name: page.read_text("utf-8") for page in GUIDES.glob("*.md")}
-    assert {
-        name for name, text in pages.items() if "tests/site/test_guides.py" not in text
-    } == set()
+    tests = {name: re.findall(r"`(tests/[\w./-]+)`", text) for name, text in pages.items()}
+    assert {name for name, named in tests.items() if not named} == set()
+    assert all((ROOT / path).exists() for named in tests.values() for path in named)
     assert all(len(text.split()) <= 500 for text in pages.values())
 
 
