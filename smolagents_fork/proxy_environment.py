@@ -12,7 +12,7 @@ def proxy_environment(port: int) -> dict[str, str]:
     """Return the variables that ``requests``, ``urllib``, ``httpx``, ``curl`` and others read.
 
     Args:
-        port: of the proxy on the sandbox's own loopback.
+        port: Port of the proxy on the sandbox's own loopback.
 
     Example:
         >>> proxy_environment(3128)["https_proxy"]

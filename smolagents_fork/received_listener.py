@@ -16,8 +16,8 @@ def receive_listener(connection: socket.socket, seconds: float) -> socket.socket
     """Receive a sandbox's listener; ``None`` if it has none, or has ended.
 
     Args:
-        connection: to the sandbox, which has sent nothing else yet.
-        seconds: the longest wait.
+        connection: Connection to the sandbox, which has sent nothing else yet.
+        seconds: Longest wait.
 
     Raises:
         ExecutorStartError: the sandbox sent neither in time.

@@ -16,8 +16,8 @@ class AccessRecord:
     """Refusals and bytes of the present call; any thread may use it.
 
     Args:
-        most_bytes: in both directions of one call; ``None`` for no limit.
-        owner: class of the executor, for messages.
+        most_bytes: Bytes in both directions of one call; ``None`` for no limit.
+        owner: Class of the executor, for messages.
 
     Example:
         >>> record = AccessRecord(most_bytes=10, owner="DockerExecutor")

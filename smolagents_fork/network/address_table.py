@@ -56,7 +56,7 @@ def classify_address(address: IPAddress) -> tuple[str, Opening]:
     """Return what is behind an address, and what opens it.
 
     Args:
-        address: without a zone.
+        address: Address without a zone.
 
     Example:
         >>> classify_address(ipaddress.ip_address("127.0.0.1"))

@@ -39,7 +39,7 @@ not a TLS ClientHello
         """Take the next bytes.
 
         Args:
-            data: as many as are needed.
+            data: Exactly as many bytes as are needed.
 
         Raises:
             HostRefusedError: they are not those of a ClientHello, or it is too long.
@@ -76,7 +76,7 @@ class _Fields:
     """Fields of a message, one after the other.
 
     Args:
-        data: the message.
+        data: Bytes of the message.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -110,7 +110,7 @@ def read_server_name(message: bytes) -> str | None:
     """Return the server name of a ClientHello; ``None`` if it has none.
 
     Args:
-        message: its body, without the heads of record and message.
+        message: Body of the message, without the heads of record and message.
 
     Raises:
         HostRefusedError: it cannot be parsed, or has more than one name.

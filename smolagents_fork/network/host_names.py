@@ -28,7 +28,7 @@ def parse_host(text: str) -> str:
     """Return a host in its one spelling: lower case, no trailing dot, addresses compressed.
 
     Args:
-        text: an ASCII name, an IPv4 address, or an IPv6 address with or without brackets.
+        text: ASCII name, IPv4 address, or IPv6 address with or without brackets.
 
     Raises:
         HostNameError: the text is neither; says why.
@@ -57,7 +57,7 @@ def parse_address(text: str) -> IPAddress | None:
     """Return an IP address; ``None`` if the text is not one in its usual form.
 
     Args:
-        text: an IPv4 address, or an IPv6 address with or without brackets, without a zone.
+        text: IPv4 address, or IPv6 address with or without brackets, without a zone.
 
     Example:
         >>> parse_address("127.0.0.1"), parse_address("127.1"), parse_address("fe80::1%eth0")
@@ -76,8 +76,8 @@ def parse_authority(text: str, default_port: int | None = None) -> tuple[str, in
     """Return host and port of an authority, as the target of CONNECT or the Host field has it.
 
     Args:
-        text: ``host:port``; an IPv6 address is in brackets.
-        default_port: used where the text has no port; ``None``: it must have one.
+        text: Text ``host:port``, with an IPv6 address in brackets.
+        default_port: Port of a text without one; ``None``: a port is required.
 
     Raises:
         HostNameError: a part is missing or not valid; user names are refused, too.

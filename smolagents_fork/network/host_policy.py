@@ -29,10 +29,10 @@ class AllowedHost:
     """One entry of ``allowed_hosts=``, with what a plain text cannot say.
 
     Args:
-        host: a name, ``*.`` and a domain for all names below it, or an IP address; perhaps with
+        host: Name, ``*.`` and a domain for all names below it, or IP address; perhaps with
             ``:port``. Without one, ports 443 and 80 are meant.
-        private: whether the host may have an address of this machine or its network.
-        plain: whether the program may speak another protocol than TLS through CONNECT.
+        private: Whether the host may have an address of this machine or its network.
+        plain: Whether the program may speak another protocol than TLS through CONNECT.
 
     Raises:
         ConfigurationError: not a host, or an address that is reachable with ``private=True`` only.
@@ -85,8 +85,8 @@ class AllowedHost:
         """Tell whether the entry is about a host.
 
         Args:
-            host: in its one spelling.
-            port: ``None`` for any.
+            host: Host in its one spelling.
+            port: Port of the connection; ``None`` for any.
         """
         named = host.endswith(f".{self.name}") if self.is_suffix else host == self.name
         return named and (port is None or port in self.ports)
@@ -95,7 +95,7 @@ class AllowedHost:
         """Tell whether the host may have an address.
 
         Args:
-            address: that the host resolves to, or that it is.
+            address: Address that the host resolves to, or that it is.
         """
         _, opening = classify_address(address)
         if opening == "literal":
@@ -126,8 +126,8 @@ class HostPolicy:
     """The decisions about one sandbox's connections.
 
     Args:
-        entries: of ``allowed_hosts=``.
-        owner: class of the executor, for messages.
+        entries: Entries of ``allowed_hosts=``.
+        owner: Class of the executor, for messages.
 
     Example:
         >>> policy = HostPolicy([AllowedHost("api.github.com")], "DockerExecutor")
@@ -155,8 +155,8 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
         """Return the entries that allow connections to a host.
 
         Args:
-            host: in its one spelling.
-            port: of the connection.
+            host: Host in its one spelling.
+            port: Port of the connection.
 
         Raises:
             HostRefusedError: there is none.
@@ -177,9 +177,9 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
         """Return those addresses of a host that may be dialled, in their order.
 
         Args:
-            host: in its one spelling.
-            entries: that allow it, see :meth:`find`.
-            addresses: that it resolves to, or that it is; one or more.
+            host: Host in its one spelling.
+            entries: Entries that allow the host, see :meth:`find`.
+            addresses: Addresses that the host resolves to, or that it is; one or more.
 
         Raises:
             HostRefusedError: there is none; names the first and what is behind it.
@@ -208,8 +208,8 @@ def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | No
     """Return the entries of a list of hosts; ``None`` for no network.
 
     Args:
-        name: of the option.
-        value: a sequence of texts and :class:`AllowedHost`.
+        name: Name of the option.
+        value: Sequence of texts and :class:`AllowedHost`.
 
     Raises:
         ConfigurationError: it is not one, is empty, or an entry is not a host.

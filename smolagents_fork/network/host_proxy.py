@@ -31,10 +31,10 @@ class SandboxProxy:
     """Serves the listener of one sandbox, by its list of hosts.
 
     Args:
-        policy: the list.
-        limits: of its connections.
-        record: of what it does.
-        lookup: resolves names.
+        policy: List of hosts.
+        limits: Limits of the sandbox's connections.
+        record: Record of refusals and bytes.
+        lookup: Function that resolves names.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SandboxProxy:
         """Serve a listener instead of the one before, whose connections are cut.
 
         Args:
-            listener: of the sandbox; closed by the proxy.
+            listener: Listener of the sandbox; closed by the proxy.
         """
         disconnect_in_child(listener)
         listener.setblocking(False)

@@ -17,9 +17,9 @@ class HttpHost:
     """A connection to a host, for one request after the other.
 
     Args:
-        host: in its one spelling.
-        port: of the host.
-        stream: the connection.
+        host: Host in its one spelling.
+        port: Port of the host.
+        stream: Connection to the host.
     """
 
     def __init__(self, host: str, port: int, stream: Stream) -> None:
@@ -41,8 +41,8 @@ class HttpHost:
         """Pass a request and its response on; return whether the client may send another.
 
         Args:
-            request: whose body the client is still sending.
-            client: the connection to the sandbox.
+            request: Request whose body the client is still sending.
+            client: Connection to the sandbox.
 
         Raises:
             h11.RemoteProtocolError: a side violates HTTP.

@@ -21,7 +21,7 @@ def system_lookup(host: str) -> list[IPAddress]:
     """Return the addresses that the system has for a name, in its order.
 
     Args:
-        host: name, in its one spelling.
+        host: Name in its one spelling.
 
     Raises:
         OSError: it has none.
@@ -37,8 +37,8 @@ async def resolve_host(host: str, lookup: Lookup) -> list[IPAddress]:
     The C library cannot be interrupted, so a thread that is left behind ends by itself.
 
     Args:
-        host: name or address, in its one spelling.
-        lookup: resolves names.
+        host: Name or address in its one spelling.
+        lookup: Function that resolves names.
 
     Raises:
         OSError: the name has no address.

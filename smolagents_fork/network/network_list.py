@@ -48,7 +48,7 @@ class NetworkList(Options):
         """Refuse a list of hosts beside a whole network.
 
         Args:
-            network: of the sandbox.
+            network: Network of the sandbox.
 
         Raises:
             ConfigurationError: both are given.
@@ -71,7 +71,7 @@ class NetworkList(Options):
         """Return a proxy for one sandbox; ``None`` without a list.
 
         Args:
-            owner: class of the executor, for messages.
+            owner: Class of the executor, for messages.
 
         Raises:
             ConfigurationError: what it needs is not installed.

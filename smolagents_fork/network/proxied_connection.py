@@ -35,11 +35,11 @@ class Access:
     """What one sandbox may reach.
 
     Attributes:
-        policy: the hosts.
-        limits: of its connections.
-        record: of what it did.
-        lookup: resolves names.
-        lookups: admits some of its lookups at once, since each takes a thread.
+        policy: List of hosts.
+        limits: Limits of the sandbox's connections.
+        record: Record of refusals and bytes.
+        lookup: Function that resolves names.
+        lookups: Semaphore of lookups at once, since each takes a thread.
     """
 
     policy: HostPolicy
@@ -53,8 +53,8 @@ class _ResponseError(Exception):
     """A response of the proxy instead of the host's.
 
     Args:
-        status: of the response.
-        reason: for its status line and body.
+        status: Status code of the response.
+        reason: Text for its status line and body.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -66,9 +66,9 @@ class ProxiedConnection:
     """One connection from a sandbox, until it ends.
 
     Args:
-        access: what the sandbox may reach.
-        client: the connection to it.
-        watch: is told of what moves.
+        access: Hosts and limits of the sandbox.
+        client: Connection to the sandbox.
+        watch: Watch that is told of what moves.
     """
 
     def __init__(self, access: Access, client: Stream, watch: IdleWatch) -> None:
@@ -82,8 +82,8 @@ class ProxiedConnection:
         """Serve a connection, which is closed at the end.
 
         Args:
-            access: what the sandbox may reach.
-            connection: accepted from it.
+            access: Hosts and limits of the sandbox.
+            connection: Connection accepted from the sandbox.
         """
         task = asyncio.current_task()
         assert task is not None

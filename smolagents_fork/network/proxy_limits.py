@@ -12,11 +12,11 @@ class ProxyLimits:
     """Limits of one sandbox's connections; what is beyond the first waits in the sandbox.
 
     Attributes:
-        connections: served at once.
-        call_bytes: moved in both directions by one call; ``None`` for no limit.
-        connect_seconds: for a name's addresses, and again for a connection to one of them.
-        head_seconds: for the head of a request, and for a ClientHello.
-        idle_seconds: without a byte in either direction.
+        connections: Connections served at once.
+        call_bytes: Bytes moved in both directions by one call; ``None`` for no limit.
+        connect_seconds: Limit of a lookup, and again of connecting to one of its addresses.
+        head_seconds: Limit of receiving the head of a request, or a ClientHello.
+        idle_seconds: Longest time without a byte in either direction.
     """
 
     connections: int = 32

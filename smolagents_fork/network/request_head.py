@@ -48,12 +48,12 @@ class ProxyRequest:
     """The head of a request.
 
     Attributes:
-        method: such as ``GET``; ``CONNECT`` asks for a tunnel.
-        host: where it goes, in its one spelling.
-        port: where it goes.
-        target: path and query for the host; empty for a tunnel.
-        headers: for the host, without those about the connection to the proxy.
-        connection: of h11, which has read the head and reads the body.
+        method: Method such as ``GET``; ``CONNECT`` asks for a tunnel.
+        host: Destination in its one spelling.
+        port: Port of the destination.
+        target: Path and query for the host; empty for a tunnel.
+        headers: Fields for the host, without those about the connection to the proxy.
+        connection: Connection of h11, which has read the head and reads the body.
     """
 
     method: bytes
@@ -73,7 +73,7 @@ def parse_request(head: bytes) -> ProxyRequest:
     """Parse the head of a request.
 
     Args:
-        head: all of it, with the empty line at its end.
+        head: Head of the request, with the empty line at its end.
 
     Raises:
         BadRequestError: names the rule that it violates.
@@ -124,7 +124,7 @@ def end_to_end(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, byte
     """Return the fields that a proxy passes on: those not about one connection.
 
     Args:
-        fields: of a request or a response, names as they were written.
+        fields: Fields of a request or a response, names as they were written.
     """
     named = {
         name.strip().lower()

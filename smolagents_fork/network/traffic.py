@@ -20,8 +20,8 @@ class IdleWatch:
     """Cancels a task when nothing has moved for some time.
 
     Args:
-        task: of the connection.
-        seconds: without a byte in either direction.
+        task: Task of the connection.
+        seconds: Longest time without a byte in either direction.
     """
 
     def __init__(self, task: asyncio.Task[None], seconds: float) -> None:
@@ -51,10 +51,10 @@ class Stream:
     """One side of a proxied connection.
 
     Args:
-        reader: of the connection.
-        writer: of the connection.
-        record: counts what is received.
-        watch: is told of what moves.
+        reader: Reader of the connection.
+        writer: Writer of the connection.
+        record: Record that counts received bytes.
+        watch: Watch that is told of what moves.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Stream:
         """Pass on what is received, to its end, which is passed on, too.
 
         Args:
-            other: the other side of the connection.
+            other: Other side of the connection.
         """
         while data := await self.read():
             await other.write(data)
@@ -135,7 +135,7 @@ class Stream:
         """Send what is left, let the peer read it, and close.
 
         Args:
-            seconds: to wait for that.
+            seconds: Longest wait for the peer.
         """
         with contextlib.suppress(OSError, asyncio.TimeoutError):
             self.end()
@@ -168,11 +168,11 @@ async def connect_stream(
     """Connect to the first of some addresses that answers.
 
     Args:
-        addresses: one or more, which were checked.
-        port: of the host.
-        seconds: for all of them together; each has an equal share of what is left.
-        record: counts what is received.
-        watch: is told of what moves.
+        addresses: One or more addresses, which were checked.
+        port: Port of the host.
+        seconds: Limit for all addresses together; each has an equal share of what is left.
+        record: Record that counts received bytes.
+        watch: Watch that is told of what moves.
 
     Raises:
         OSError: none answers; the error of the last.

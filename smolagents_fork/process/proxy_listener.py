@@ -42,8 +42,8 @@ def send_listener(number: int, listener: socket.socket | None) -> None:
     """Send the listener to the host before the first frame, and close it here.
 
     Args:
-        number: descriptor of the connection to the host.
-        listener: ``None``: there is none, which the host learns at once.
+        number: Descriptor of the connection to the host.
+        listener: Listener to send; ``None``: there is none, which the host learns at once.
     """
     with socket.socket(fileno=os.dup(number)) as connection:
         if listener is None:
