@@ -71,6 +71,14 @@ def received(connection: socket.socket) -> bytes:
     return data
 
 
+def received_with(connection: socket.socket, text: bytes) -> bytes:
+    """Return what a connection receives, as soon as ``text`` is in it, or all to its end."""
+    data = b""
+    while text not in data and (part := connection.recv(65536)):
+        data += part
+    return data
+
+
 @pytest.fixture
 def proxied():
     """Make proxies, which end with the test."""

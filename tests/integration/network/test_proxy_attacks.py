@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from conftest import received
+from conftest import received, received_with
 from web_servers import HUGE
 
 from smolagents_fork.network.host_policy import AllowedHost
@@ -531,7 +531,7 @@ def test_forked_copy_has_neither_listener_nor_connections(proxied, plain):
         try:
             # The copy has closed nothing of this process's, and keeps nothing of it open.
             connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert b"got /x" in connection.recv(65536)
+            assert b"got /x" in received_with(connection, b"got /x")
             double.proxy.close()
             assert received(connection) == b""
         finally:
