@@ -31,6 +31,7 @@ from ...errors import (
     SandboxTimeoutError,
 )
 from ...forks import Owner
+from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import about, option, same_as, taking
 from ...options.words import VARIABLES
@@ -89,7 +90,7 @@ def _model(name: str, value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class AgentArguments(Limits, ImageSpec, ContainerOptions, EngineOption):
+class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOption):
     """Arguments of AgentSandbox's constructor: those of a container, and of the programs in it."""
 
     _: KW_ONLY

@@ -17,8 +17,9 @@ from background import PrintedLine, acting
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
+from web_servers import serving
 
-from smolagents_fork import AgentSandbox
+from smolagents_fork import AgentSandbox, AllowedHost
 from smolagents_fork.errors import (
     AgentProgramError,
     ConfigurationError,
@@ -115,6 +116,25 @@ def test_managed_agent_of_the_guide_runs_on_the_hosts_model_without_network(on_h
     assert interfaces == "['lo']\n"
     assert len(model.seen) == 3
     assert model.answers == []
+
+
+def test_agents_reach_listed_hosts_only(engine: Any, tmp_path: Path) -> None:
+    program = """
+import os, urllib.request
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = ""  # of loopback, where the test's server is
+print(os.listdir("/sys/class/net"))
+for port in (PORT, 1):
+    try:
+        reply = urllib.request.urlopen(f"http://localhost:{port}/a", timeout=60)
+        print(reply.status)
+    except OSError as error:
+        print(type(error).__name__)
+"""
+    with serving() as server:
+        listed = AllowedHost(f"localhost:{server.port}", private=True)
+        with AgentSandbox(allowed_hosts=[listed], **START) as box:
+            output = box.run_code(program.replace("PORT", str(server.port)))
+    assert output == "['lo']\n200\nHTTPError\n"
 
 
 def test_hosts_key_is_nowhere_in_the_sandbox(on_host: Any) -> None:

@@ -80,9 +80,9 @@ NETWORK = [cls for cls in KNOWN if cls is not LocalPythonExecutor]
 @pytest.mark.parametrize("cls", NETWORK)
 @pytest.mark.parametrize(
     "word",
-    ["allow_network", "allow_internet", "allow_internet_access", "allow_net", "block_network",
+    ["allow_network", "allow_internet", "allow_internet_access", "block_network",
      "enable_network", "internet", "internet_access", "network_access", "network_disabled",
-     "network_enabled", "network_mode", "no_network", "shared_network", "allowed_hosts",
+     "network_enabled", "network_mode", "no_network", "shared_network",
      "allow_networking", "with_network", "use_network", "disable_network"],
 )  # fmt: skip
 def test_words_for_the_network_mean_network(cls, word):
