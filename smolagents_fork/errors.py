@@ -95,7 +95,7 @@ class ForkError(Exception):
         """Add lines to the message.
 
         Args:
-            text: begins with a line end; empty: nothing is added.
+            text: Text that begins with a line end; empty: nothing is added.
         """
         if text and self.args:
             self.args = (f"{self.args[0]}{text}", *self.args[1:])
