@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from conftest import received, received_with
+from proxy_double import received, received_with
 from web_servers import HUGE
 
 from smolagents_fork.network.host_policy import AllowedHost

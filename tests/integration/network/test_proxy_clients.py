@@ -16,7 +16,7 @@ import aiohttp
 import httpx
 import pytest
 import requests
-from conftest import received_with
+from proxy_double import received_with
 from web_servers import LARGE, serving
 
 from smolagents_fork.network.host_policy import AllowedHost
