@@ -21,7 +21,7 @@ from pathlib import Path
 from smolagents_fork.errors import ForkError
 
 from .. import contract_table
-from .pristine import PristineError
+from ..errors import ToolError
 from .runner import collect_metadata, record, say
 
 __all__ = ["benchmarks", "main"]
@@ -61,7 +61,7 @@ def _run(name: str, options: argparse.Namespace) -> int:
     metadata = collect_metadata()
     try:
         measured = importlib.import_module(f"tools.bench.{name}.bench").measure(options.repeat)
-    except (ForkError, PristineError) as error:
+    except (ForkError, ToolError) as error:
         say(f"{name} did not run: {error}")
         return 2
     reached = record(name, metadata, measured, options.record)

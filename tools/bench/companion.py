@@ -12,7 +12,7 @@ from smolagents_fork.errors import ForkError
 __all__ = ["Companion", "FloorError"]
 
 #: Seconds that a start or one answer may take.
-ANSWER_SECONDS = 120.0
+ANSWER_SECONDS = 600.0
 
 
 class FloorError(ForkError):

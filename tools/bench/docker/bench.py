@@ -26,8 +26,9 @@ from smolagents_fork.sandboxes.docker.images.image_plans import (
     DEFAULT_BASE_IMAGE,
 )
 
+from ...errors import ToolError
 from ...paths import ROOT
-from ..pristine import PristineError, pristine_python
+from ..pristine import pristine_python
 from ..runner import Measured, say
 from ..table import Row, percentile
 from ..timings import alternated, repeated, timed
@@ -53,7 +54,7 @@ def measure(repeat: int) -> Measured:
 
     Raises:
         ForkError: no engine, no image.
-        PristineError: no upstream to compare with.
+        ToolError: no upstream to compare with.
     """
     starts, calls = max(2, repeat // 4), 10 * repeat
     client = docker.from_env()
@@ -112,7 +113,8 @@ def _start_rows(client: Any, image: str, count: int, upstream: dict[str, Any]) -
 
 
 def _call_rows(client: Any, image: str, calls: int, upstream: dict[str, Any]) -> list[Row]:
-    with DockerExecutor(IMPORTS) as executor:
+    # Ten thousand tool calls in one program take minutes on a busy machine.
+    with DockerExecutor(IMPORTS, timeout_seconds=600) as executor:
         executor(ONE)
         container = executor.container.id
         used = memory(client, container)
@@ -190,7 +192,7 @@ def _build_upstream_image(client: Any, base: str) -> None:
     """Build upstream's image on the same base, so that bases do not make the difference.
 
     Raises:
-        PristineError: it could not be built.
+        ToolError: it could not be built.
     """
     named = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
     certificates = [Path(os.environ[name]).read_bytes() for name in named if os.environ.get(name)]
@@ -205,7 +207,7 @@ def _build_upstream_image(client: Any, base: str) -> None:
     try:
         client.images.build(fileobj=context, custom_context=True, tag=upstream_side.IMAGE, rm=True)
     except docker.errors.BuildError as error:
-        raise PristineError(f"upstream's image could not be built: {error}") from None
+        raise ToolError(f"upstream's image could not be built: {error}") from None
 
 
 def _remove_upstream_containers(client: Any) -> None:

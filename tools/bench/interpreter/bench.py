@@ -133,7 +133,7 @@ def measure(repeat: int) -> Measured:
         repeat: rounds are a quarter of it, calls 15 times as many.
 
     Raises:
-        PristineError: there is nothing to compare with.
+        ToolError: there is nothing to compare with.
     """
     others = pristine_python([], OTHERS, say=say)
     own = {"cpython": sys.executable, "fork": sys.executable}
