@@ -193,7 +193,7 @@ def test_quick_tests_begin_in_an_unpacked_source_distribution(sdist, tmp_path):
     run("tar", "-xzf", str(sdist), "-C", str(tmp_path))
     folder = only(tmp_path, "*")
     assert {"Makefile", "requirements-dev.txt"} <= {path.name for path in folder.iterdir()}
-    tests = ("tests/unit/test_deadline.py", "tests/unit/test_rooms.py")
+    tests = ("tests/unit/test_deadline.py", "tests/unit/test_bench_table.py")
     run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder)
 
 
