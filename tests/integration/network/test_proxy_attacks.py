@@ -519,6 +519,8 @@ def test_new_listener_cuts_the_connections_of_the_former(proxied, plain):
     tunnel(double, f"api.test:{plain.port}").close()
 
 
+# Python 3.12 and later warn of what this test is about.
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_forked_copy_has_neither_listener_nor_connections(proxied, plain):
     double = proxied(listed(plain, plain=True))
     with tunnel(double, f"api.test:{plain.port}") as connection:
