@@ -12,7 +12,7 @@ from ...hints import network_hint
 from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import part_of, taking
-from ...results import Execution, ExecutorStats
+from ...results import ExecutorStats
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.provisioner import (
@@ -85,7 +85,6 @@ class DockerExecutor(SandboxExecutor):
         self._proxy: SandboxProxy | None = None
         self.installed_packages: list[str] = []
         self._packages = Packages(options.packages(self._network_remedy))
-        self._ran_code = False
         self._connection: KernelConnection | None = given.ready
         self._provisioner: Provisioner | None = None
         self.start()
@@ -281,21 +280,8 @@ class DockerExecutor(SandboxExecutor):
 
     # -- code and packages --
 
-    def run(self, code: str) -> Execution:
-        """Run ``code`` and return all its results. Calls from several threads run one by one.
-
-        Raises:
-            AgentError: the code raised; the message has the traceback. What was printed before is
-                ``state["_print_outputs"]``, which an agent's model is sent, too.
-            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether state survived.
-            SandboxDiedError: kernel, sandbox or engine ended; names the cause.
-            ExecutorClosedError: after ``cleanup()``.
-        """
-        self._ran_code = True
-        try:
-            return super().run(code)
-        except InterpreterError as error:  # it was interrupted, or its calls have reached a limit
-            raise CodeFailedError(str(error)) from None
+    def _as_program_error(self, error: InterpreterError) -> Exception:
+        return CodeFailedError(str(error))
 
     def _explain(self, failure: Failure) -> Exception:
         return CodeFailedError(
@@ -343,7 +329,7 @@ class DockerExecutor(SandboxExecutor):
 
     def _must_stay(self) -> str | None:
         """Return the reason not to replace the container; ``None`` when it may be replaced."""
-        if self._ran_code:
+        if self._open_session().has_run:
             return "code has run in this sandbox, and a new one would not have its state"
         return "a pool decides the image of its sandboxes" if self._pool is not None else None
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...call_output import CallOutput
 from ...codec import Variables
-from ...errors import ExecutorStartError
+from ...errors import ExecutorStartError, InterpreterError
 from ...figures import FigureFolder
 from ...options import accept
 from ...results import Display, Execution
@@ -113,32 +113,35 @@ class SandboxExecutor(Executor):
         """
         check_code(code)
         with self._call_turn():
-            return self._run(code)
+            session, options = self._open_session(), self.options
+            output = CallOutput(
+                options.print_length, options.max_value_bytes, options.on_output, self._folder.save
+            )
+            self.displays, self.state["_print_outputs"] = (), ""
+            try:
+                outcome = session.run(code, output)
+                if outcome.failure is not None:
+                    raise self._explain(outcome.failure)
+                if not outcome.is_final_answer:
+                    output.shown.add_value(outcome.output)
+            except InterpreterError as error:
+                raise self._as_program_error(error) from None
+            finally:
+                self.state["_print_outputs"] = logs = output.logs()
+                self.displays = output.displays
+            return Execution(
+                outcome.output,
+                # Code that catches the error and prints it has not ended with it.
+                logs + self._network_hint(logs) + self._refusals(),
+                outcome.is_final_answer,
+                self.displays,
+                output.cut_length,
+                outcome.seconds,
+            )
 
-    def _run(self, code: str) -> Execution:
-        session, options = self._open_session(), self.options
-        output = CallOutput(
-            options.print_length, options.max_value_bytes, options.on_output, self._folder.save
-        )
-        self.displays, self.state["_print_outputs"] = (), ""
-        try:
-            outcome = session.run(code, output)
-            if outcome.failure is not None:
-                raise self._explain(outcome.failure)
-            if not outcome.is_final_answer:
-                output.shown.add_value(outcome.output)
-        finally:
-            self.state["_print_outputs"] = logs = output.logs()
-            self.displays = output.displays
-        return Execution(
-            outcome.output,
-            # Code that catches the error and prints it has not ended with it.
-            logs + self._network_hint(logs) + self._refusals(),
-            outcome.is_final_answer,
-            self.displays,
-            output.cut_length,
-            outcome.seconds,
-        )
+    def _as_program_error(self, error: InterpreterError) -> Exception:
+        """Return what the executor raises for a program that failed or was stopped."""
+        return error
 
     @abstractmethod
     def _explain(self, failure: Failure) -> Exception:

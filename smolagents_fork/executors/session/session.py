@@ -83,6 +83,8 @@ class Session:
         self._bindings = bindings
         self._prepare = prepare
         self._guest: Guest | None = None
+        #: Whether any code was run.
+        self.has_run = False
         #: Why no further guest is started, with ``on_death="fail"``.
         self._failure: str | None = None
         self._interrupted = threading.Event()
@@ -302,6 +304,7 @@ class Session:
         calls = self._bindings.calls
         calls.begin_run()
         with self._busy():
+            self.has_run = True
             try:
                 guest = self._ready()
                 if self._interrupted.is_set():
