@@ -161,10 +161,11 @@ make()
 def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, proxy, engine):
     executor = make(lease_seconds=LEASE_SECONDS)
     name = executor.container.name
-    for attached in (1, 2):
-        assert len(proxy.asked(r"POST \S+/attach")) == attached
+    for _ in range(2):
+        attached = len(proxy.asked(r"POST \S+/attach"))
         proxy.lose()
-        assert eventually(lambda n=attached: len(proxy.asked(r"POST \S+/attach")) == n + 1)
+        # More than once where a first process answers late.
+        assert eventually(lambda n=attached: len(proxy.asked(r"POST \S+/attach")) > n)
     # Longer than what the last renewal on a lost connection was good for.
     time.sleep(2 * LEASE_SECONDS)
     assert engine.api.inspect_container(name)["State"]["Running"]
