@@ -152,8 +152,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_nothing_runs_after_the_final_answer",
             "test_no_code_goes_on_after_the_final_answer",
         ),
-        "Code that catches `BaseException` may run for a second after the answer, which is kept. "
-        "It cannot call tools; then it is interrupted.",
+        "Code that catches `BaseException` may run for a second after the answer. It cannot call "
+        "tools.",
     ),
     Difference(
         ("local",),
@@ -198,9 +198,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_models_of_pydantic",
             "test_functions_of_numba",
         ),
-        "Packages of compiled code, such as numpy, pandas, matplotlib, Pillow, pydantic and numba, "
-        "are there where wheels for Pyodide's platform can be had; without, an error says so and "
-        "names the package.",
+        "Compiled packages, such as numpy, pandas and Pillow, need wheels for Pyodide's platform; "
+        "an error names a package without one.",
     ),
     Difference(
         ("local",),
@@ -229,8 +228,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_tools_exchange_files_with_the_code_that_calls_them",
             "test_files_are_exchanged_while_code_runs",
         ),
-        "The files are in the machine that runs the code: a file method called by a tool is an "
-        "error that says so, and one of another thread waits for the end of the call.",
+        "A file method called by a tool is an error that says so, and one of another thread waits "
+        "for the end of the call.",
     ),
     Difference(
         ("local",),
