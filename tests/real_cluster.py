@@ -87,9 +87,27 @@ class RealCluster:
         body = {"metadata": {"name": name}, "handler": handler}
         client.NodeV1Api(self._api).create_runtime_class(body)
 
-    def kill_api_server(self) -> None:
-        """Kill the API server, which is started again."""
-        os.kill(int((self._folder / "api.pid").read_text()), signal.SIGKILL)
+    @property
+    def spare(self) -> Path:
+        """Kubeconfig of the fork's account at an API server that a test may kill."""
+        return self._folder / "spare.json"
+
+    def kill_spare(self) -> None:
+        """Kill that API server, which is started again."""
+        os.kill(int((self._folder / "spare.pid").read_text()), signal.SIGKILL)
+
+    def spare_answers(self) -> bool:
+        """Tell whether that API server answers."""
+        loader: Any = config
+        with (
+            contextlib.closing(
+                loader.new_client_from_config(str(self._folder / "spare-admin.json"))
+            ) as api,
+            contextlib.suppress(Exception),
+        ):
+            client.CoreV1Api(api).read_namespace(NAMESPACE, _request_timeout=5)
+            return True
+        return False
 
     def phases(self, namespace: str = NAMESPACE) -> dict[str, str]:
         """Return the phases of the pods, by name."""

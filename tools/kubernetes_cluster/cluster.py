@@ -111,7 +111,10 @@ class KubernetesCluster(contextlib.ExitStack):
         if os.geteuid():
             raise ClusterUnavailable("a cluster needs root, for a kubelet's mounts and networks")
         etcd = self._start_etcd(started)
-        self._start_api_server(started, etcd)
+        self._write_accounts()
+        self._start_api_server(started, etcd, "api")
+        # For tests that kill it, while others use the first.
+        self._start_api_server(started, etcd, "spare")
         self._prepare_namespace()
         self._start_scheduler(started)
         self._start_kubelet(started)
@@ -133,22 +136,26 @@ class KubernetesCluster(contextlib.ExitStack):
         )  # fmt: skip
         return clients
 
-    def _start_api_server(self, started: contextlib.ExitStack, etcd: str) -> None:
-        folder, port = self.folder, _free_port()
-        tokens = {"admin": secrets.token_hex(16), _ACCOUNT: secrets.token_hex(16)}
+    def _write_accounts(self) -> None:
+        self._tokens = {"admin": secrets.token_hex(16), _ACCOUNT: secrets.token_hex(16)}
         groups = {"admin": "system:masters", _ACCOUNT: "system:serviceaccounts"}
-        lines = [f'{token},{name},{name},"{groups[name]}"\n' for name, token in tokens.items()]
-        (folder / "tokens.csv").write_text("".join(lines), "utf-8")
+        lines = [f'{word},{name},{name},"{groups[name]}"\n' for name, word in self._tokens.items()]
+        (self.folder / "tokens.csv").write_text("".join(lines), "utf-8")
         run(
-            ["openssl", "genrsa", "-out", folder / "accounts.key", "2048"],
+            ["openssl", "genrsa", "-out", self.folder / "accounts.key", "2048"],
             timeout_seconds=_SHORT_SECONDS,
         )
-        for file, name in (("admin.json", "admin"), ("account.json", _ACCOUNT)):
-            (folder / file).write_text(json.dumps(self._kubeconfig(port, tokens[name])), "utf-8")
+
+    def _start_api_server(self, started: contextlib.ExitStack, etcd: str, name: str) -> None:
+        folder, port = self.folder, _free_port()
+        names = {"api": ("admin.json", "account.json"), "spare": ("spare-admin.json", "spare.json")}
+        for file, account in zip(names[name], ("admin", _ACCOUNT), strict=True):
+            config = self._kubeconfig(name, port, self._tokens[account])
+            (folder / file).write_text(json.dumps(config), "utf-8")
         words = (
             self._binaries / "kube-apiserver", "--etcd-servers", etcd,
             "--bind-address", "127.0.0.1", "--secure-port", str(port),
-            "--cert-dir", folder / "certificates",
+            "--cert-dir", folder / f"{name}-certificates",
             "--token-auth-file", folder / "tokens.csv", "--authorization-mode", "RBAC",
             "--service-cluster-ip-range", "10.96.0.0/24",
             "--service-account-issuer", "https://kubernetes.default.svc",
@@ -158,15 +165,16 @@ class KubernetesCluster(contextlib.ExitStack):
             "--disable-admission-plugins", "TaintNodesByCondition",
             "--kubelet-preferred-address-types", "Hostname",
         )  # fmt: skip
-        script = f'while :; do "$@" & echo $! >{folder}/api.pid; wait $!; sleep 0.1; done'
+        script = f'while :; do "$@" & echo $! >{folder}/{name}.pid; wait $!; sleep 0.1; done'
         # Started again when a test ends it, as a node does with its cluster's API server.
-        self._start_program(started, "kube-apiserver", "sh", "-c", script, "sh", *words)
-        self._wait(self._answers, "the API server does not answer")
+        self._start_program(started, f"kube-{name}", "sh", "-c", script, "sh", *words)
+        admin = folder / names[name][0]
+        self._wait(lambda: self._answers(admin), "the API server does not answer")
 
-    def _kubeconfig(self, port: int, token: str) -> dict[str, Any]:
+    def _kubeconfig(self, name: str, port: int, token: str) -> dict[str, Any]:
         cluster = {
             "server": f"https://127.0.0.1:{port}",
-            "certificate-authority": str(self.folder / "certificates" / "apiserver.crt"),
+            "certificate-authority": str(self.folder / f"{name}-certificates" / "apiserver.crt"),
         }
         context = {"cluster": "local", "user": "user", "namespace": NAMESPACE}
         return {
@@ -178,19 +186,21 @@ class KubernetesCluster(contextlib.ExitStack):
             "contexts": [{"name": "local", "context": context}],
         }
 
-    def client(self) -> Any:
-        """Return the official client, as administrator."""
-        from kubernetes import config
+    def client(self, config: Path | None = None) -> Any:
+        """Return the official client, as administrator.
 
-        loader: Any = config
-        return loader.new_client_from_config(str(self.folder / "admin.json"))
+        Args:
+            config: another kubeconfig.
+        """
+        from kubernetes import config as configuration
 
-    def _answers(self) -> bool:
-        if not (self.folder / "certificates" / "apiserver.crt").exists():
-            return False
+        loader: Any = configuration
+        return loader.new_client_from_config(str(config or self.folder / "admin.json"))
+
+    def _answers(self, config: Path) -> bool:
         from kubernetes.client import CoreV1Api
 
-        with contextlib.closing(self.client()) as api:
+        with contextlib.closing(self.client(config)) as api:
             CoreV1Api(api).read_namespace("default", _request_timeout=5)
         return True
 
@@ -247,6 +257,8 @@ class KubernetesCluster(contextlib.ExitStack):
             "--network-plugin", "cni", "--cni-bin-dir", _PLUGINS,
             "--cni-conf-dir", self.folder / "network", "--cni-cache-dir", self.folder / "cni",
             "--cluster-dns", "10.96.0.10", "--cluster-domain", "cluster.local",
+            # Limits of volumes in memory, which later versions have without it.
+            "--feature-gates", "SizeMemoryBackedVolumes=true",
             "--hairpin-mode", "none", "--make-iptables-util-chains=false", "--fail-swap-on=false",
             # The images and the disk are the machine's.
             "--image-gc-high-threshold", "100", "--image-gc-low-threshold", "99",
