@@ -15,6 +15,7 @@ from ..errors import ExecutorError, FileTooLargeError, ProtocolError
 from ..executors.docker.options import DockerOptions
 from ..jupyter.gateway_api import create_kernel
 from ..jupyter.websocket import TimedSocket
+from ..network.network_list import NetworkList
 from ..options.option import about
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import check_engine
@@ -47,7 +48,7 @@ class EngineContract:
 
     def test_refused_options_are_options_with_a_reason(self, place: EngineUnderTest) -> None:
         refused = place.engine.refused_options
-        assert set(refused) <= set(about(DockerOptions))
+        assert set(refused) <= {*about(DockerOptions), *about(NetworkList)}
         assert all(len(reason) > 10 for reason in refused.values())
 
     def test_missing_network_has_a_remedy(self, place: EngineUnderTest) -> None:
