@@ -57,7 +57,7 @@ class ModelLimits:
 
 
 @dataclass(eq=False)
-class _Call:
+class _ModelCall:
     """A call that the model answers.
 
     Attributes:
@@ -114,13 +114,13 @@ class ModelService:
         # One at a time: decoding takes memory.
         self._decoding = threading.Lock()
         # Calls of all programs: a program's end ends none of them, since the model is user's code.
-        self._running: set[_Call] = set()
+        self._running: set[_ModelCall] = set()
         self._begin()
 
     def _begin(self) -> None:
         self._answers: queue.Queue[_Answer] = queue.Queue(_MOST_WAITING)
         #: Calls of the program that runs, by number.
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _ModelCall] = {}
         self._begun = self._refused = 0
         #: The last exception of the model, for the error of the program.
         self.last_error: BaseException | None = None
@@ -164,7 +164,7 @@ class ModelService:
         elif isinstance(request, bytes):
             refusal = self._refusal(number, size)
             if refusal is None:
-                self._start(_Call(number, request, self._answers))
+                self._start(_ModelCall(number, request, self._answers))
             else:
                 self._refused += 1
                 answers.append((number, encode({"error": ["RuntimeError", refusal]}), True))
@@ -203,7 +203,7 @@ class ModelService:
             )
         return None
 
-    def _start(self, call: _Call) -> None:
+    def _start(self, call: _ModelCall) -> None:
         self._begun += 1
         self._calls[call.number] = call
         self._running.add(call)
@@ -211,7 +211,7 @@ class ModelService:
         arguments = (call, self._calls)
         threading.Thread(target=self._serve, args=arguments, name=name, daemon=True).start()
 
-    def _serve(self, call: _Call, calls: dict[int, _Call]) -> None:
+    def _serve(self, call: _ModelCall, calls: dict[int, _ModelCall]) -> None:
         """Answer one of the calls of a program."""
         try:
             for answer in self._answers_to(call):
@@ -229,7 +229,7 @@ class ModelService:
             self._running.discard(call)
             calls.pop(call.number, None)
 
-    def _answers_to(self, call: _Call) -> Iterator[dict[str, Any]]:
+    def _answers_to(self, call: _ModelCall) -> Iterator[dict[str, Any]]:
         with self._decoding:
             if call.dropped:
                 return

@@ -28,7 +28,7 @@ from ..checks import (
 from ..executors import registry
 from ..terminal import TerminalConsole
 from .cluster_checks import CLUSTERS
-from .outcome import DONE, NOT_DONE, Outcome, UsageError
+from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError
 
 __all__ = ["ASKED", "doctor"]
 
@@ -55,7 +55,7 @@ class ExecutorReport:
         return all(result.finding.state != FAILED for result in self.results)
 
 
-def doctor(arguments: argparse.Namespace) -> Outcome:
+def doctor(arguments: argparse.Namespace) -> CommandOutcome:
     """Check which executors run on this machine."""
     known = list(dict.fromkeys([*registry.available_names(), *CLUSTERS]))
     if unknown := [name for name in arguments.executors if name not in known]:
@@ -99,7 +99,7 @@ def doctor(arguments: argparse.Namespace) -> Outcome:
         ],
         "not_checked": others,
     }
-    return Outcome(data, show, DONE if all(report.runs for report in reports) else NOT_DONE)
+    return CommandOutcome(data, show, DONE if all(report.runs for report in reports) else NOT_DONE)
 
 
 def _checks(name: str) -> Sequence[Check]:

@@ -12,14 +12,14 @@ from rich.table import Table
 from ..inventory import EngineInventory, ImageEntry, Removal, size_text
 from ..terminal import TerminalConsole
 from .inventories import INVENTORIES, inventory
-from .outcome import DONE, NOT_DONE, Outcome, UsageError, age_text, as_data
+from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError, age_text, as_data
 
 __all__ = ["gc", "images"]
 
 _UNTAGGED = "(untagged)"
 
 
-def images(_: argparse.Namespace) -> Outcome:
+def images(_: argparse.Namespace) -> CommandOutcome:
     """List the images that the fork has built, the largest first."""
     entries = [entry for executor in _engines() for entry in executor.images()]
 
@@ -29,7 +29,7 @@ def images(_: argparse.Namespace) -> Outcome:
             return
         console.print(_table(entries))
 
-    return Outcome({"images": [as_data(entry) for entry in entries]}, show)
+    return CommandOutcome({"images": [as_data(entry) for entry in entries]}, show)
 
 
 def _engines() -> list[EngineInventory]:
@@ -55,7 +55,7 @@ def _table(entries: list[ImageEntry]) -> Table:
     return table
 
 
-def gc(arguments: argparse.Namespace) -> Outcome:
+def gc(arguments: argparse.Namespace) -> CommandOutcome:
     """Remove containers whose owner is gone, and images that no container uses."""
     garbage = [(one, removal) for one in _engines() for removal in one.garbage(arguments.match)]
     removals = [removal for _, removal in garbage]
@@ -67,9 +67,11 @@ def gc(arguments: argparse.Namespace) -> Outcome:
     if removals and asks:
         _show_found(console, removals)
         if not Confirm.ask("Remove them?", default=False):
-            return Outcome(data, lambda console: console.print("nothing was removed"), NOT_DONE)
+            return CommandOutcome(
+                data, lambda console: console.print("nothing was removed"), NOT_DONE
+            )
     if arguments.dry_run or not removals:
-        return Outcome(data, lambda console: _show_found(console, removals))
+        return CommandOutcome(data, lambda console: _show_found(console, removals))
     kept: dict[str, str] = {}
     for one, removal in garbage:
         why = one.remove(removal)
@@ -84,7 +86,9 @@ def gc(arguments: argparse.Namespace) -> Outcome:
             console.print(f"kept {name}: {why}", style="yellow", soft_wrap=True)
 
     removed = [removal.id for removal in removals if removal.id not in kept]
-    return Outcome({**data, "removed": removed, "kept": kept}, show, NOT_DONE if kept else DONE)
+    return CommandOutcome(
+        {**data, "removed": removed, "kept": kept}, show, NOT_DONE if kept else DONE
+    )
 
 
 def _show_found(console: Console, removals: list[Removal]) -> None:

@@ -14,7 +14,7 @@ from .._version import fork_revision, upstream_version
 from ..errors import ForkError
 from ..terminal import harmless
 from .inventories import INVENTORIES
-from .outcome import NOT_DONE, WRONG_USE, Outcome, UsageError
+from .outcome import NOT_DONE, WRONG_USE, CommandOutcome, UsageError
 
 __all__ = ["main"]
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     # Here, because some commands import smolagents, which takes seconds.
     module, name = given.command
-    command: Callable[[argparse.Namespace], Outcome] = getattr(
+    command: Callable[[argparse.Namespace], CommandOutcome] = getattr(
         importlib.import_module(f"{__package__}.{module}"), name
     )
     try:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ..terminal import TerminalConsole
 
-__all__ = ["DONE", "NOT_DONE", "WRONG_USE", "Outcome", "UsageError", "age_text", "as_data"]
+__all__ = ["DONE", "NOT_DONE", "WRONG_USE", "CommandOutcome", "UsageError", "age_text", "as_data"]
 
 #: Exit codes.
 DONE, NOT_DONE, WRONG_USE = 0, 1, 2
@@ -28,7 +28,7 @@ class UsageError(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """Outcome of a command.
 
     Attributes:

@@ -12,14 +12,14 @@ from ..errors import ExecutorError, ForkError
 from ..inventory import ELSEWHERE, GONE, LogInventory, OwnerProcess, SandboxEntry, size_text
 from ..proc_table import has_proc
 from .inventories import Where, all_sandboxes, sandbox_named
-from .outcome import DONE, NOT_DONE, Outcome, age_text, as_data
+from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, as_data
 
 __all__ = ["kill", "logs", "ps"]
 
 _COMMAND_CHARS = 40
 
 
-def ps(arguments: argparse.Namespace) -> Outcome:
+def ps(arguments: argparse.Namespace) -> CommandOutcome:
     """List the sandboxes that exist now, of any owner."""
     where = _where(arguments)
     entries, missing = all_sandboxes(where)
@@ -35,7 +35,7 @@ def ps(arguments: argparse.Namespace) -> Outcome:
         for executor, why in missing.items():
             console.print(f"not listed: {executor}: {why}", style="yellow", soft_wrap=True)
 
-    return Outcome({"sandboxes": [as_data(e) for e in entries], "not_listed": missing}, show)
+    return CommandOutcome({"sandboxes": [as_data(e) for e in entries], "not_listed": missing}, show)
 
 
 def _where(arguments: argparse.Namespace) -> Where:
@@ -79,7 +79,7 @@ def _memory(entry: SandboxEntry) -> str:
     return size_text(entry.memory_bytes) + (f" of {size_text(limit)}" if limit else "")
 
 
-def logs(arguments: argparse.Namespace) -> Outcome:
+def logs(arguments: argparse.Namespace) -> CommandOutcome:
     """Print the last lines of a sandbox's log."""
     where = _where(arguments)
     entry = sandbox_named(arguments.id, where)
@@ -97,10 +97,10 @@ def logs(arguments: argparse.Namespace) -> Outcome:
         for line in lines:
             console.print(Text.from_ansi(line), soft_wrap=True)
 
-    return Outcome({"id": entry.id, "lines": lines}, show)
+    return CommandOutcome({"id": entry.id, "lines": lines}, show)
 
 
-def kill(arguments: argparse.Namespace) -> Outcome:
+def kill(arguments: argparse.Namespace) -> CommandOutcome:
     """End sandboxes at once; their state is lost, and their executors say so."""
     killed: list[str] = []
     failed: dict[str, str] = {}
@@ -119,4 +119,4 @@ def kill(arguments: argparse.Namespace) -> Outcome:
         for why in failed.values():
             console.print(why, style="red", soft_wrap=True)
 
-    return Outcome({"killed": killed, "failed": failed}, show, NOT_DONE if failed else DONE)
+    return CommandOutcome({"killed": killed, "failed": failed}, show, NOT_DONE if failed else DONE)

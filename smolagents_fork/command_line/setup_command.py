@@ -9,14 +9,14 @@ from rich.console import Console
 
 from ..executors import registry
 from ..executors.administration import ClusterPreparation, Preparation
-from .outcome import Outcome, UsageError
+from .outcome import CommandOutcome, UsageError
 
 __all__ = ["setup"]
 
 _CLUSTER = "kubernetes"
 
 
-def setup(arguments: argparse.Namespace) -> Outcome:
+def setup(arguments: argparse.Namespace) -> CommandOutcome:
     """Build or fetch what the first start of an executor would, or print a cluster's manifests."""
     if arguments.print != (arguments.executor == _CLUSTER):
         raise UsageError(
@@ -37,10 +37,10 @@ def setup(arguments: argparse.Namespace) -> Outcome:
         console.print(f"{arguments.executor} is ready after {seconds:.1f} s: {made}")
 
     data = {"executor": arguments.executor, "ready": made, "seconds": round(seconds, 3)}
-    return Outcome(data, show)
+    return CommandOutcome(data, show)
 
 
-def _printed(arguments: argparse.Namespace) -> Outcome:
+def _printed(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.warm_pool and not arguments.image:
         raise UsageError("--warm-pool needs --image: the name of the pool's image in its registry")
     administration = registry.administration(_CLUSTER)
@@ -57,4 +57,4 @@ def _printed(arguments: argparse.Namespace) -> Outcome:
         console.print(text + manifests, end="", soft_wrap=True)
 
     data = {"manifests": manifests, "dockerfile": dockerfile, "context": context}
-    return Outcome(data, show)
+    return CommandOutcome(data, show)

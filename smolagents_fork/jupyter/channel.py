@@ -14,7 +14,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ProtocolError
 from ..first_process_link import FirstProcess
-from .protocol import InputRequest, Request, Requests, Sink
+from .protocol import InputRequest, KernelRequest, Requests, Sink
 from .resumption import ResumableConnection
 from .websocket import Connection, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
@@ -84,10 +84,10 @@ class Channel:
         self._links = self._count_links()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
-        # Request whose messages are awaited, when it became idle, and the test for its reply.
-        self._awaited: Request | None = None
+        # The request whose messages are awaited, when it became idle, and the test for its reply.
+        self._awaited: KernelRequest | None = None
         self._idle_since: float | None = None
-        self._probe: Request | None = None
+        self._probe: KernelRequest | None = None
 
     def execute(
         self,
@@ -98,7 +98,7 @@ class Channel:
         buffers: Sequence[bytes] = (),
         deadline: Deadline | None = None,
         stop: Callable[[], bool] | None = None,
-    ) -> Request:
+    ) -> KernelRequest:
         """Send ``code`` to the kernel without waiting; :meth:`wait` waits for the result.
 
         Args:
@@ -117,10 +117,10 @@ class Channel:
             message = self._requests.execute(code, silent=silent, buffers=buffers)
         self._last_heard = self._last_ping = time.monotonic()
         self._send(message, deadline, stop)
-        return Request(message, sink, self._requests.comm_id)
+        return KernelRequest(message, sink, self._requests.comm_id)
 
     def turn(
-        self, request: Request, seconds: float, behind: Request | None = None
+        self, request: KernelRequest, seconds: float, behind: KernelRequest | None = None
     ) -> InputRequest | None:
         """Take at most one message and feed it to ``request``; return a question to answer.
 
@@ -157,7 +157,7 @@ class Channel:
             request.give_up_on_end()
         return question
 
-    def wait(self, request: Request, deadline: Deadline) -> None:
+    def wait(self, request: KernelRequest, deadline: Deadline) -> None:
         """Wait until a request of the fork's own, which asks no questions, is done.
 
         Raises:
@@ -173,7 +173,9 @@ class Channel:
             if deadline.expired() and not request.done:
                 raise DeadlinePassed
 
-    def read_pending(self, request: Request, stop: Callable[[], bool] = lambda: False) -> None:
+    def read_pending(
+        self, request: KernelRequest, stop: Callable[[], bool] = lambda: False
+    ) -> None:
         """Read messages received between calls, such as the one that the kernel ended.
 
         Waits for the reply to a pending interrupt, which could interrupt the next request.
@@ -203,7 +205,7 @@ class Channel:
             if received is not None:
                 request.feed(*received)
 
-    def _await_interrupts(self, request: Request, stop: Callable[[], bool]) -> None:
+    def _await_interrupts(self, request: KernelRequest, stop: Callable[[], bool]) -> None:
         deadline = Deadline(_INTERRUPT_SECONDS)
         if self._first_process is not None:
             while not self._first_process.wait(deadline.at_most(_POLL_SECONDS)):

@@ -15,7 +15,7 @@ from typing import Any
 
 from .wire import Message
 
-__all__ = ["InputRequest", "KernelError", "KernelGone", "Request", "Requests", "Sink"]
+__all__ = ["InputRequest", "KernelError", "KernelGone", "KernelRequest", "Requests", "Sink"]
 
 _PROTOCOL_VERSION = "5.3"
 
@@ -131,7 +131,7 @@ class Requests:
 
 
 @dataclass
-class Request:
+class KernelRequest:
     """State of one pending request; feed it every message that arrives."""
 
     message: Message

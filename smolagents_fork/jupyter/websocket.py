@@ -282,7 +282,7 @@ class _LongMessage:
         return self.place
 
 
-class _Frame(NamedTuple):
+class _WebSocketFrame(NamedTuple):
     """A message or a control frame.
 
     Attributes:
@@ -300,7 +300,7 @@ class _InvalidFrame(Exception):
     """The gateway sent a frame that violates the protocol."""
 
 
-class _FrameReader:
+class _WebSocketReader:
     """Reader of messages that keeps only the beginning of a payload over its limit.
 
     The limit depends on the type of the message, which the headers at its beginning give. A read
@@ -320,7 +320,7 @@ class _FrameReader:
         self._left = 0
         self._long: _LongMessage | None = None
 
-    def read(self) -> _Frame:
+    def read(self) -> _WebSocketFrame:
         """Return the next message or control frame (RFC 6455, section 5.2).
 
         The gateway sends a long message in fragments, between which control frames may come.
@@ -342,7 +342,7 @@ class _FrameReader:
                 payload = bytes(self._take(self._left))
                 if first & 0xF == ABNF.OPCODE_CLOSE:
                     raise ConnectionClosed(_close_reason(payload))
-                return _Frame(first & 0xF, payload)
+                return _WebSocketFrame(first & 0xF, payload)
             if long is None:
                 long = self._long = _LongMessage(first, self._limit_for)
             while self._left:
@@ -350,7 +350,7 @@ class _FrameReader:
             self._first = None
             if first & 0x80:
                 self._long = None
-                return _Frame(long.first & 0xF, long.whole(), long.skipped)
+                return _WebSocketFrame(long.first & 0xF, long.whole(), long.skipped)
 
     def _read_some(self, long: _LongMessage, left: int) -> int:
         """Read bytes of a long message to their place, or skip them; return their number."""
@@ -464,7 +464,7 @@ class Connection:
             header.append(f"Authorization: token {token}")
         if received is not None:
             header.append(f"{_RECEIVED_HEADER}: {received}")
-        self._frames = _FrameReader(sock, limit_for)
+        self._frames = _WebSocketReader(sock, limit_for)
         opening = WebSocket(enable_multithread=False)
         sock.settimeout(timeout)
         try:

@@ -111,7 +111,7 @@ class _Beginning:
     descriptors: list[int] | None
 
 
-class _End(enum.Enum):
+class _ServerEnd(enum.Enum):
     """Reasons for the end of a fork server: nobody needs it any more, or its host has ended."""
 
     ORDERLY, HOST = range(2)
@@ -150,7 +150,7 @@ def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
         os._exit(0)
     if isinstance(end, _Beginning):
         _run_child(end, shared)
-    if end is not _End.HOST:
+    if end is not _ServerEnd.HOST:
         os._exit(0)
     # The files of a process that ends are closed some time before it has no children.
     deadline = Deadline(_HOST_SECONDS)
@@ -200,7 +200,7 @@ class ForkServer:
         self._selector.register(control, selectors.EVENT_READ, "control")
         self._selector.register(self._wake, selectors.EVENT_READ, "wake")
 
-    def serve(self) -> _Beginning | _End:
+    def serve(self) -> _Beginning | _ServerEnd:
         """Serve requests until the host closes the control socket, or the server is idle.
 
         Returns:
@@ -212,7 +212,7 @@ class ForkServer:
             while True:
                 events = self._selector.select(IDLE_SECONDS)
                 if not events and not self._children:
-                    return _End.ORDERLY
+                    return _ServerEnd.ORDERLY
                 for key, _ in events:
                     if key.data == "control":
                         end = self._request()
@@ -236,10 +236,10 @@ class ForkServer:
             if not is_child:
                 self._end_all()
 
-    def _request(self) -> _End | None:
+    def _request(self) -> _ServerEnd | None:
         data, descriptors = _received(self._control, REQUEST.size)
         if len(data) < REQUEST.size:
-            return _End.ORDERLY if data else _End.HOST
+            return _ServerEnd.ORDERLY if data else _ServerEnd.HOST
         (threads,) = REQUEST.unpack(data)
         try:
             answer = self._start(threads, descriptors)

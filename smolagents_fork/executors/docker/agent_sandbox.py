@@ -144,7 +144,7 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
         return {name: getattr(self, name) for name in shared}
 
 
-class _Program:
+class _AgentProgram:
     """The program that runs, if one does. From any thread.
 
     Args:
@@ -231,7 +231,7 @@ class AgentSandbox:
         self._executor: DockerExecutor | None = None
         self._turns = CallLock(weakly(self._check_open))
         self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
-        self._program = _Program(weakly(self._interrupt))
+        self._program = _AgentProgram(weakly(self._interrupt))
         self._models = ModelService(
             given.model_on_host,
             self._program.stop_for_calls,

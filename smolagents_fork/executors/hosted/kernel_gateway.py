@@ -19,7 +19,7 @@ from ...errors import (
     SandboxTimeoutError,
 )
 from ...jupyter.gateway_api import kernel_id_of
-from ...jupyter.protocol import KernelGone, Request, Requests, Sink
+from ...jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from ...jupyter.wire import decode, encode
 from .cells import Cell, CellError
 
@@ -96,7 +96,7 @@ class KernelGateway:
         """
         session = Requests(uuid.uuid4().hex, "")
         message = session.execute(code, silent=False)
-        request = Request(message, _sink(cell), session.comm_id)
+        request = KernelRequest(message, _sink(cell), session.comm_id)
         connection = self._connect(deadline)
         try:
             connection.send(encode(message, v1=False)[0])
@@ -143,7 +143,7 @@ class KernelGateway:
             said = str(error).partition(" -+-+-")[0]
             raise ExecutorError(f"{self._service} did not run the code: {said}") from None
 
-    def _interrupt(self, connection: Any, request: Request) -> bool:
+    def _interrupt(self, connection: Any, request: KernelRequest) -> bool:
         """Interrupt the code; return whether it has ended then."""
         deadline = Deadline(_INTERRUPT_SECONDS)
         try:
@@ -175,7 +175,7 @@ def _sink(cell: Cell) -> Sink:
     return Sink(stream=lambda _name, text, _lost: cell.write(text), display=display)
 
 
-def _wait(connection: Any, request: Request, deadline: Deadline) -> bool:
+def _wait(connection: Any, request: KernelRequest, deadline: Deadline) -> bool:
     """Feed messages to ``request`` until it is done; return whether that was in time."""
     while not request.done:
         if deadline.expired():

@@ -22,7 +22,7 @@ from ...first_process_link import HasFirstProcess
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
-from ...jupyter.protocol import KernelGone, Request, Requests, Sink
+from ...jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ...output import DEFAULT_PRINT_LENGTH
@@ -34,7 +34,7 @@ from ...sandboxes.provisioner import (
 )
 from .diagnosis import may_run, status_after_end
 
-__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link", "streamed_length"]
+__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelLink", "KernelSettings", "streamed_length"]
 
 MAX_ERROR_CHARS = 100_000
 # Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
@@ -79,18 +79,16 @@ class KernelSettings:
 
 
 @dataclass
-class Link:
-    """An open channel to a kernel, and the steps of the kernel's preparation that are done.
+class KernelLink:
+    """An open channel to a kernel, and whether the kernel is prepared.
 
     Attributes:
         channel: to the kernel.
         installed: whether the kernel has its side of the protocol.
-        prepared: whether it also has the host's tools and variables.
     """
 
     channel: Channel
     installed: bool = False
-    prepared: bool = False
 
 
 class KernelConnection:
@@ -110,7 +108,7 @@ class KernelConnection:
         self._settings = settings
         self._sandbox: Sandbox | None = None
         self._kernel: KernelModel | None = None
-        self._link: Link | None = None
+        self._link: KernelLink | None = None
         self._closed = False
         self._comm_id = ""
         # The error that ended the link outside of a call; the next call raises it.
@@ -213,7 +211,7 @@ class KernelConnection:
             self.drop_sandbox()
             raise
 
-    def ready(self, timeout: float) -> Link:
+    def ready(self, timeout: float) -> KernelLink:
         """Return a link with the kernel's side installed; a new one when the last has ended.
 
         Args:
@@ -242,8 +240,7 @@ class KernelConnection:
         link = self._link
         if link is None:
             raise ConnectionLost("the sandbox was removed while its kernel was prepared")
-        if not link.prepared:
-            self._install(deadline)
+        self._install(deadline)
         return link
 
     def _register(self, sandbox: Sandbox) -> None:
@@ -281,7 +278,7 @@ class KernelConnection:
             )
         self._comm_id = secrets.token_hex(16)
         requests = Requests(session_id, self._comm_id)
-        self._link = Link(
+        self._link = KernelLink(
             Channel(
                 resumable,
                 requests,
@@ -431,6 +428,6 @@ class KernelConnection:
         return self._provisioner.wait_until_removed(timeout)
 
 
-def _unsent_request() -> Request:
+def _unsent_request() -> KernelRequest:
     """Return a request that is never sent, for reading messages of earlier requests."""
-    return Request(Requests("", "").execute("", silent=True), Sink(), "")
+    return KernelRequest(Requests("", "").execute("", silent=True), Sink(), "")

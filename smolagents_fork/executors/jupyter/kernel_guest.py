@@ -13,8 +13,7 @@ from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ...guest.frames import Body
 from ...jupyter.channel import Channel, DeadlinePassed
 from ...jupyter.collector import Collector, without_colours
-from ...jupyter.protocol import InputRequest, KernelError, KernelGone, Sink
-from ...jupyter.protocol import Request as KernelRequest
+from ...jupyter.protocol import InputRequest, KernelError, KernelGone, KernelRequest, Sink
 from ...jupyter.websocket import ConnectionLost, SendTimeout
 from ..session.guest import Ask, Call, End, Failure, Request, Task
 from .connection import KernelConnection

@@ -25,7 +25,7 @@ from ...wasm.wheels import MINOR, wheels_for
 from ...wasm.worker_archive import worker_archive
 from .wasm_options import SetupOptions, WasmOptions
 
-__all__ = ["GuestSource", "Installation", "check_imports", "installation", "log_line"]
+__all__ = ["Installation", "PyodideSource", "check_imports", "installation", "log_line"]
 
 _PAGE = 64 << 10
 _MIB = 1 << 20
@@ -104,7 +104,7 @@ def check_imports(imports: Sequence[str]) -> None:
             )
 
 
-class GuestSource:
+class PyodideSource:
     """Starts guests that all have the same packages; from any thread.
 
     Args:

@@ -20,7 +20,7 @@ from ..pools.pool_queue import tenant_of
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from ..weak_methods import weakly
-from .guest_source import GuestSource, check_imports, installation, log_line
+from .guest_source import PyodideSource, check_imports, installation, log_line
 from .wasm_launcher import WasmLauncher
 from .wasm_options import SetupOptions, WasmOptions
 from .wasm_pool import WasmPool
@@ -87,7 +87,7 @@ class WasmExecutor(GuestExecutor):
     def _start(self) -> None:
         check_imports(self.additional_imports)
         if self._pool is None:
-            source = GuestSource(self.options, self.additional_imports, weakly(self._note))
+            source = PyodideSource(self.options, self.additional_imports, weakly(self._note))
         else:
             source = self._pool.source
             self._first = self._first or self._pool.acquire(tenant=self._tenant)

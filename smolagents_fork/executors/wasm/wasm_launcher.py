@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import ProtocolError
 from ...shortages import naming_shortages
 from ...wasm.deno_process import DenoProcess
-from .guest_source import GuestSource
+from .guest_source import PyodideSource
 from .wasm_options import WasmOptions
 
 __all__ = ["WasmLauncher"]
@@ -28,7 +28,7 @@ class WasmLauncher:
         self,
         options: WasmOptions,
         imports: Sequence[str],
-        source: GuestSource,
+        source: PyodideSource,
         first: DenoProcess | None,
     ) -> None:
         self._options = options

@@ -12,7 +12,7 @@ from ...options.option import about, options_of_calls, part_of, taking
 from ...wasm.deno_process import DenoProcess
 from ..pools.pool_options import PoolOptions
 from ..pools.sandbox_pool import SandboxPool
-from .guest_source import GuestSource
+from .guest_source import PyodideSource
 from .wasm_options import WasmOptions
 
 __all__ = ["WasmPool"]
@@ -45,7 +45,7 @@ class WasmPool(SandboxPool[DenoProcess]):
         super().__init__(given, {*options_of_calls(WasmOptions), "network"})
         self.options = part_of(given, WasmOptions)
         #: Starts the guests, also those that follow an executor's first one.
-        self.source = GuestSource(self.options, self.additional_imports)
+        self.source = PyodideSource(self.options, self.additional_imports)
         self._fill()
 
     def options_for(self, asked: WasmOptions, imports: Sequence[str]) -> WasmOptions:

@@ -30,7 +30,7 @@ class Stop(BaseException):
     """Raised to end the program after its final answer, which the host already has."""
 
 
-class Tail:
+class OutputTail:
     """The last characters of a text that is added piece by piece."""
 
     def __init__(self, limit):
@@ -71,7 +71,7 @@ class LastValueRule:
         return cell
 
 
-class Sandbox:
+class KernelSide:
     def __init__(self, shell, codec, texts, process, stdin, tracebacks, settings):
         self.shell = shell
         self.kernel = shell.kernel
@@ -86,7 +86,7 @@ class Sandbox:
         self.max_error_chars = settings["max_error_chars"]
         #: Characters that may still be sent as they are printed, and the last of those after them.
         self.left = self.streamed_length
-        self.tail = Tail(self.streamed_length // 2)
+        self.tail = OutputTail(self.streamed_length // 2)
         self.formatting = False
         self.readers = process.output_of_processes()
         #: Threads of the kernel, and those of programs that were reported.
@@ -625,7 +625,7 @@ def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebac
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = Sandbox(shell, codec, texts, process, stdin, tracebacks, settings)
+    sandbox = KernelSide(shell, codec, texts, process, stdin, tracebacks, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     loop.install(shell, awaiting.ProgramLoop())

@@ -20,7 +20,7 @@ from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from .api_client import ClusterClient
 from .claims.sandbox_claims import claimed_pod, delete_claim
-from .claims.warm_pools import Source, WarmPools, choose_source
+from .claims.warm_pools import PodSource, WarmPools, choose_source
 from .image_check import check_image
 from .pod_labels import MANAGED_BY, is_ours, sandbox_of
 from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manifest
@@ -167,7 +167,7 @@ class KubernetesProvisioner:
         self._note(f"{made.place} is {source}")
         return made
 
-    def _start_from(self, source: Source, spec: SandboxSpec, deadline: Deadline) -> PodSandbox:
+    def _start_from(self, source: PodSource, spec: SandboxSpec, deadline: Deadline) -> PodSandbox:
         sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
         pool = source.pool
         manifest = self._manifest(spec, sandbox, token, warm=bool(pool))

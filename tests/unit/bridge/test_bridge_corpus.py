@@ -97,7 +97,7 @@ def test_streams_of_a_child_give_no_call(path, piece):
 @pytest.mark.parametrize("is_v1", [True, False])
 @pytest.mark.parametrize("binary", [True, False])
 def test_messages_of_a_kernel_ask_nothing_of_the_run(path, is_v1, binary):
-    from smolagents_fork.jupyter.protocol import Request
+    from smolagents_fork.jupyter.protocol import KernelRequest
 
     try:
         message = wire.decode(path.read_bytes(), v1=is_v1, binary=binary)
@@ -105,7 +105,7 @@ def test_messages_of_a_kernel_ask_nothing_of_the_run(path, is_v1, binary):
         return
     ours = Requests("session", "comm").execute("1", silent=False)
     ours.header["msg_id"] = "run"
-    asked = Request(ours, Sink(), "comm").feed(message, 0)
+    asked = KernelRequest(ours, Sink(), "comm").feed(message, 0)
     assert asked is None or asked.buffers == ()
 
 

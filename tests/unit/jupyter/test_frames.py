@@ -8,7 +8,7 @@ import pytest
 from websocket import ABNF
 from websocket_frames import frame
 
-from smolagents_fork.jupyter.websocket import _Frame, _FrameReader, _InvalidFrame
+from smolagents_fork.jupyter.websocket import _InvalidFrame, _WebSocketFrame, _WebSocketReader
 
 
 class Source:
@@ -32,11 +32,11 @@ class Source:
         return len(piece)
 
 
-def reader_of(source: Source, limit: int = 1 << 62) -> _FrameReader:
-    return _FrameReader(source, lambda _start: limit)
+def reader_of(source: Source, limit: int = 1 << 62) -> _WebSocketReader:
+    return _WebSocketReader(source, lambda _start: limit)
 
 
-def read(reader: _FrameReader) -> _Frame:
+def read(reader: _WebSocketReader) -> _WebSocketFrame:
     while True:
         try:
             return reader.read()

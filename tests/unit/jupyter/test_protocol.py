@@ -10,13 +10,13 @@ import pytest
 
 from smolagents_fork.call_output import CallOutput
 from smolagents_fork.jupyter.collector import Collector
-from smolagents_fork.jupyter.protocol import KernelGone, Request, Requests, Sink
+from smolagents_fork.jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from smolagents_fork.jupyter.wire import Message
 
 
 def request_with(**sink):
     requests = Requests("session", "comm")
-    return Request(requests.execute("1", silent=False), Sink(**sink), "comm")
+    return KernelRequest(requests.execute("1", silent=False), Sink(**sink), "comm")
 
 
 def reply_to(request, kind, content, channel="iopub", buffers=()):

@@ -23,7 +23,7 @@ from ports import free_port
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limits
 from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
-from smolagents_fork.jupyter.protocol import Request, Requests, Sink
+from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
 from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from tools.paths import ROOT
 
@@ -55,14 +55,14 @@ class Client:
         """Close the connection."""
         self.channel.close()
 
-    def begin(self, code: str, *buffers: bytes) -> Request:
+    def begin(self, code: str, *buffers: bytes) -> KernelRequest:
         """Send code."""
         return self.channel.execute(code, sink=Sink(stream=self._take), buffers=buffers)
 
     def _take(self, _name: str, text: str, _lost: int) -> None:
         self.printed += text
 
-    def end(self, request: Request) -> str:
+    def end(self, request: KernelRequest) -> str:
         """Wait for the end of a request; return what it printed."""
         self.channel.wait(request, Deadline(PATIENCE))
         assert request.status == "ok", request.error

@@ -112,7 +112,7 @@ def run_detached(
         TooMuchOutput: it wrote more.
     """
     output, stderr = bytearray(), b""
-    program = _Program(api, container_id, argv)
+    program = _ExecProgram(api, container_id, argv)
     with contextlib.closing(program.output(Deadline(timeout))) as pieces:
         for number, data in pieces:
             if number == STDERR:
@@ -146,7 +146,7 @@ def run_lines(
     Raises:
         ExecutorError: it took too long, or the stream broke.
     """
-    program = _Program(api, container_id, argv, environment)
+    program = _ExecProgram(api, container_id, argv, environment)
     pending = {1: b"", STDERR: b""}
     with contextlib.closing(program.output(deadline)) as pieces:
         for number, data in pieces:
@@ -164,7 +164,7 @@ def _pass_on(text: bytes, line: Callable[[str], None]) -> None:
         line(written)
 
 
-class _Program:
+class _ExecProgram:
     """A program without input that runs in a container.
 
     Args:

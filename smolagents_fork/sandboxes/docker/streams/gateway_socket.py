@@ -32,7 +32,7 @@ SOCKET_PATH = "/run/smolagents-fork.sock"
 _BUFFER_BYTES = 1 << 20
 
 
-class _Connection(socket.socket):
+class _KernelSocket(socket.socket):
     """A connection that its last owner may drop: a failed start has many places."""
 
     def __del__(self) -> None:
@@ -92,7 +92,7 @@ class GatewaySocket:
             accepted, _ = self._listening.accept()
         except OSError:
             return None
-        connection = _Connection(fileno=accepted.detach())
+        connection = _KernelSocket(fileno=accepted.detach())
         disconnect_in_child(connection)
         for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             connection.setsockopt(socket.SOL_SOCKET, direction, _BUFFER_BYTES)

@@ -68,11 +68,11 @@ class _Line:
     tail: Tail
     renewal: Renewal | None
     first_process: FirstProcess | None = None
-    source: _Source | None = None
+    source: _LogSource | None = None
     closed: bool = False
 
 
-class _Source:
+class _LogSource:
     """Connection to one container, of the reading thread."""
 
     def __init__(self, attached: socket.socket, line: _Line) -> None:
@@ -166,14 +166,14 @@ class _LogReader:
         # call anywhere, also in a thread that has the lock.
         self._lock = threading.Lock()
         self._wake_lock = threading.RLock()
-        self._changes: deque[_Source] = deque()
-        self._sources: set[_Source] = set()
+        self._changes: deque[_LogSource] = deque()
+        self._sources: set[_LogSource] = set()
         self._thread: threading.Thread | None = None
         self._selector: selectors.BaseSelector | None = None
         self._waker: socket.socket | None = None
         self._woken: socket.socket | None = None
 
-    def add(self, source: _Source) -> None:
+    def add(self, source: _LogSource) -> None:
         """Start to read a connection.
 
         Raises:
@@ -193,7 +193,7 @@ class _LogReader:
                 raise
         self._wake()
 
-    def discard(self, source: _Source) -> None:
+    def discard(self, source: _LogSource) -> None:
         """Have the thread close a connection. Safe anywhere, also in a destructor."""
         source.unwanted = True
         if source.released:
@@ -202,7 +202,7 @@ class _LogReader:
         self._changes.append(source)
         self._wake()
 
-    def send(self, source: _Source, data: bytes) -> None:
+    def send(self, source: _LogSource, data: bytes) -> None:
         """Have the thread send a request."""
         source.unsent.append(data)
         self._wake()
@@ -245,7 +245,7 @@ class _LogReader:
         try:
             while selector := self._changed():
                 for key, _ in selector.select(self._written(selector)):
-                    source: _Source | None = key.data
+                    source: _LogSource | None = key.data
                     if source is None:
                         assert self._woken is not None
                         self._woken.recv(4096)
@@ -302,7 +302,7 @@ class _LogReader:
             self._stop()
             return None
 
-    def _drop(self, source: _Source, selector: selectors.BaseSelector) -> None:
+    def _drop(self, source: _LogSource, selector: selectors.BaseSelector) -> None:
         with contextlib.suppress(KeyError, ValueError):  # not registered yet
             selector.unregister(source.sock)
         source.release()
@@ -349,7 +349,7 @@ def _replace(line: _Line, attached: socket.socket) -> None:
         OSError, RuntimeError: the process can have no more threads or descriptors.
     """
     line.tail.restart()
-    line.source = source = _Source(attached, line)
+    line.source = source = _LogSource(attached, line)
     if line.first_process is not None:
         line.first_process.reconnect(True)
     try:
@@ -387,7 +387,7 @@ class LoggedConnection(AttachedConnection):
         # Not a method: a destructor closes this object, which must be in no cycle.
         first = FirstProcess(lambda data: _send(line, data)) if framed and renewal else None
         line = _Line(Tail(framed, first.feed if first is not None else None), renewal, first)
-        line.source = source = _Source(attached, line)
+        line.source = source = _LogSource(attached, line)
         try:
             _log_reader.add(source)
         except (OSError, RuntimeError) as error:

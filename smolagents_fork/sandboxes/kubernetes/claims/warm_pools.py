@@ -17,14 +17,14 @@ from ..api_client import CHECK_SECONDS, ClusterClient, ClusterRefusal
 from ..pod_labels import MANAGED_BY
 from .sandbox_claims import GROUP, POOLS, TEMPLATES, VERSION, differences
 
-__all__ = ["Source", "WarmPools", "choose_source"]
+__all__ = ["PodSource", "WarmPools", "choose_source"]
 
 _MOST_POOLS = 20
 _MOST_SHOWN = 300
 
 
 @dataclass(frozen=True)
-class Source:
+class PodSource:
     """Source of a sandbox's pod.
 
     Attributes:
@@ -74,7 +74,7 @@ class WarmPools:
         known = self._offers.get(key)
         return self._offers.setdefault(key, _looked_up(client)) if known is None else known
 
-    def give_up(self, client: ClusterClient, pool: str, error: ForkError) -> Source:
+    def give_up(self, client: ClusterClient, pool: str, error: ForkError) -> PodSource:
         """Return a new pod as the source, here and from now on in the client's namespace.
 
         Args:
@@ -84,7 +84,7 @@ class WarmPools:
         """
         reason = f"warm pool {pool!r} gave none: {str(error)[:_MOST_SHOWN]}"
         self._offers[client.address, client.namespace] = _Offer({}, reason)
-        return Source("", reason)
+        return PodSource("", reason)
 
 
 def choose_source(
@@ -92,7 +92,7 @@ def choose_source(
     pools: WarmPools,
     client: ClusterClient,
     manifest: Mapping[str, Any],
-) -> Source:
+) -> PodSource:
     """Choose where a sandbox's pod comes from.
 
     Args:
@@ -102,16 +102,16 @@ def choose_source(
         manifest: Manifest of the pod that is asked for, as a pod of a warm pool.
     """
     if warm_pool is not None:
-        return Source(warm_pool or "", f"warm_pool={warm_pool!r}")
+        return PodSource(warm_pool or "", f"warm_pool={warm_pool!r}")
     offer = pools.offer(client)
     reasons = [offer.reason] if offer.reason else []
     for pool, pod in offer.pods.items():
         # Without the values: those of environment variables do not belong into a log.
         different = list(differences(manifest, pod))
         if not different:
-            return Source(pool, "its pods are as asked for", optional=True)
+            return PodSource(pool, "its pods are as asked for", optional=True)
         reasons.append(f"warm pool {pool!r} differs in {', '.join(different)}")
-    return Source("", "; ".join(reasons))
+    return PodSource("", "; ".join(reasons))
 
 
 def _looked_up(client: ClusterClient) -> _Offer:

@@ -61,7 +61,7 @@ def run_program(
         StreamLost: the stream broke, or was cut.
         TooMuchOutput: it wrote more.
     """
-    program = _Program(sock, deadline, max_bytes, is_lost)
+    program = _PodProgram(sock, deadline, max_bytes, is_lost)
     try:
         for piece in stdin:
             if not program.write(piece):
@@ -82,7 +82,7 @@ def run_program(
     return status.exit_code, bytes(program.output), bytes(program.stderr)
 
 
-class _Program:
+class _PodProgram:
     def __init__(
         self,
         sock: ChannelSocket,
