@@ -71,5 +71,6 @@ def classify_address(address: IPAddress) -> tuple[str, Opening]:
             return what, opening
         behind, needed = classify_address(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
         return f"{what}, {behind}", max(opening, needed, key=_BY_STRICTNESS.index)
-    # Blocks that were assigned after the table was written, as far as Python knows them.
-    return ("public", "public") if address.is_global else ("reserved", "never")
+    # Blocks that Python knows to be outside the public network, such as those for examples: where
+    # one is used all the same, it is an installation's own.
+    return ("public", "public") if address.is_global else ("not public", "private")
