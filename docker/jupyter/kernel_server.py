@@ -74,6 +74,8 @@ _COUNT = struct.Struct("!Q")
 # Size in bytes from which the C library maps memory, the largest that mallopt allows. A size set
 # here is not adapted, so free memory goes back to the system. With less, long values take longer.
 _M_MMAP_THRESHOLD, _MAPPED_BYTES = -3, 1 << 25
+# Size in bytes of a message whose memory is given back, and the seconds without another until then.
+_LONG_MESSAGE_BYTES, _TRIM_SECONDS = 1 << 20, 0.5
 
 
 class Profile(ProfileDir):
@@ -264,6 +266,26 @@ class Conversation:
         return struct.pack("!BB", 0x8A, _COUNT.size) + _COUNT.pack(self.received)
 
 
+class FreeMemory:
+    """Memory of long messages, which the C library keeps for the next one.
+
+    It goes back to the system when no long message has come for a while.
+    """
+
+    def __init__(self):
+        # Other C libraries have no such function, and give memory back without being asked.
+        self._trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        self._timer = None
+
+    def note(self, size):
+        """Note a message of ``size`` bytes."""
+        if size < _LONG_MESSAGE_BYTES or self._trim is None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(_TRIM_SECONDS, self._trim, 0)
+
+
 class Server:
     """The kernel's messages on a client's WebSocket. Used in the loop of one thread.
 
@@ -277,6 +299,7 @@ class Server:
         self.token = token
         self.client = None
         self.conversation = Conversation("", resumable=False)
+        self.free_memory = FreeMemory()
         # Connected now: a PUSH socket without a reader waits for one.
         self._sources = {
             channel: Source(channel, kind, context) for channel, kind in CHANNELS.items()
@@ -383,6 +406,7 @@ class Server:
         pieces = frame_of(channel, parts[start + 2 :])
         self.conversation.keep(pieces)
         self.client.send(pieces)
+        self.free_memory.note(sum(map(len, pieces)))
         return True
 
     def receive(self, payload):
@@ -392,6 +416,7 @@ class Server:
             ValueError, TypeError, KeyError, struct.error: it violates the layout.
         """
         channel, parts = parts_of(payload)
+        self.free_memory.note(len(payload))
         copy = len(payload) <= zmq.COPY_THRESHOLD
         self._sources[channel].send([DELIMITER, b"", *parts], copy)
 
