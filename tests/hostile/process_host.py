@@ -203,7 +203,10 @@ class ProcessHost:
         """Let later calls run for ``seconds``."""
         executor = self.executor
         options = dataclasses.replace(executor.options, timeout_seconds=seconds)
-        executor.options = executor._guest_options = executor._session.options = options
+        executor.options = options
+        executor._session.limits = dataclasses.replace(
+            executor._session.limits, timeout_seconds=seconds
+        )
 
     def _fault(self, program: Program) -> str:
         """Run one program in a new child; return its fault, or the empty string."""

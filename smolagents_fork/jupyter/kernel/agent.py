@@ -171,24 +171,27 @@ class KernelSide:
 
         def bounded_write(text):
             nonlocal written
-            written += 1
             self.unsent = True
             self.keep_order(stream)
             if len(text) <= self.left:
                 self.left -= len(text)
-                return write(text)
-            if self.left:
-                write(text[: self.left])
-            self.tail.add(text[self.left :])
-            self.left = 0
+                write(text)
+            else:
+                if self.left:
+                    write(text[: self.left])
+                self.tail.add(text[self.left :])
+                self.left = 0
+            # Last: a flush in another thread must not count text that it did not see.
+            written += 1
             return len(text)
 
         def flush_what_was_written():
             # The stream's flush waits for another thread, four times per call, even when empty. One
             # that has begun counts when it has ended: what it sends must come before what follows.
+            # A program may write past this method, and the stream's own mark tells of that.
             nonlocal flushed
             count = written
-            if flushed < count:
+            if flushed < count or getattr(stream, "_flush_pending", True):
                 flush()
                 flushed = max(flushed, count)
 

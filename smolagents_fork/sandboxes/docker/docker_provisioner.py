@@ -192,12 +192,15 @@ class DockerProvisioner:
     def _start_container(self, spec: SandboxSpec) -> StartedContainer:
         """Start a container, again without a socket where the engine refuses its mount."""
         while True:
-            gateway = self._access.gateway_socket()
+            needed = spec.serve_listener is not None
+            gateway = self._access.gateway_socket(needed=needed)
             try:
                 return self._start_with(spec, gateway)
             except (ConfigurationError, ExecutorStartError) as error:
                 if gateway is None or gateway.path not in str(error):
                     raise
+                if needed:
+                    raise _no_listener(spec.image, self._address) from error
             # As one on another machine does.
             self._access.refuse_sockets()
 

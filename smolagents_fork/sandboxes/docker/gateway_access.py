@@ -67,14 +67,19 @@ class GatewayAccess:
             return remote_host(self._client, self._address) or "127.0.0.1"
         return self._options.host
 
-    def gateway_socket(self) -> GatewaySocket | None:
-        """Listen on a socket for a container's gateway; ``None`` where none could connect to it."""
+    def gateway_socket(self, *, needed: bool = False) -> GatewaySocket | None:
+        """Listen on a socket for a container's gateway; ``None`` where none could connect to it.
+
+        Args:
+            needed: Whether nothing can take its place, so that it is tried once more where a
+                container could not connect before.
+        """
         if self.published or self._options.transport != "auto" or self._options.runtime is not None:
             return None
         # docker-py's name for an engine whose API is on a socket, so that its machine may be this.
         if str(self._client.api.base_url) != "http+docker://localhost":
             return None
-        if self._address in _without_sockets:
+        if self._address in _without_sockets and not needed:
             return None
         return GatewaySocket.open()
 

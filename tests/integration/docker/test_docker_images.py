@@ -470,7 +470,9 @@ def test_image_removed_before_a_start_is_built_again(throw_away, make, image, en
     """As ``smolagents-fork gc`` may do while an application starts."""
     executor = make(dockerfile_content=f"FROM {image}\nLABEL test=removed-{os.getpid()}\n")
     tag = executor.container.attrs["Config"]["Image"]
-    executor.restart()  # the next call starts another container
+    executor.container.remove(force=True)
+    with pytest.raises(SandboxDiedError):
+        executor("1 + 1")  # the next call starts another container
 
     def removed() -> bool:
         try:

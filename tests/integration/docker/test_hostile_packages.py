@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import http.server
 import io
+import ipaddress
 import json
 import tarfile
 import threading
@@ -69,7 +70,10 @@ def write_sdist(folder: Path, name: str, other: str = "") -> None:
 def index(engine, tmp_path, monkeypatch) -> Iterator[Path]:
     """Serve a package index to the engine's containers, with a password in its address."""
     network = engine.networks.get("bridge").attrs
-    host = network["IPAM"]["Config"][0]["Gateway"]
+    described = network["IPAM"]["Config"][0]
+    # Some engines leave out the address that the bridge has without being told: the first.
+    first = next(ipaddress.ip_network(described["Subnet"]).hosts())
+    host = described.get("Gateway", str(first))
     (tmp_path / "simple").mkdir()
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)

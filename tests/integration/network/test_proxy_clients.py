@@ -132,8 +132,10 @@ def test_unlisted_host_is_refused_and_recorded(use_proxy, secure, get, scheme):
 
 def test_urllib_shows_the_reason_of_a_refusal(use_proxy, plain):
     use_proxy(plain)
+    # urlopen() keeps the proxies that it found when it was first called.
+    opener = urllib.request.build_opener()
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen("http://evil.test/", timeout=30)
+        opener.open("http://evil.test/", timeout=30)
     with caught.value as error:
         assert error.reason == NOT_LISTED.format(plain.port)
 

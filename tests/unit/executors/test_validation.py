@@ -56,6 +56,11 @@ SHARED: dict[str, list[Any]] = {
     "memory": SIZE,
     "files": FILES,
 }
+LISTED = {
+    "allowed_hosts": ["api.github.com", 5, [], [5], ["a b"], ["http://a.example"]],
+    "max_connections": COUNT,
+    "max_network_bytes": OPTIONAL_COUNT,
+}
 LOCAL = {
     **SHARED,
     "max_items": OPTIONAL_COUNT,
@@ -65,6 +70,7 @@ LOCAL = {
 PROCESS = {
     "engine": ["docker", 5, DockerEngine],
     **SHARED,
+    **LISTED,
     "cpu_seconds": SECONDS,
     "file_size": SIZE,
     "open_files": [*COUNT, 31],
@@ -89,6 +95,7 @@ WASM = {
 }
 DOCKER = {
     **SHARED,
+    **LISTED,
     "additional_imports": NAMES,
     "allow_pickle": FLAG,
     "allow_root": FLAG,
