@@ -17,6 +17,8 @@ import json, os, signal, sys, threading
 from smolagents_fork.agent_sandbox import supervisor
 job = json.loads(sys.argv[1])
 job["files"] = {name: text.encode() for name, text in job["files"].items()}
+# As a kernel has it, also where this process was started with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 asked, waiting = [], []
 def exchange(number, request, is_waiting):
     asked.append([number, request.decode() if isinstance(request, bytes) else request])
