@@ -28,7 +28,7 @@ from smolagents_fork.sandboxes.stream_errors import TooMuchOutput
 
 
 class Job:
-    """What a client of your scheduler does: it starts a job, and asks for it by its id."""
+    """Client of your scheduler: it starts a job, and asks for it by its id."""
 
     def __init__(self, image: str, workdir: str, memory: int | None, variables: dict[str, str]):
         self.id = secrets.token_hex(6)

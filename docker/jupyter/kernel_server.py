@@ -224,7 +224,7 @@ class Conversation:
 
     @property
     def is_full(self):
-        """Whether the next message has to wait for an acknowledgement."""
+        """Tell whether the next message has to wait for an acknowledgement."""
         return self._kept_bytes >= _UNACKNOWLEDGED_BYTES
 
     def keep(self, pieces):

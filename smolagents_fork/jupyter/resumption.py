@@ -83,7 +83,7 @@ class ResumableConnection:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection was lost and no other has taken its place yet."""
+        """Tell whether the connection was lost and no other has taken its place yet."""
         return self._connection is None and self._ended is None
 
     @property

@@ -1,4 +1,4 @@
-"""What the proxy refused and moved during one call of a sandbox."""
+"""Record of what the proxy refused and moved during one call of a sandbox."""
 
 from __future__ import annotations
 

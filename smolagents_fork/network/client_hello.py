@@ -85,7 +85,7 @@ class _Fields:
 
     @property
     def is_empty(self) -> bool:
-        """True behind the last field."""
+        """Tell whether the last field has been read."""
         return self._place >= len(self._data)
 
     def take(self, size: int) -> bytes:

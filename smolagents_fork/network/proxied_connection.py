@@ -32,7 +32,7 @@ _REFUSAL_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Access:
-    """What one sandbox may reach.
+    """Access of one sandbox to the network.
 
     Attributes:
         policy: List of hosts.

@@ -164,7 +164,7 @@ class ProcessOptions(NetworkList, GuestOptions):
 
     @property
     def network_scope(self) -> NetworkScope:
-        """What the code may reach, as the kernel confines it."""
+        """Scope of the network that the kernel confines the code to."""
         if self.has_network:
             return "host"
         return "none" if self.allowed_hosts is None else "proxy"

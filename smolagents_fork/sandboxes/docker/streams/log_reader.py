@@ -140,7 +140,7 @@ class _LogSource:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the first process has not answered for so long that the connection is cut."""
+        """Tell whether the first process has been silent for so long that the connection is cut."""
         renewal, first = self.line.renewal, self.line.first_process
         if renewal is None or first is None:
             return False
