@@ -6,22 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model
+from scripted_model import Script
+from smolagents import CodeAgent
 
 from smolagents_fork import AgentSandbox
 from smolagents_fork.errors import AgentProgramError, SandboxTimeoutError
-
-
-class Script(Model):
-    """Answers with prepared code, one step a call."""
-
-    def __init__(self, *steps: str) -> None:
-        super().__init__(model_id="script")
-        self.steps = list(steps)
-
-    def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
-        text = f"Thought: next.\n<code>\n{self.steps.pop(0)}\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
 
 
 def check_agents(folder: Path, **keywords: Any) -> None:

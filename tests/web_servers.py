@@ -125,3 +125,15 @@ def authority(folder: Path, *names: str) -> tuple[ssl.SSLContext, str]:
     path = folder / "authority.pem"
     ca.cert_pem.write_to_path(path)
     return context, str(path)
+
+
+def client_hello(name: str | None) -> bytes:
+    """Return the first bytes of OpenSSL's client that asks for ``name``; of none for ``None``."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    sent = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=name)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()

@@ -44,18 +44,6 @@ class StoreError(LookupError):
     """An exception class of the host."""
 
 
-class Script(Model):
-    """A model that answers with code, one step a call."""
-
-    def __init__(self, *steps: str) -> None:
-        super().__init__(model_id="script")
-        self.steps = list(steps)
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        text = f"Thought: next.\n<code>\n{self.steps.pop(0)}\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
 class Caller(Model):
     """A model that answers with calls of tools, one step a call."""
 

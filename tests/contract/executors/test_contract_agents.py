@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from contract_declarations import behaviour
-from contract_parts import Caller, Counter, Script
+from contract_parts import Caller, Counter
+from scripted_model import Script
 from smolagents import CodeAgent, ToolCallingAgent
 
 

@@ -14,7 +14,7 @@ from background import acting, eventually
 from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import PLAIN, process_gone
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent, tool
 
 from smolagents_fork.errors import ExecutorClosedError

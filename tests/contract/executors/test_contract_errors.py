@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import KINDS
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent
 
 from smolagents_fork.executors.agents.selection import VARIABLE

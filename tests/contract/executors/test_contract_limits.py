@@ -10,7 +10,7 @@ from background import acting
 from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import printed
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent
 
 ENDLESS = {

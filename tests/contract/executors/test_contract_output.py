@@ -7,7 +7,7 @@ import traceback
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import OUTPUT_LIMIT, printed
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent
 
 from smolagents_fork.executors.agents.lifecycle import text_of_output

@@ -9,7 +9,7 @@ import PIL.Image
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
-from contract_parts import Script
+from scripted_model import Script
 from smolagents import CodeAgent
 
 from smolagents_fork.output import PrintContainer

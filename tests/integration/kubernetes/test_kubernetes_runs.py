@@ -7,22 +7,11 @@ import re
 import pytest
 from background import eventually
 from cluster_double import NAMESPACE, Fault
-from smolagents import AgentError, ChatMessage, CodeAgent, MessageRole, Model, tool
+from scripted_model import Script
+from smolagents import AgentError, CodeAgent, tool
 
 from smolagents_fork import DockerExecutor, DockerPool, KubernetesEngine
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
-
-
-class Script(Model):
-    """A model that answers with code, one step a call."""
-
-    def __init__(self, *steps: str) -> None:
-        super().__init__(model_id="script")
-        self.steps = list(steps)
-
-    def generate(self, messages, **kwargs):
-        text = f"<code>\n{self.steps.pop(0)}\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
 
 
 @tool

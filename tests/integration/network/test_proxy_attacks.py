@@ -13,24 +13,12 @@ import time
 
 import pytest
 from proxy_double import received, received_with
-from web_servers import HUGE
+from web_servers import HUGE, client_hello
 
 from smolagents_fork.network.host_policy import AllowedHost
 from smolagents_fork.network.proxy_limits import ProxyLimits
 
 SECONDS = 30
-
-
-def hello(name, **options):
-    """Return the first bytes of a TLS client that asks for ``name``; none for ``None``."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    sent = ssl.MemoryBIO()
-    client = context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=name)
-    with contextlib.suppress(ssl.SSLWantReadError):
-        client.do_handshake()
-    return sent.read()
 
 
 def tunnel(double, target):
@@ -261,17 +249,17 @@ FIRST_BYTES = {
     "nul": b"\0" * 64,
     "http2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "old_tls": bytes((0x80, 0x2E, 1, 0, 2)) + b"\0" * 44,
-    "no_server_name": hello(None),
-    "other_server_name": hello("evil.test"),
-    "server_name_below": hello("x.api.test"),
+    "no_server_name": client_hello(None),
+    "other_server_name": client_hello("evil.test"),
+    "server_name_below": client_hello("x.api.test"),
     "application_data": b"\x17\x03\x03\0\x05hello",
-    "alert_first": b"\x15\x03\x03\0\x02\x01\0" + hello("api.test"),
-    "empty_record": b"\x16\x03\x01\0\0" + hello("api.test"),
+    "alert_first": b"\x15\x03\x03\0\x02\x01\0" + client_hello("api.test"),
+    "empty_record": b"\x16\x03\x01\0\0" + client_hello("api.test"),
     "record_too_long": b"\x16\x03\x01\xff\xff" + b"\0" * 100,
     "message_too_long": b"\x16\x03\x01\0\x04\x01\xff\xff\xff" * 8000,
     "server_hello": b"\x16\x03\x03\0\x04\x02\0\0\0",
-    "name_in_the_padding": hello("api.test").replace(b"api.test", b"api.tes\0"),
-    "two_names": hello("api.test").replace(
+    "name_in_the_padding": client_hello("api.test").replace(b"api.test", b"api.tes\0"),
+    "two_names": client_hello("api.test").replace(
         b"\0\0\0\x0d\0\x0b\0\0\x08api.test", b"\0\0\0\x0d\0\x0b\x01\0\x08api.test"
     ),
 }
@@ -290,7 +278,7 @@ def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
 
 def test_hello_in_many_records_is_read(proxied, secure):
     double = proxied(listed(secure))
-    message = hello("evil.test")[5:]
+    message = client_hello("evil.test")[5:]
     pieces = [message[n : n + 1] for n in range(len(message))]
     data = b"".join(b"\x16\x03\x01\0\x01" + piece for piece in pieces)
     with tunnel(double, f"api.test:{secure.port}") as connection:
@@ -303,7 +291,7 @@ def test_tunnel_to_an_address_has_no_server_name(proxied, secure, ca):
     entry = AllowedHost(f"127.0.0.1:{secure.port}", private=True)
     double = proxied(entry)
     with tunnel(double, f"127.0.0.1:{secure.port}") as connection:
-        connection.sendall(hello("api.test"))
+        connection.sendall(client_hello("api.test"))
         assert received(connection) == b""
     assert "asks for the server name 'api.test' at an address" in double.record.text
     connection = tunnel(double, f"127.0.0.1:{secure.port}")
@@ -366,7 +354,7 @@ def test_slow_head_ends(proxied, plain):
 def test_slow_hello_ends(proxied, secure):
     double = proxied(listed(secure), limits=ProxyLimits(head_seconds=0.3))
     with tunnel(double, f"api.test:{secure.port}") as connection:
-        connection.sendall(hello("api.test")[:50])
+        connection.sendall(client_hello("api.test")[:50])
         assert received(connection) == b""
     assert secure.requests == []
 

@@ -32,6 +32,14 @@ V1 = "v1.kernel.websocket.jupyter.org"
 TOKEN = "a-token-of-the-tests"
 #: Longest wait for anything, in seconds; a quiet machine needs less than one.
 PATIENCE = 120.0
+# Sends the data of a message back, from its end to its beginning.
+REVERSE = (
+    "kernel = get_ipython().kernel\n"
+    "data = bytes(kernel.get_parent('shell')['buffers'][0])\n"
+    "hook = get_ipython().displayhook\n"
+    "hook.session.send(hook.pub_socket, 'comm_msg', {'comm_id': 'comm', 'data': {}},\n"
+    "    parent=hook.parent_header, buffers=[data[::-1]])"
+)
 
 
 class Client:
@@ -203,15 +211,8 @@ def test_program_finds_neither_token_nor_server(server):
 def test_long_messages_pass_both_ways(server):
     received = []
     sink = Sink(data=lambda _data, buffers: received.append(bytes(buffers[0])))
-    code = (
-        "kernel = get_ipython().kernel\n"
-        "data = bytes(kernel.get_parent('shell')['buffers'][0])\n"
-        "hook = get_ipython().displayhook\n"
-        "hook.session.send(hook.pub_socket, 'comm_msg', {'comm_id': 'comm', 'data': {}},\n"
-        "    parent=hook.parent_header, buffers=[data[::-1]])"
-    )
     sent = bytes(range(256)) * 80_000
-    request = server.client.channel.execute(code, sink=sink, buffers=[sent])
+    request = server.client.channel.execute(REVERSE, sink=sink, buffers=[sent])
     server.client.channel.wait(request, Deadline(PATIENCE))
     assert received == [sent[::-1]]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from background import acting
 from fault_proxy import FaultProxy
-from test_kernel_server import PATIENCE, TOKEN, Client, Server
+from test_kernel_server import PATIENCE, REVERSE, TOKEN, Client, Server
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limits
@@ -122,17 +122,10 @@ def test_request_that_is_sent_while_there_is_no_connection_runs_later(client, pr
 def test_long_messages_are_sent_again_both_ways(client, proxy):
     received = []
     sink = Sink(data=lambda _data, buffers: received.append(bytes(buffers[0])))
-    code = (
-        "kernel = get_ipython().kernel\n"
-        "data = bytes(kernel.get_parent('shell')['buffers'][0])\n"
-        "hook = get_ipython().displayhook\n"
-        "hook.session.send(hook.pub_socket, 'comm_msg', {'comm_id': 'comm', 'data': {}},\n"
-        "    parent=hook.parent_header, buffers=[data[::-1]])"
-    )
     sent = bytes(range(256)) * 80_000
     proxy.freeze()  # it cuts the message in the middle
     with acting(lambda: proxy.accepted, lambda: (time.sleep(0.3), proxy.reset(), proxy.heal())):
-        request = client.channel.execute(code, sink=sink, buffers=[sent])
+        request = client.channel.execute(REVERSE, sink=sink, buffers=[sent])
         client.channel.wait(request, Deadline(PATIENCE))
     assert received == [sent[::-1]]
     assert proxy.accepted == 2

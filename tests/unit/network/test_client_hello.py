@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import ssl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from web_servers import client_hello
 
 from smolagents_fork.network.client_hello import HelloReader, read_server_name
 from smolagents_fork.network.host_policy import HostRefusedError
 
-
-def hello(name: str | None) -> bytes:
-    """Return the first bytes of OpenSSL's client."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    sent = ssl.MemoryBIO()
-    client = context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=name)
-    with contextlib.suppress(ssl.SSLWantReadError):
-        client.do_handshake()
-    return sent.read()
-
-
-HELLO = hello("api.github.com")
+HELLO = client_hello("api.github.com")
 
 
 def read(data: bytes) -> str | None:
@@ -44,7 +31,7 @@ def read(data: bytes) -> str | None:
 
 @pytest.mark.parametrize("name", ["api.github.com", "xn--bcher-kva.example", "a" * 60 + ".b", None])
 def test_server_name_of_a_real_client(name):
-    assert read(hello(name)) == name
+    assert read(client_hello(name)) == name
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
