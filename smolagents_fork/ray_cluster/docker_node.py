@@ -14,8 +14,8 @@ from ..sandboxes.cluster_owner import ClusterOwner
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.docker.container import DockerSandbox
 from ..sandboxes.docker.docker_provisioner import DockerProvisioner
-from ..sandboxes.docker.lifetime import reaper
 from ..sandboxes.provisioner import ImageSpec, SandboxSpec
+from ..sandboxes.removals import count_pending
 from ..sandboxes.stream_copy import copy_both_ways
 from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
@@ -28,7 +28,7 @@ _REMOVE_SECONDS = 20.0
 _ANSWER_SECONDS = 5.0
 # Time in which an engine that was dead when a supervisor ended may come back, in seconds.
 _REAP_SECONDS = 60.0
-_REAP = "smolagents_fork.sandboxes.docker.lifetime.reaper:reap_supervisor"
+_REAP = "smolagents_fork.sandboxes.docker.lifetime.orphans:reap_supervisor"
 #: Methods of a container that the host may call.
 _REQUESTS = (
     "engine_responds", "list_files", "make_folder", "read_file", "stats", "status", "write_file",
@@ -117,7 +117,7 @@ class DockerKind:
         for provisioner in provisioners:
             provisioner.wait_until_removed(_REMOVE_SECONDS)
             provisioner.close()
-        self._watchdog.close(clean=not reaper.pending())
+        self._watchdog.close(clean=not count_pending())
 
 
 def _unread(_line: str) -> None:

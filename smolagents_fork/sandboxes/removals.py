@@ -1,31 +1,31 @@
 """Removal of sandboxes from engines: in the background, and at the exit of the process.
 
-A removal takes a tenth of a second or more. One thread waits for that. It ends when the queue is
-empty for a second, and the exit of the process waits for it.
+A removal takes a tenth of a second or more. One thread waits for that, as long as there is one to
+do, and the exit of the process waits for the thread.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from ..deadline import Deadline
-from ..errors import EngineUnavailableError, ExecutorError, ExecutorStartError
+from ..errors import EngineUnavailableError, ExecutorStartError, ForkError
 from ..forks import reset_in_child
 from .termination import exit_on_sigterm
 
-__all__ = ["REMOVAL_SECONDS", "Removal", "Removals"]
+__all__ = ["REMOVAL_SECONDS", "Removal", "Removals", "count_pending", "wait_until_tried"]
 
 #: Time for all attempts to remove one object.
 REMOVAL_SECONDS = 30.0
-# Time for all removals at exit: first for those in the background, then for the rest.
+# Time at exit for starts and removals that other threads have begun; then for all other removals.
 _EXIT_WAIT_SECONDS, _EXIT_SECONDS = 15.0, 30.0
-_IDLE_SECONDS = 1.0
 _ATTEMPTS = 3
+_LOOK_SECONDS = 0.01
 
 #: Removes one object before a deadline, and raises unless it is gone.
 Removal = Callable[[Deadline], None]
@@ -35,13 +35,17 @@ class _Pending:
     """Objects of this process that have not been removed yet, by name."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        # Reentrant: garbage collection may close an executor in a thread that has the lock.
+        self.lock = threading.RLock()
         #: Address of the engine and removal, by name of the object.
-        self.known: dict[str, tuple[str, Removal]] = {}
+        self.known: dict[str, tuple[Hashable, Removal]] = {}
         #: Those of them whose removal was asked for and has not succeeded.
         self.unremoved: set[str] = set()
-        self.queue: queue.Queue[str] = queue.Queue()
+        #: Those of them that the thread has yet to remove.
+        self.queue: deque[str] = deque()
         self.worker: threading.Thread | None = None
+        #: Number of objects that threads are starting now.
+        self.starts = 0
         self.exiting = False
 
 
@@ -55,7 +59,7 @@ class Removals:
         address: Address of the engine.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: Hashable) -> None:
         self._address = address
 
     def register(self, name: str, remove: Removal) -> None:
@@ -74,6 +78,26 @@ class Removals:
             _pending.known[name] = self._address, remove
         exit_on_sigterm()
 
+    @contextlib.contextmanager
+    def starting(self, name: str, remove: Removal) -> Iterator[None]:
+        """Register an object as :meth:`register` does, and delay the exit until the block ends.
+
+        Args:
+            name: Name of the object, unlike all others of this process.
+            remove: removes it.
+
+        Raises:
+            ExecutorStartError: the process is exiting.
+        """
+        with _pending.lock:
+            self.register(name, remove)
+            _pending.starts += 1
+        try:
+            yield
+        finally:
+            with _pending.lock:
+                _pending.starts -= 1
+
     def remove(self, name: str, *, wait: bool) -> None:
         """Remove an object; no-op when it is gone.
 
@@ -86,6 +110,7 @@ class Removals:
                 return
             _pending.unremoved.add(name)
         if wait or _pending.exiting:
+            # A thread that is started at exit never runs, and its start() would block.
             _remove_now(name, Deadline(REMOVAL_SECONDS))
             return
         _remove_in_background([name])
@@ -101,7 +126,7 @@ class Removals:
         end = time.monotonic() + timeout
         repeated = False
         while remaining := self._remaining():
-            idle = _wait_for_worker(min(0.01, end - time.monotonic()))
+            idle = wait_until_tried(min(_LOOK_SECONDS, end - time.monotonic()))
             if (idle and repeated) or time.monotonic() > end:
                 return False
             if idle:
@@ -114,28 +139,53 @@ class Removals:
             known = {name: _pending.known.get(name) for name in _pending.unremoved}
         return [name for name, entry in known.items() if entry and entry[0] == self._address]
 
+    def wait_for(self, name: str, timeout: float) -> bool:
+        """Wait for one object's removal, whatever happens to others; return whether it is done.
 
-def _remove_in_background(names: Iterable[str]) -> None:
-    for name in names:
-        _pending.queue.put(name)
-    with _pending.lock:
-        if _pending.worker is None:
-            _pending.worker = threading.Thread(
-                target=_work, name="smolagents-fork-removal", daemon=True
-            )
-            _pending.worker.start()
+        Args:
+            name: Name of the object.
+            timeout: seconds.
+        """
+        end = time.monotonic() + timeout
+        while name in _pending.known:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_LOOK_SECONDS)
+        return True
 
 
-def _wait_for_worker(timeout: float) -> bool:
-    """Wait until each removal in the background has been tried; return whether that is so."""
+def count_pending() -> int:
+    """Count the objects of this process that have not been removed."""
+    return len(_pending.known)
+
+
+def wait_until_tried(timeout: float) -> bool:
+    """Wait until each removal in the background has been tried; return whether that is so.
+
+    Args:
+        timeout: seconds.
+    """
+    return _wait_until(lambda: not _pending.queue and _pending.worker is None, timeout)
+
+
+def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:
     end = time.monotonic() + timeout
     while True:
         with _pending.lock:
-            if _pending.queue.empty() and _pending.worker is None:
+            if condition():
                 return True
         if time.monotonic() > end:
             return False
-        time.sleep(0.01)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _remove_in_background(names: Iterable[str]) -> None:
+    with _pending.lock:
+        _pending.queue.extend(names)
+        if _pending.worker is None:
+            worker = threading.Thread(target=_work, name="smolagents-fork-removal", daemon=True)
+            worker.start()
+            _pending.worker = worker
 
 
 def _remove_now(name: str, deadline: Deadline) -> bool:
@@ -152,7 +202,7 @@ def _remove_now(name: str, deadline: Deadline) -> bool:
             known[1](deadline)
         except EngineUnavailableError:
             return False
-        except ExecutorError:
+        except ForkError:
             if deadline.expired():
                 break
             time.sleep(deadline.at_most(0.2 * (attempt + 1)))
@@ -165,16 +215,13 @@ def _remove_now(name: str, deadline: Deadline) -> bool:
 
 
 def _work() -> None:
-    """Remove queued objects; end when the queue is empty for a second."""
+    """Remove the queued objects."""
     while True:
-        try:
-            name = _pending.queue.get(timeout=_IDLE_SECONDS)
-        except queue.Empty:
-            with _pending.lock:
-                if not _pending.queue.empty():
-                    continue
+        with _pending.lock:
+            if not _pending.queue:
                 _pending.worker = None
                 return
+            name = _pending.queue.popleft()
         with contextlib.suppress(Exception):
             _remove_now(name, Deadline(REMOVAL_SECONDS))
 
@@ -190,9 +237,12 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     with _pending.lock:
         _pending.exiting = True
+    waiting = Deadline(_EXIT_WAIT_SECONDS)
+    # Daemon threads still run now.
+    _wait_until(lambda: not _pending.starts, waiting.at_most(_EXIT_WAIT_SECONDS))
+    wait_until_tried(waiting.at_most(_EXIT_WAIT_SECONDS))
     deadline = Deadline(_EXIT_SECONDS)
-    _wait_for_worker(_EXIT_WAIT_SECONDS)
-    silent: set[str] = set()
+    silent: set[Hashable] = set()
     for name, (address, _) in list(_pending.known.items()):
         if deadline.expired():
             return  # the leases end what is left

@@ -18,11 +18,11 @@ from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..relay import relay_command
+from ..removals import Removals
 from ..stream_errors import StreamUnsupported
 from .engine import API_TIMEOUT_SECONDS, engine_responds, mapped_errors, one_call_client
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
-from .lifetime import reaper
 from .resource_usage import usage
 from .streams.exec_run import exit_code, run_attached, run_detached
 from .streams.exec_stream import (
@@ -83,6 +83,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         started: the container.
         spec: that it was started from.
         access: to its gateway.
+        removals: from its engine.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         started: StartedContainer,
         spec: SandboxSpec,
         access: GatewayAccess,
+        removals: Removals,
     ) -> None:
         super().__init__(started, spec)
         self._client = client
         self._access = access
+        self._removals = removals
         # Connections that the first process had when the engine's were used last.
         self._links = self._count_links()
 
@@ -315,7 +318,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             started.lease.close()
         if started.gateway is not None:
             started.gateway.close()
-        reaper.remove(self._client, started.name, wait=False)
+        self._removals.remove(started.name, wait=False)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait until it is removed, after :meth:`remove`; return whether it is.
@@ -323,4 +326,4 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         Args:
             timeout: seconds to wait at most.
         """
-        return reaper.wait_until_gone(self._started.name, timeout)
+        return self._removals.wait_for(self._started.name, timeout)

@@ -13,6 +13,7 @@ from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..listed_entries import read_entries
 from ..provisioner import ImageSpec, Report, SandboxSpec
+from ..removals import Removals
 from ..resource_limits import parse_size
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
@@ -28,9 +29,9 @@ from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
 from .images.build_record import remove_unfinished
 from .images.preparation import prepare_image
-from .lifetime import reaper
 from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.lease import main_command
+from .lifetime.orphans import reap_once, remove_container
 from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
@@ -125,7 +126,8 @@ class DockerProvisioner:
             disconnect(self._client)
             raise
         self._carries_output = carries_streams(self._client.api)
-        reaper.reap_once(self._address, remove_unfinished)
+        self._removals = Removals(self._address)
+        reap_once(self._address, remove_unfinished)
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
         """Pull or build an image unless the engine has it, and return its name.
@@ -168,7 +170,7 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken, and the like.
             EngineUnavailableError: the engine did not answer in three seconds.
         """
-        return DockerSandbox(self._client, self._start(spec), spec, self._access)
+        return DockerSandbox(self._client, self._start(spec), spec, self._access, self._removals)
 
     def _start(self, spec: SandboxSpec) -> StartedContainer:
         import docker
@@ -210,7 +212,9 @@ class DockerProvisioner:
         check_answers(self._client)
         lease: AttachedConnection | None = None
         # The name is known before the engine is asked: whatever fails, the container is removed.
-        with reaper.starting(name, self._address):
+        with self._removals.starting(
+            name, functools.partial(remove_container, self._address, name)
+        ):
             try:
                 with mapped_errors(
                     "starting the container",
@@ -257,7 +261,7 @@ class DockerProvisioner:
                     lease.close()
                 if gateway is not None:
                     gateway.close()
-                reaper.remove(self._client, name, wait=True)
+                self._removals.remove(name, wait=True)
                 raise
         return StartedContainer(container, name, token, published, lease, gateway)
 
@@ -320,7 +324,7 @@ class DockerProvisioner:
         Args:
             timeout: seconds to wait at most.
         """
-        return reaper.wait_until_removed(timeout, self._address)
+        return self._removals.wait(timeout)
 
     def close(self) -> None:
         """Close the connections to the engine."""

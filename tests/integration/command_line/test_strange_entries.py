@@ -9,7 +9,7 @@ import docker
 import pytest
 
 from smolagents_fork.sandboxes.docker.images.installation import PACKAGES_LABEL
-from smolagents_fork.sandboxes.docker.lifetime import labels, reaper
+from smolagents_fork.sandboxes.docker.lifetime import labels, orphans
 from smolagents_fork.sandboxes.listed_entries import read_entries
 
 pytestmark = pytest.mark.docker
@@ -72,7 +72,7 @@ def test_container_is_listed_and_collected_beside_strange_ones(command, engine, 
 
 def test_reaper_removes_an_orphan_behind_strange_containers(engine, orphan, strange, caplog):
     with caplog.at_level(logging.WARNING, "smolagents_fork"):
-        assert orphan.name in reaper.reap(engine)
+        assert orphan.name in orphans.reap(engine)
     with pytest.raises(docker.errors.NotFound):
         engine.containers.get(orphan.id)
     assert f"the container {NUMBER} cannot be read, and is left out: " in caplog.text

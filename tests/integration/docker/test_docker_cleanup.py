@@ -21,7 +21,8 @@ from docker_waiting import gone
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes import removals
+from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
 from smolagents_fork.sandboxes.process_owner import this_machine
 
@@ -211,7 +212,7 @@ def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
         return {name for name in cases if not gone(engine, f"reaped-{name}-{os.getpid()}")}
 
     try:
-        reaper.reap(engine)
+        orphans.reap(engine)
         # Another process may have been about to remove the same; the engine refuses the second.
         assert eventually(lambda: left() == {"alive", "elsewhere", "foreign", "inherited"})
     finally:
@@ -240,7 +241,7 @@ def test_six_executors_leave_the_engine_and_the_process_as_they_were(image, engi
             used(executor)
 
     alone()
-    assert reaper.wait_until_removed(120)
+    assert removals.wait_until_tried(120)
     assert eventually(lambda: not thread_names()["smolagents-fork-removal"])
     before = set(containers_of(engine, os.getpid()))
     open_before, threads_before = descriptors(), thread_names()
@@ -254,7 +255,7 @@ def test_six_executors_leave_the_engine_and_the_process_as_they_were(image, engi
     ) as pool:
         at_once(*[pooled] * 3)
         assert pool.stats().handed_out == 3
-    assert reaper.wait_until_removed(120)
+    assert removals.wait_until_tried(120)
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
     assert networks == {"none"}
     assert not volumes & {volume.name for volume in engine.volumes.list()}

@@ -14,8 +14,8 @@ from docker_waiting import first_print
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker import docker_provisioner
-from smolagents_fork.sandboxes.docker.lifetime import reaper
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
@@ -230,7 +230,7 @@ def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
         with DockerExecutor() as executor:
             executor.put_file(b"x", "f")
             assert executor.get_file("f") == b"x"
-        assert reaper.wait_until_removed(120)
+        assert removals.wait_until_tried(120)
         assert proxy.accepted
         assert eventually(lambda: proxy.closed_by_client == proxy.accepted)
     finally:

@@ -31,10 +31,10 @@ from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.error_text import CodeFailedError
 from smolagents_fork.executors.session.session import Session
 from smolagents_fork.jupyter.channel import Channel
+from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
-from smolagents_fork.sandboxes.docker.lifetime import reaper
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 
@@ -105,7 +105,7 @@ FAILURES = [("before", *STAGES[0]), *(("after", *stage) for stage in STAGES)]
 def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     image, engine, monkeypatch, owner, name, when
 ):
-    assert reaper.wait_until_removed(120)
+    assert removals.wait_until_tried(120)
     before = set(containers_of(engine, os.getpid()))
     threads, descriptors = state_of_process()
     original = getattr(owner, name)
@@ -252,7 +252,7 @@ def test_limit_that_the_engine_discards_is_an_error(
         assert words in str(caught.value)
         assert "to run without the limit" in str(caught.value)
         proxy.rewriting = {}
-        reaper.wait_until_removed(60)
+        removals.wait_until_tried(60)
     finally:
         proxy.close()
 
@@ -381,7 +381,7 @@ def test_cleanup_while_another_thread_waits_for_its_turn(make):
 
 
 def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypatch):
-    others = set(reaper._known)
+    others = set(removals._pending.known)
     executor = make(timeout_seconds=30)
     with pytest.raises(SandboxDiedError):
         executor(
@@ -401,7 +401,7 @@ def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypa
         executor("1")
     monkeypatch.undo()
     assert name is None
-    mine = set(reaper._known) - others
+    mine = set(removals._pending.known) - others
     assert mine
     assert eventually(lambda: not mine & set(containers_of(engine, os.getpid())))
 

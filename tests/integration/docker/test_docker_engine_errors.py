@@ -19,7 +19,7 @@ from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes import removals
 
 QUICK_SECONDS = 50
 
@@ -314,5 +314,5 @@ def test_internal_network_needs_no_port(image, engine):
         with pytest.raises(ConfigurationError, match=r"transport='port': .* is internal"):
             DockerExecutor(network=network.name, transport="port")
     finally:
-        reaper.wait_until_removed(120)
+        removals.wait_until_tried(120)
         network.remove()

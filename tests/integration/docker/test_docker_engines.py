@@ -16,7 +16,7 @@ from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
 SOCKET = "unix:///var/run/docker.sock"
@@ -77,7 +77,7 @@ def test_containers_of_a_supervisor_that_has_ended_are_removed(engine, image):
     try:
         ids = [one.container.id for one in sandboxes]
         assert left() == {*ids}
-        reaper.reap_supervisor(cluster, "n1", "gone", seconds=0.0)
+        orphans.reap_supervisor(cluster, "n1", "gone", seconds=0.0)
         assert eventually(lambda: left() == {*ids[1:]})
     finally:
         for sandbox, provisioner in zip(sandboxes, provisioners, strict=True):
@@ -92,7 +92,6 @@ from docker.models.containers import Container
 from smolagents_fork.ray_cluster.docker_node import DockerKind
 from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.docker.lifetime import reaper
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
 from smolagents_fork.sandboxes.provisioner import SandboxSpec
 

@@ -22,7 +22,7 @@ from smolagents_fork.sandboxes.docker.images.installation import (
     PACKAGES_LABEL,
     largest_part,
 )
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
     CLUSTER_LABEL,
     LABEL,
@@ -115,7 +115,7 @@ def test_container_of_a_committed_sandbox_is_not_ours(make, engine, capsys, ende
     container = engine.containers.create(committed, ["sleep", "60"], entrypoint="")
     try:
         assert container.attrs["Config"]["Labels"][NAME_LABEL] == executor.container.name
-        assert container.name not in reaper.reap(engine)
+        assert container.name not in orphans.reap(engine)
         main(["ps", "--json"])
         main(["gc", "--dry-run", "--json"])
         listed = capsys.readouterr().out
@@ -134,7 +134,7 @@ def test_image_does_not_say_which_supervisor_its_containers_belong_to(image, bui
     lines = "".join(f'LABEL {name}="{value}"\n' for name, value in names)
     executor = make(image=built(f"FROM {image}\n{lines}"))
     executor("kept = 1")
-    reaper.reap_supervisor("c", node, "s", 0.0)
+    orphans.reap_supervisor("c", node, "s", 0.0)
     assert executor("kept").output == 1
 
 
@@ -167,7 +167,7 @@ def test_strange_owners_are_skipped_and_named_and_cost_nobody_anything(
         with caplog.at_level(logging.WARNING, "smolagents_fork"):
             assert main(["ps", "--json"]) == 0
             assert main(["gc", "--dry-run", "--match", dead, "--json"]) == 0
-            reaper.reap(engine)  # other tests leave orphans, too, and have reapers
+            orphans.reap(engine)  # other tests leave orphans, too, and have reapers
         with pytest.raises(docker.errors.NotFound):
             engine.containers.get(dead)
         for container in made[:-1]:

@@ -23,7 +23,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
-from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes import removals
 
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
 PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
@@ -231,7 +231,7 @@ def test_broken_engine_is_told_and_not_hammered_and_the_pool_recovers(image, pro
         with DockerExecutor(pool=pool) as executor:
             assert executor("1+1").output == 2
         assert pool.wait_until_ready(2, timeout=150)
-        assert reaper.wait_until_removed(120)
+        assert removals.wait_until_tried(120)
 
         def at_rest():
             asked = len(proxy.requests)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from smolagents_fork.deadline import Deadline
@@ -71,3 +74,41 @@ def test_wait_for_a_engine_that_does_not_answer_is_not_a_success(pending):
     other.remove("gone", wait=True)
     assert not silent.wait(60.0)
     assert other.wait(60.0)
+
+
+def test_wait_for_one_removal_does_not_wait_for_another(pending):
+    registered("https://one", {"blocked": ExecutorError})
+    assert Removals("https://one").wait_for("removed", 60.0)
+    assert not Removals("https://one").wait_for("blocked", 0.0)
+
+
+def test_removals_in_the_background_are_tried_and_their_thread_ends(pending):
+    tried = registered("https://one", {"a": None, "b": EngineUnavailableError})
+    engine = Removals("https://one")
+    engine.remove("a", wait=False)
+    engine.remove("b", wait=False)
+    assert engine.wait_for("a", 60.0)
+    assert not engine.wait(60.0)
+    assert removals.wait_until_tried(60.0)
+    assert tried == ["a", "b", "b"]
+    assert removals.count_pending() == 1
+
+
+def test_exit_waits_for_a_start_in_another_thread(pending):
+    engine, begun, exits = Removals("https://one"), threading.Event(), threading.Event()
+    removed: list[bool] = []
+
+    def start() -> None:
+        with engine.starting("late", lambda _deadline: removed.append(exits.is_set())):
+            begun.set()
+            while not pending.exiting:
+                time.sleep(0.001)
+            time.sleep(0.05)
+            exits.set()
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    assert begun.wait(60.0)
+    removals._at_exit()
+    thread.join()
+    assert removed == [True]

@@ -12,6 +12,7 @@ that this process keeps open. The engine then removes it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -28,10 +29,11 @@ from ....redaction import without_passwords
 from ...listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
+from ...removals import Removals
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
 from ..engine_address import EngineAddress
-from ..lifetime import reaper
 from ..lifetime.labels import labels
+from ..lifetime.orphans import remove_container
 from ..list_fields import entry_id, labels_of
 from ..streams.attaching import attach
 from ..streams.exec_run import run_lines
@@ -221,9 +223,10 @@ def _container(
         config: Config of that image.
     """
     name = f"smolagents-fork-build-{secrets.token_hex(8)}"
+    removals = Removals(address)
     lease: AttachedConnection | None = None
     try:
-        with reaper.starting(name, address):
+        with removals.starting(name, functools.partial(remove_container, address, name)):
             container = client.containers.create(
                 image,
                 name=name,
@@ -245,7 +248,7 @@ def _container(
     finally:
         if lease is not None:
             lease.close()
-        reaper.remove(client, name, wait=True)
+        removals.remove(name, wait=True)
 
 
 def _environment(address: EngineAddress, *, with_certificates: bool) -> dict[str, str]:

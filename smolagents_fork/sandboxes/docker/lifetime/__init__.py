@@ -1,1 +1,1 @@
-"""Labels, lease and reaper: the mechanisms that leave no container behind."""
+"""Labels, lease, and removal of orphans: the mechanisms that leave no container behind."""

@@ -1,0 +1,170 @@
+"""Removal of one container, and of those whose owners have died."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ....deadline import Deadline
+from ....forks import ForkSafeLock
+from ...cluster_owner import ClusterOwner
+from ...listed_entries import read_entries
+from ...removals import REMOVAL_SECONDS
+from ..engine import connect, disconnect, engine_time, mapped_errors
+from ..engine_address import EngineAddress
+from ..list_fields import container_name, created_at, entry_id
+from .labels import LABEL, own_id, own_labels, owner_is_gone, supervisor_filter
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["reap", "reap_once", "reap_supervisor", "remove_container", "was_abandoned"]
+
+# Age at which a container that was never started counts as abandoned. Its start is three calls of
+# the engine, each of which has a limit.
+_MOST_UNSTARTED_SECONDS = 600.0
+_AGAIN_SECONDS = 1.0
+# Pause between two requests while the engine removes the container by itself.
+_PAUSE_SECONDS = 0.05
+_CONFLICT = 409
+
+_lock = ForkSafeLock()
+# Addresses of engines whose orphans have been looked for.
+_reaped: set[EngineAddress] = set()
+
+
+def remove_container(address: EngineAddress, name: str, deadline: Deadline) -> None:
+    """Kill and remove a container; no-op when it is gone.
+
+    Args:
+        address: Address of its engine.
+        name: Name of the container.
+        deadline: Deadline of the removal.
+
+    Raises:
+        EngineUnavailableError: the engine does not answer.
+        ForkError: the engine did not remove it.
+    """
+    client = connect(address, timeout=int(deadline.at_most(REMOVAL_SECONDS)) + 1)
+    try:
+        _remove(client, name, deadline)
+    finally:
+        disconnect(client)
+
+
+def _remove(client: DockerClient, name: str, deadline: Deadline) -> None:
+    import docker
+
+    with (
+        mapped_errors("removing the container", container=name),
+        contextlib.suppress(docker.errors.NotFound),
+    ):
+        while True:
+            try:
+                client.api.remove_container(name, force=True, v=True)
+            except docker.errors.APIError as error:
+                # "removal already in progress": the engine's auto-remove was first.
+                if error.status_code != _CONFLICT or deadline.expired():
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+
+def reap_once(
+    address: EngineAddress, remove_more: Callable[[DockerClient, EngineAddress], None]
+) -> None:
+    """Reap in the background, once an engine and process.
+
+    Args:
+        address: Address of the engine.
+        remove_more: removes what else ended processes have left there.
+    """
+    with _lock:
+        if address in _reaped:
+            return
+        _reaped.add(address)
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            own = connect(address, timeout=30)
+            try:
+                reap(own)
+                remove_more(own, address)
+            finally:
+                disconnect(own)
+
+    threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
+
+
+def reap(client: DockerClient) -> list[str]:
+    """Remove containers that nobody needs any more; return their names.
+
+    Those are the containers whose owning process, on this machine, has died. A container that was
+    created and never started has no lease to end it: it is removed with any owner once no start can
+    take that long. All others stay, and so do containers that the fork's labels do not name.
+    """
+    now = functools.cache(lambda: engine_time(client))
+
+    def orphan(summary: Mapping[str, Any]) -> tuple[str, str] | None:
+        labels = own_labels(summary)
+        if labels is None:
+            return None
+        gone = owner_is_gone(labels)
+        if not gone and summary.get("State") == "created":
+            gone = was_abandoned(summary, now())
+        return (entry_id(summary), container_name(summary)) if gone else None
+
+    listed = client.api.containers(all=True, filters={"label": LABEL})
+    orphans = read_entries("container", listed, orphan)
+    _remove_all(client, [number for number, _ in orphans])
+    return [name for _, name in orphans]
+
+
+def _remove_all(client: DockerClient, numbers: list[str]) -> None:
+    """Remove containers that several processes may remove at the same time."""
+    for number in numbers:
+        with contextlib.suppress(Exception):
+            _remove(client, number, Deadline(_AGAIN_SECONDS))
+
+
+def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
+    """Tell whether a container was created so long ago that nobody starts it any more.
+
+    Args:
+        summary: Summary of the container, from the engine's list.
+        now: seconds of the epoch, by the engine's clock.
+    """
+    unstarted = summary.get("State") == "created"
+    return unstarted and now - created_at(summary) > _MOST_UNSTARTED_SECONDS
+
+
+def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) -> None:
+    """Remove the containers of a supervisor that has ended; never raises.
+
+    Looks for them several times: the engine makes a container that it was asked for a moment later,
+    and may itself be dead for a while.
+
+    Args:
+        cluster: Cluster of the supervisor; see :class:`ClusterOwner`.
+        node: Node of the cluster.
+        supervisor: Name of the supervisor.
+        seconds: Seconds for which to look.
+    """
+    label = supervisor_filter(ClusterOwner(cluster, node, supervisor))
+    end = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(Exception):
+            client = connect(timeout=30)
+            try:
+                listed = client.api.containers(all=True, filters={"label": label})
+                _remove_all(client, read_entries("container", listed, own_id))
+            finally:
+                disconnect(client)
+        if time.monotonic() > end:
+            return
+        time.sleep(_AGAIN_SECONDS)
