@@ -75,7 +75,7 @@ class CallOptions(Options):
         "limit of a sandbox's start",
         accept.seconds,
         form="seconds",
-        elsewhere="boot_timeout start_timeout startup_timeout",
+        elsewhere="boot_timeout start_seconds start_timeout startup_timeout",
         of_call=True,
     )
     max_print_outputs_length: int | None = option(
@@ -83,7 +83,8 @@ class CallOptions(Options):
         "of a call's output the first and the last half are kept, with a note between",
         accept.count_or_none,
         form="characters; `None`: 50,000",
-        elsewhere="max_output max_output_size max_stdout output_limit truncate_output",
+        elsewhere="max_output max_output_bytes max_output_length max_output_size max_stdout "
+        "output_limit truncate_output",
         of_call=True,
     )
     max_value_bytes: int = option(

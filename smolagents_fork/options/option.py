@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from ..errors import ConfigurationTypeError
-from .unknown_names import check_known, current_names
+from .unknown_names import check_known
 
 __all__ = [
     "About",
@@ -145,14 +145,14 @@ class Options:
         Args:
             owner: the class that was called.
             arguments: given by position.
-            keywords: given by name, perhaps by a former one.
+            keywords: given by name.
 
         Raises:
             ConfigurationError: an unknown keyword, one that is given twice, too many arguments, or
                 a value that cannot work.
         """
         known = about(cls)
-        given = current_names(owner, keywords, known)
+        given = dict(keywords)
         others = {field.name for field in dataclasses.fields(cls)} - known.keys()
         check_known(owner, given.keys() - others, known, lambda: words_of(cls))
         if len(arguments) > len(cls.by_position):

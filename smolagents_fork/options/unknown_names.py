@@ -1,4 +1,4 @@
-"""Keywords that a class does not have: former names, and the option that was probably meant.
+"""Keywords that a class does not have, and the option that was probably meant.
 
 An option that waives a boundary is suggested only for its own misspelt name, never for a similar
 one: ``allow_network=True`` means ``network=``, and not ``allow_shared_network=``.
@@ -7,34 +7,17 @@ one: ``allow_network=True`` means ``network=``, and not ``allow_shared_network=`
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
 
 from ..errors import ConfigurationError
 
-__all__ = [
-    "FORMER_NAMES",
-    "check_known",
-    "current_names",
-    "former_names_of",
-    "suggest_options",
-]
+__all__ = ["check_known", "suggest_options"]
 
-_logger = logging.getLogger("smolagents_fork")
-
-#: Options by the names that earlier releases of the fork had for them; these go on working.
-FORMER_NAMES: dict[str, str] = {
-    "max_output_bytes": "max_print_outputs_length",
-    "max_output_length": "max_print_outputs_length",
-    "start_seconds": "startup_timeout_seconds",
-}
 # Options that need what only some executors have -> those executors.
 _ELSEWHERE = dict.fromkeys(
     ("allowed_hosts", "max_connections", "max_network_bytes"),
     "ProcessExecutor and DockerExecutor have it",
 )
-_noted: set[tuple[str, str]] = set()
 # Beginnings of a flag's name: what follows says what the flag is about.
 _FLAG_PREFIXES = ("allow_", "allowed_", "block_", "disable_", "enable_", "no_", "use_", "with_")
 # Options that waive a boundary, besides all that begin with allow_.
@@ -43,43 +26,6 @@ _WAIVERS = frozenset({"container_run_kwargs", "read_only", "readable_paths"})
 _MOST_EDITS = 2
 # Likeness from which another name is taken for misspelt.
 _LIKENESS = 0.7
-
-
-def former_names_of(name: str) -> list[str]:
-    """Return the former names of an option.
-
-    Args:
-        name: its present one.
-    """
-    return [former for former, present in FORMER_NAMES.items() if present == name]
-
-
-def current_names(owner: str, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Return keywords with the present name for each former one, which is noted once a process.
-
-    Args:
-        owner: the class that was called.
-        given: keywords it was called with.
-        known: keywords it accepts.
-
-    Raises:
-        ConfigurationError: an option is given by both names.
-    """
-    accepted = set(known)
-    keywords = dict(given)
-    for former in given:
-        present = FORMER_NAMES.get(former)
-        if present is None or former in accepted or present not in accepted:
-            continue
-        if present in given:
-            raise ConfigurationError(
-                f"{owner}: {former}= is the former name of {present}=; give the latter alone"
-            )
-        keywords[present] = keywords.pop(former)
-        if (owner, former) not in _noted:
-            _noted.add((owner, former))
-            _logger.warning("%s: %s= is now called %s=", owner, former, present)
-    return keywords
 
 
 def check_known(

@@ -22,7 +22,6 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import as_given
 from smolagents_fork.options import accept
-from smolagents_fork.options.unknown_names import former_names_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, PythonExecutor
@@ -34,9 +33,8 @@ VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
 # Method of upstream's that subclasses override or extend.
 _CREATION = "create_python_executor"
-# The agent's own limit of printed text, and its other names in ``executor_kwargs``.
+# The agent's own limit of printed text, and the option of that name.
 _PRINT_LENGTH = "max_print_outputs_length"
-_PRINT_LENGTHS = frozenset({_PRINT_LENGTH, *former_names_of(_PRINT_LENGTH)})
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
 
@@ -268,7 +266,7 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     if length is not None:
         if not _takes(factory, _PRINT_LENGTH):
             _note_unused_length(agent, label)
-        elif not keywords.keys() & _PRINT_LENGTHS:
+        else:
             keywords = {_PRINT_LENGTH: length, **keywords}
     _refuse_what_the_agent_gives(factory, keywords, len(arguments))
     executor = factory(*arguments, **keywords)

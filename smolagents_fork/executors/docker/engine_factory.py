@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
 from ...options.option import about, words_of
-from ...options.unknown_names import check_known, current_names
+from ...options.unknown_names import check_known
 from ...sandboxes.engine_protocol import Engine
 from .arguments import DockerArguments
 from .executor import DockerExecutor
@@ -51,7 +51,6 @@ class EngineFactory:
         of_executor = about(DockerArguments)
         known = {*parameters, *of_executor}
         owner = f"executor_type={self._name!r}"
-        keywords = current_names(owner, keywords, known)
         check_known(owner, keywords, known, lambda: words_of(DockerArguments))
         # An option of the container that the engine has, too, is the engine's.
         shared = (of_executor.keys() - about(DockerOptions).keys()) & parameters.keys()

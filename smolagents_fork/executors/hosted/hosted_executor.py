@@ -21,7 +21,7 @@ from ...figures import FigureFolder
 from ...forks import Owner
 from ...options import accept
 from ...options.option import words_of
-from ...options.unknown_names import check_known, current_names
+from ...options.unknown_names import check_known
 from ...output import DEFAULT_PRINT_LENGTH
 from ...representation import represent
 from ...results import Display
@@ -107,7 +107,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             raise
 
     def _check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options by their present names; refuse those that neither class has."""
+        """Return the options; refuse those that neither class has."""
         parameters = inspect.signature(self._begin).parameters.values()
         known = [
             *parameters_of(HostedExecutor),
@@ -118,11 +118,10 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             ),
         ]
         owner = type(self).__name__
-        keywords = current_names(owner, options, known)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             kinds = (CallOptions, ContainerOptions, Limits)
-            check_known(owner, keywords, known, lambda: words_of(*kinds))
-        return keywords
+            check_known(owner, options, known, lambda: words_of(*kinds))
+        return dict(options)
 
     def _begin(self, *arguments: Any, **options: Any) -> None:
         """Start the sandbox and install the packages, which upstream's constructor does."""

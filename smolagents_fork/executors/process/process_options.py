@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -23,8 +22,6 @@ from ..shared_arguments import Arguments
 
 __all__ = ["ProcessArguments", "ProcessOptions"]
 
-_logger = logging.getLogger("smolagents_fork")
-_noted: set[bool] = set()
 _NETWORKS = network_of(
     ("none", "host"),
     ", the network of this machine; executor_type='docker' has networks of its own",
@@ -42,20 +39,6 @@ def _measures(name: str, value: Any) -> tuple[str, ...]:
             f"{name}={unknown}: no such measure; known are: {', '.join(MEASURES)}"
         )
     return given
-
-
-def _network(name: str, value: Any) -> str:
-    """Return a network, also for the flag that the option was in earlier releases.
-
-    The first use of a flag in a process is noted in the log.
-    """
-    if isinstance(value, bool):
-        text = "host" if value else "none"
-        if value not in _noted:
-            _noted.add(value)
-            _logger.warning("ProcessExecutor: network=%s is now written network=%r", value, text)
-        return text
-    return _NETWORKS(name, value)
 
 
 def _open_files(name: str, value: Any) -> int:
@@ -79,7 +62,7 @@ class ProcessOptions(NetworkList, GuestOptions):
         "network",
         says='`"host"` keeps the network of this machine, and its files for names and public '
         "certificates, never private keys; no UNIX sockets",
-        check=_network,
+        check=_NETWORKS,
         form='`"none"`, `"host"`',
     )
     cpu_seconds: float | None = option(

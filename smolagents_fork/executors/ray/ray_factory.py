@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
 from ...options.option import about, words_of
-from ...options.unknown_names import check_known, current_names
+from ...options.unknown_names import check_known
 from ...ray_cluster.ray_engine import RayEngine
 from ..docker.engine_factory import EngineFactory
 from ..process import ProcessExecutor
@@ -54,7 +54,6 @@ class RayFactory:
         parameters = inspect.signature(self._engine_class).parameters
         known = {*parameters, *about(ProcessArguments)}
         owner = f"executor_type={self._name!r}"
-        keywords = current_names(owner, keywords, known)
         check_known(owner, keywords, known, lambda: words_of(ProcessArguments))
         own = {name: keywords.pop(name) for name in parameters if name in keywords}
         if engine is None:

@@ -488,15 +488,6 @@ def test_long_output_keeps_both_ends() -> None:
     assert found.value.output == "x" * 500 + note.format(1000) + "x" * 499 + "\n"
 
 
-def test_former_name_of_the_limit_of_output_still_works(caplog: pytest.LogCaptureFixture) -> None:
-    with AgentSandbox(max_output_length=10, **START) as box:
-        output = box.run_code("print('x' * 3000)")
-    note = "\n..._This content has been truncated to stay below 10 characters_...\n"
-    assert output == "x" * 5 + note + "x" * 4 + "\n"
-    name = "max_output_length= is now called max_print_outputs_length="
-    assert caplog.messages == [f"AgentSandbox: {name}"]
-
-
 def test_failed_program_raises_with_exit_code_and_traceback(box: AgentSandbox) -> None:
     with pytest.raises(AgentProgramError) as found:
         box.run_code("print('before')\nraise KeyError('missing')")
@@ -653,7 +644,6 @@ def test_no_engine_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPa
         ({"memori": "1g"}, "AgentSandbox has no parameter 'memori'; did you mean 'memory'"),
         ({"timeout_seconds": 0}, "timeout_seconds=0: give"),
         ({"max_print_outputs_length": 0}, "max_print_outputs_length=0: give a whole number above"),
-        ({"max_output_length": 0}, "max_print_outputs_length=0: give a whole number above 0"),
         ({"requirements": "ddgs"}, "requirements='ddgs': give a list"),
         ({"user": "root"}, "user='root' is root"),
     ],

@@ -42,13 +42,3 @@ def test_unknown_option_is_refused_before_the_service_is_asked(cls, word, meant)
         cls([], None, **{word: 1})
     words = f"{cls.__name__} has no parameter {word!r}; did you mean {meant!r}?"
     assert str(caught.value) == words
-
-
-@pytest.mark.parametrize("cls", [BlaxelExecutor, ModalExecutor])
-def test_start_seconds_is_a_former_name(cls):
-    words = (
-        f"{cls.__name__}: start_seconds= is the former name of startup_timeout_seconds=; "
-        "give the latter alone"
-    )
-    with pytest.raises(ConfigurationError, match=words):
-        cls([], None, start_seconds=1, startup_timeout_seconds=1)

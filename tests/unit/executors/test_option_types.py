@@ -20,8 +20,6 @@ from smolagents_fork import (
 )
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.process import process_options
-from smolagents_fork.executors.process.process_options import ProcessOptions
 
 
 def by_name(name: str, **more: Any) -> Callable[..., Any]:
@@ -104,20 +102,12 @@ def test_wasm_has_no_network(maker, network, monkeypatch):
 
 
 @pytest.mark.parametrize("maker", ["ProcessExecutor", "ray, processes"])
-@pytest.mark.parametrize("network", ["bridge", "container:x", None, 1, 0, ""])
+@pytest.mark.parametrize("network", ["bridge", "container:x", None, True, False, 1, 0, ""])
 def test_process_has_no_network_or_the_hosts(maker, network, monkeypatch):
     assert refusal(maker, monkeypatch, network=network) == (
         f"network={network!r}: give 'none' or 'host', the network of this machine; "
         "executor_type='docker' has networks of its own"
     )
-
-
-@pytest.mark.parametrize(("flag", "text"), [(True, "host"), (False, "none")])
-def test_flag_of_earlier_releases_is_noted_once(flag, text, caplog, monkeypatch):
-    monkeypatch.setattr(process_options, "_noted", set())
-    assert [ProcessOptions(network=flag).network for _ in range(2)] == [text, text]
-    note = f"ProcessExecutor: network={flag} is now written network={text!r}"
-    assert caplog.messages == [note]
 
 
 TIMES = {

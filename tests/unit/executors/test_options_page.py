@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
 
 from smolagents_fork.executors.hosted import BlaxelExecutor, E2BExecutor, ModalExecutor
-from smolagents_fork.executors.process.process_options import ProcessOptions
-from smolagents_fork.options.unknown_names import FORMER_NAMES
 from tools import option_tables
 from tools.option_tables import default_shown, drawn, of_signature, type_word
 from tools.paths import ROOT
@@ -48,15 +45,3 @@ def test_every_parameter_of_the_hosted_executors_has_a_row():
         for name, (annotation, default) in has.items():
             assert said[name]["type"] == type_word(name, annotation)
             assert said[name][column] == default_shown(default)
-
-
-def test_former_names_are_those_that_go_on_working():
-    rows = cells("Former names")[1:]
-    assert {row[0].strip("`"): row[1].strip("`") for row in rows if "=" not in row[0]} == (
-        FORMER_NAMES
-    )
-    for former, present in [row[:2] for row in rows if "=" in row[0]]:
-        (value,) = ast.parse(f"f({former.strip('`')})").body[0].value.keywords  # type: ignore[attr-defined]
-        (now,) = ast.parse(f"f({present.strip('`')})").body[0].value.keywords  # type: ignore[attr-defined]
-        made = ProcessOptions(**{value.arg: ast.literal_eval(value.value)})
-        assert getattr(made, now.arg) == ast.literal_eval(now.value)
