@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable
 
 from .frames import Body, Frame, FrameReader, Kind, frame_parts, packed
-from .spin_wait import SpinWait
 
 __all__ = ["FrameStream"]
 
@@ -50,7 +49,6 @@ class FrameStream:
         self._number = connection.fileno()
         self._reader = FrameReader(kinds)
         self._noticed = noticed
-        self._spin = SpinWait()
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
         # Serialises post() with a turn.
@@ -115,12 +113,9 @@ class FrameStream:
         frame = self._reader.next()
         if frame is not None:
             return frame
-        if self._outgoing or seconds <= 0:
+        size = None
+        if self._outgoing or seconds <= 0 or self._wait(seconds):
             size = self._receive()
-        else:
-            size = self._spin.wait(self._receive)
-            if size is None and self._wait(seconds):
-                size = self._receive()
         self.idle = size is None and not sent
         if size is None:
             return None

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..errors import ProtocolError
-from .body_memory import BODIES, LONG
 
 __all__ = [
     "HEADER",
@@ -37,8 +36,8 @@ MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
-# LONG bytes of a body are allocated for its header; then this many times those that have arrived.
-_GROWTH = 16
+# Bytes of a body that are allocated for its header; then this many times those that have arrived.
+_FIRST, _GROWTH = 1 << 20, 16
 # Bytes that are read at once where a frame begins: most frames are shorter.
 _AT_ONCE = 4096
 # Length of a body from which it is not copied.
@@ -223,18 +222,11 @@ class FrameReader:
             return Frame(kind, run, body)
         self._kind, self._run, self._length = kind, run, length
         # The rest is allocated when this much has arrived, not because a header says so.
-        self._data = self._memory_for(length)
+        self._data = bytearray(min(length, _FIRST))
         self._read = self._end - begin
         self._data[: self._read] = self._start[begin : self._end]
         self._begin = self._end = 0
         return None
-
-    @staticmethod
-    def _memory_for(length: int) -> bytearray:
-        if length < LONG:
-            return bytearray(length)
-        # What is there already may be longer than what has arrived.
-        return BODIES.take(length) or bytearray(LONG)
 
     def _keep(self, begin: int) -> None:
         """Move the beginning of a header to the front."""

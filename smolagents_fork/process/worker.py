@@ -15,7 +15,6 @@ from ..codec import decode, encode
 from ..errors import ProtocolError
 from ..guest.frames import Body, Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
-from ..guest.spin_wait import SpinWait
 from .confinement import Confinement
 from .confinement_report import Bounds, Report
 from .stop_request import REQUEST_SIZE, STOPPED_RUN
@@ -107,7 +106,6 @@ class SocketLink:
     def __init__(self, data: socket.socket, request: mmap.mmap) -> None:
         self._socket = data
         self._reader = FrameReader(from_host())
-        self._spin = SpinWait()
         self._lock = threading.RLock()
         self._request = request
         self.run = 0
@@ -124,19 +122,12 @@ class SocketLink:
         """Return the next frame; ``None`` if the host has closed the connection."""
         frame = self._reader.next()
         while frame is None:
-            size = self._spin.wait(self._received_now)
-            if size is None:
-                with self._reader.space as space:
-                    size = self._socket.recv_into(space)
+            with self._reader.space as space:
+                size = self._socket.recv_into(space)
             if not size:
                 return None
             frame = self._reader.filled(size)
         return frame
-
-    def _received_now(self) -> int | None:
-        with self._reader.space as space, contextlib.suppress(BlockingIOError):
-            return self._socket.recv_into(space, 0, socket.MSG_DONTWAIT)
-        return None
 
     def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame; text that was printed before it is in the pipe, where the host looks."""

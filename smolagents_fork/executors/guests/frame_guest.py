@@ -11,7 +11,6 @@ from ...codec import decode, encode
 from ...deadline import Deadline
 from ...displays import is_picture
 from ...errors import DecodeError, ProtocolError, SandboxDiedError
-from ...guest.body_memory import BODIES
 from ...guest.frames import Frame, Kind, body_size
 from ...guest.guest_process import GuestProcess
 from ...texts import encodable
@@ -194,9 +193,7 @@ class FrameGuest:
     def _read(self, frame: Frame) -> Any:
         if frame.kind is not Kind.DONE:
             return frame.body
-        value = decode(frame.body, path="output", max_bytes=self._max_value_bytes)
-        BODIES.give(frame.body)
-        return value
+        return decode(frame.body, path="output", max_bytes=self._max_value_bytes)
 
     @property
     def unread(self) -> str:

@@ -16,7 +16,6 @@ from ... import codec
 from ...bridge import CallRecord, Dispatcher
 from ...codec.attachments import Attachments, join_messages
 from ...errors import ConfigurationError, EncodeError, SandboxDiedError
-from ...guest.body_memory import BODIES
 from ...guest.frames import Part
 from ...jupyter.kernel.agent import PICKLE_KEY
 from ...options import accept
@@ -142,15 +141,15 @@ class Bindings:
         """
         encoded = {name: self._encoded(name, value) for name, value in variables.items()}
         kept = {
-            name: (is_pickled, [BODIES.copy(part) for part in parts])
+            name: (is_pickled, [bytes(part) for part in parts])
             for name, (is_pickled, parts) in encoded.items()
         }
         try:
             self._send(ask, kept)
         except SandboxDiedError:
-            self._keep(kept)
+            self._variables.update(kept)
             raise
-        self._keep(kept)
+        self._variables.update(kept)
 
     def _encoded(self, name: str, value: Any) -> tuple[bool, Sequence[Part]]:
         attachments, path = Attachments(), f"vars[{name!r}]"
@@ -170,13 +169,6 @@ class Bindings:
         messages = [parts for is_pickled, parts in variables.values() if not is_pickled]
         pickled = [parts for is_pickled, parts in variables.values() if is_pickled]
         ask(Request(Task.VARIABLES, [join_messages(messages), *pickled]), "send_variables")
-
-    def _keep(self, variables: Mapping[str, tuple[bool, Sequence[Part]]]) -> None:
-        for name, value in variables.items():
-            _, replaced = self._variables.get(name, (False, ()))
-            self._variables[name] = value
-            for part in replaced:
-                BODIES.give(part)
 
     def variables(self, ask: Ask) -> codec.Variables:
         """Return the variables of the code in the guest, as far as they can be encoded.
