@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.errors import CommandError
 
-__all__ = ["Command", "clean_environment", "run"]
+__all__ = ["Command", "clean_environment", "end_session", "run"]
 
 # Seconds between asking a program to end and making it.
 _GRACE_SECONDS = 5.0
@@ -112,13 +112,22 @@ class Command(contextlib.ExitStack):
 
     def _end(self) -> int:
         """End it with its session, politely and then by force, if it still runs."""
-        if self._process.poll() is None:
-            for sign in (signal.SIGTERM, signal.SIGKILL):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, sign)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_GRACE_SECONDS)
-        return self._process.wait()
+        return end_session(self._process)
+
+
+def end_session(process: subprocess.Popen[bytes]) -> int:
+    """End a process with its session if it still runs; return its exit status.
+
+    Args:
+        process: leader of its session.
+    """
+    if process.poll() is None:
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, sign)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_SECONDS)
+    return process.wait()
 
 
 def run(

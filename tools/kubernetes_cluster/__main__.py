@@ -3,9 +3,11 @@
 Builds Kubernetes if the cache does not have it, starts a cluster, runs the command with
 ``KUBECONFIG`` and ``KUBERNETES_CLUSTER``, and ends the cluster. A machine that cannot have one
 leaves the command out, with a line that says why; with ``REQUIRE_KUBERNETES=1`` that is a failure.
-Without a command, it builds only.
+A command that runs past ``KUBERNETES_SECONDS``, the cluster's start included, is ended. Without a
+command, it builds only.
 
-Exit: the command's, 0 when it was left out, 1 when there is no cluster.
+Exit: the command's, 0 when it was left out, 1 when there is no cluster, 3 when the source package
+cannot be had.
 """
 
 from __future__ import annotations
@@ -14,14 +16,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
-from tools.command import clean_environment
+from tools.command import clean_environment, end_session
 from tools.errors import ToolError
 from tools.paths import REPORTS
 
-from .binaries import ClusterUnavailable, build
+from .binaries import ClusterUnavailable, SourceUnavailable, build
 from .cluster import KubernetesCluster
+
+_SOURCE_UNAVAILABLE = 3
+# For the whole contract on two busy cores.
+_SECONDS = 7200.0
 
 
 def main(command: Sequence[str]) -> int:
@@ -31,20 +38,34 @@ def main(command: Sequence[str]) -> int:
         command: program and arguments; empty to build only.
     """
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    end = time.monotonic() + float(os.environ.get("KUBERNETES_SECONDS") or _SECONDS)
     try:
+        folder = build()
         if not command:
-            print(build())
+            print(folder)
             return 0
-        with KubernetesCluster(REPORTS / "kubernetes") as cluster:
-            environment = clean_environment() | cluster.environment
-            return subprocess.run(command, env=environment, check=False).returncode
+        with KubernetesCluster(folder, REPORTS / "kubernetes") as cluster:
+            return _run(command, clean_environment() | cluster.environment, end)
     except ClusterUnavailable as error:
-        required = os.environ.get("REQUIRE_KUBERNETES") == "1"
         print(f"== the real Kubernetes is left out: {str(error).splitlines()[0]}", flush=True)
-        return 1 if required else 0
+        if os.environ.get("REQUIRE_KUBERNETES") != "1":
+            return 0
+        return _SOURCE_UNAVAILABLE if isinstance(error, SourceUnavailable) else 1
     except ToolError as error:
         print(f"no cluster: {error}", file=sys.stderr)
         return 1
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], end: float) -> int:
+    with subprocess.Popen(command, env=environment, start_new_session=True) as process:
+        try:
+            return process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise ToolError(
+                "the command ran past KUBERNETES_SECONDS and was ended: give it more"
+            ) from None
+        finally:
+            end_session(process)
 
 
 if __name__ == "__main__":

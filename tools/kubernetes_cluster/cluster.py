@@ -23,7 +23,7 @@ from typing import IO, Any
 from tools.command import Command, run
 from tools.errors import CommandError, ToolError
 
-from .binaries import ClusterUnavailable, build, cache_folder
+from .binaries import ClusterUnavailable, cache_folder
 
 __all__ = ["NAMESPACE", "KubernetesCluster"]
 
@@ -63,16 +63,17 @@ class KubernetesCluster(contextlib.ExitStack):
     """A cluster that runs until the end of the ``with`` block.
 
     Args:
+        binaries: folder of :func:`.binaries.build`.
         keep_logs: folder for the programs' logs.
 
     Raises:
-        ClusterUnavailable: a package or its source is missing.
+        ClusterUnavailable: a package is missing, or root.
         ToolError: another cluster runs on this machine, or this one did not start in time.
     """
 
-    def __init__(self, keep_logs: Path) -> None:
+    def __init__(self, binaries: Path, keep_logs: Path) -> None:
         super().__init__()
-        self._binaries = build()
+        self._binaries = binaries
         self._logs = keep_logs
         shutil.rmtree(keep_logs, ignore_errors=True)
         keep_logs.mkdir(parents=True)
