@@ -88,7 +88,7 @@ test-language: $(VENV)/.dev ## CPython's own language tests inside the interpret
 
 .PHONY: test-kubernetes
 test-kubernetes: $(VENV)/.dev ## pods of a real cluster, built from Debian's source at the first time; needs root and Docker (WHOLE_CONTRACT=1)
-	@$(RUN) tools.kubernetes_cluster $(RUN) tools.whole_run -k kubernetes tests/contract/provisioners \
+	@$(RUN) tools.kubernetes_cluster $(RUN) tools.whole_run --dist worksteal -k kubernetes tests/contract/provisioners \
 		tests/contract/executors tests/contract/faults \
 		tests/integration/kubernetes/test_real_kubernetes.py
 
