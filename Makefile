@@ -27,9 +27,13 @@ $(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 # The same with what the maintainers' commands and the tests need.
 $(VENV)/.dev: $(VENV)/.fork requirements-dev.txt
 	@echo "installing requirements-dev.txt into $(VENV) ..."
-	@$(INSTALL) "uv>=0.5"
-	@$(RUN) tools.uv requirements-dev.txt
+	@$(INSTALL) --constraint requirements-dev.txt uv
+	@$(RUN) tools.uv install
 	@touch $@
+
+.PHONY: requirements
+requirements: $(VENV)/.dev ## pin the newest versions of requirements-dev.in in requirements-dev.txt
+	@$(RUN) tools.uv lock
 
 .PHONY: dev
 dev: ## (re)build the fork and install it, editable, into .venv
@@ -42,8 +46,8 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=was
 	@$(if $(OPENAI_API_KEY),$(INSTALL) "smolagents[openai]")
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
-.PHONY: test
-test: $(VENV)/.dev ## lint, all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
+.PHONY: test test-all
+test test-all: $(VENV)/.dev ## lint, all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
 	@$(RUN) tools.whole_run
 
 .PHONY: test-fast
@@ -102,7 +106,7 @@ docs: $(VENV)/.dev ## the site of the documentation, strictly, into build/site
 	@echo "the site: file://$(CURDIR)/build/site/index.html"
 
 .PHONY: lint
-lint: $(VENV)/.dev ## ruff, mypy, the series, the layers
+lint: $(VENV)/.dev ## ruff, mypy, the workflows, the series, the layers
 	@$(RUN) tools.lint
 
 .PHONY: dist

@@ -12,10 +12,16 @@ from tools.paths import ROOT
 __all__ = ["main"]
 
 _PROGRAMS = Path(sys.executable).parent
+_SCHEMA = (_PROGRAMS / "check-jsonschema", "--quiet", "--builtin-schema")
+GITHUB = ROOT / ".github"
 COMMANDS: dict[str, tuple[str | Path, ...]] = {
     "ruff": (_PROGRAMS / "ruff", "check", "."),
     "ruff format": (_PROGRAMS / "ruff", "format", "--check", "."),
     "mypy": (_PROGRAMS / "mypy",),
+    "workflows": (_PROGRAMS / "zizmor", "--offline", "--quiet", "--no-progress", ".github"),
+    "workflows' schema": (*_SCHEMA, "vendor.github-workflows", *sorted(GITHUB.glob("workflows/*"))),
+    "actions' schema": (*_SCHEMA, "vendor.github-actions", *sorted(GITHUB.glob("actions/*/*"))),
+    "dependabot's schema": (*_SCHEMA, "vendor.dependabot", GITHUB / "dependabot.yml"),
     "layers": (_PROGRAMS / "lint-imports", "--no-cache", "--no-logo"),
     "series lint": (sys.executable, "-m", "tools.series", "lint"),
     "series freshness": (sys.executable, "-m", "tools.series", "check"),

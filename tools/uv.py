@@ -1,7 +1,10 @@
 """Run uv as pip is configured: the user's index, certificates and links apply.
 
-uv installs 260 packages in seconds, where pip takes minutes. ``python -m tools.uv REQUIREMENTS``
-installs a file of requirements into the environment that runs it.
+uv installs 260 packages in seconds, where pip takes minutes.
+
+``python -m tools.uv install`` installs ``requirements-dev.txt`` into the environment that runs it.
+``python -m tools.uv lock`` writes that file anew from ``requirements-dev.in`` and what the fork
+requires: one version of every package for every supported Python. The file names no index.
 """
 
 from __future__ import annotations
@@ -11,17 +14,31 @@ import functools
 import os
 import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from buildsys import lock as upstream_lock
+from buildsys.metadata import project_fields
 from tools.command import clean_environment, run
 from tools.errors import CommandError, ToolError
+from tools.paths import ROOT
 
-__all__ = ["Uv", "installer_settings", "main"]
+__all__ = ["Uv", "compile_requirements", "installer_settings", "main"]
 
 # Seconds for one call: a cold cache on a slow line loads about 1 GB.
 UV_TIMEOUT_SECONDS = 900.0
+
+#: Pinned versions of what the maintainers' commands and the tests need.
+DEVELOPMENT_LOCK = ROOT / "requirements-dev.txt"
+_LOCK_HEADER = """\
+# Written by `make requirements` from requirements-dev.in and what the fork requires.
+"""
+_COMPILE = (
+    *("pip", "compile", "--quiet", "--universal", "--no-header", "--no-annotate"),
+    *("--no-emit-index-url", "--no-emit-find-links"),
+)
 
 _NAMES = {
     "index-url": "index-url",
@@ -119,20 +136,64 @@ class Uv:
         self("pip", "install", "--quiet", "--python", python, *arguments, log=log)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Install a file of requirements into this environment; return the exit status.
+def compile_requirements(uv: Uv, requirements: Iterable[str], python: str, *options: str) -> str:
+    """Pin requirements and all that they require, for every system.
 
     Args:
-        arguments: the file's path.
+        uv: runs the resolution with the user's index settings.
+        requirements: lines of a requirements file.
+        python: oldest Python that the pins are for, such as ``3.10``.
+        options: more of ``uv pip compile``.
+
+    Returns:
+        Lines of a requirements file, without a header, comments and addresses of indexes.
+
+    Raises:
+        CommandError: the requirements cannot be resolved.
     """
-    (requirements,) = arguments
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted = Path(scratch, "requirements.in")
+        wanted.write_text("".join(f"{line}\n" for line in requirements), "utf-8")
+        return uv(*_COMPILE, "--python-version", python, *options, wanted)
+
+
+def install() -> None:
+    """Install the development requirements into this environment.
+
+    Raises:
+        CommandError: a package cannot be installed.
+    """
+    Uv().install(Path(sys.executable), "-r", DEVELOPMENT_LOCK)
+
+
+def lock() -> None:
+    """Write the development requirements anew, with the newest versions.
+
+    Raises:
+        CommandError: the requirements cannot be resolved.
+    """
+    upstream = upstream_lock.load(ROOT / "upstream.lock")
+    asked = DEVELOPMENT_LOCK.with_suffix(".in").read_text("utf-8").splitlines()
+    required = project_fields(ROOT)["dependencies"]
+    oldest = upstream.requires_python.removeprefix(">=")
+    pins = compile_requirements(Uv(), [*asked, *required], oldest)
+    DEVELOPMENT_LOCK.write_text(_LOCK_HEADER + pins, "utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Install or lock the development requirements; return the exit status.
+
+    Args:
+        arguments: ``install`` or ``lock``.
+    """
+    (name,) = arguments
     began = time.monotonic()
     try:
-        Uv().install(Path(sys.executable), "-r", requirements)
+        {"install": install, "lock": lock}[name]()
     except CommandError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"[{time.monotonic() - began:5.1f} s] installed")
+    print(f"[{time.monotonic() - began:5.1f} s] {name}: done")
     return 0
 
 

@@ -224,7 +224,7 @@ def tiny_project(target: Path) -> Project:
     target.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "buildsys", target / "buildsys", ignore=ignored)
-    files = ".gitignore LICENSE NOTICE README.md pyproject.toml requirements-dev.txt"
+    files = ".gitignore LICENSE NOTICE README.md pyproject.toml requirements-dev.in"
     for name in files.split():
         shutil.copy(ROOT / name, target)
     (target / "docker").mkdir()

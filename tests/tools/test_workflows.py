@@ -6,11 +6,14 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tools.paths import ROOT
 
@@ -36,35 +39,93 @@ def test_every_make_target_exists(path: Path):
     assert used <= targets
 
 
-@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted(WORKFLOWS.glob("*.yml")), *sorted(ROOT.glob(".github/actions/*/action.yml"))],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
 def test_actions_are_pinned_by_hash(path: Path):
     used = re.findall(r"uses: (.+)", path.read_text("utf-8"))
     assert used
-    assert [
-        text for text in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", text)
-    ] == []
+    pinned = re.compile(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+|\./\.github/actions/\w+")
+    assert [text for text in used if not pinned.fullmatch(text)] == []
 
 
 def test_fast_job_lints_and_tests_on_every_push():
     workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
     runs = [step.get("run") for step in workflow["jobs"]["fast"]["steps"]]
     assert runs[-2:] == ["make lint", "make test-fast"]
-    # YAML 1.1 reads the key "on" as true. No value: on every branch.
-    assert workflow[True]["push"] is None
+    # YAML 1.1 reads the key "on" as true. The merge queue's branches have an event of their own.
+    assert workflow[True]["push"] == {"branches-ignore": ["gh-readonly-queue/**"]}
+    assert "merge_group" in workflow[True]
+
+
+def other_systems_commands() -> list[str]:
+    """Return the commands of the job for Windows and macOS: installation, and tests."""
+    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
+    job = workflow["jobs"]["other-systems"]
+    assert job["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
+    return [step["run"] for step in job["steps"] if "run" in step]
 
 
 def test_build_lock_series_and_local_executor_are_tested_on_other_systems():
     """The job itself cannot run here; its commands name what exists."""
-    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
-    job = workflow["jobs"]["other-systems"]
-    assert job["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
-    install, tested = [step["run"] for step in job["steps"] if "run" in step]
+    install, tested = other_systems_commands()
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     (backend,) = re.findall(r'^requires = \["(.+)"\]$', project, re.MULTILINE)
-    assert f" {backend} " in install
+    assert "--constraint requirements-dev.txt" in install
+    assert f"\n{backend}\n" in (ROOT / "requirements-dev.txt").read_text("utf-8")
     files = re.findall(r"tests/\S+", tested)
     assert {Path(name).parts[1] for name in files} == {"build", "tools", "contract"}
     assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+NO_POSIX = """
+import sys, warnings
+
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None
+warnings.simplefilter("ignore")
+import filelock  # warns here once, and on Windows not at all
+"""
+
+
+@pytest.mark.slow
+def test_tests_of_other_systems_are_collected_without_posix_modules(tmp_path: Path):
+    _, tested = other_systems_commands()
+    (tmp_path / "no_posix.py").write_text(NO_POSIX)
+    python_path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-p", "no_posix", "-p", "no:cacheprovider", "-qq",
+            "--collect-only", *re.findall(r"tests/\S+", tested),
+        ],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "PYTHONPATH": python_path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_one_job_needs_all_others():
+    jobs = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))["jobs"]
+    required = jobs.pop("required")
+    assert set(required["needs"]) == set(jobs)
+    assert required["if"] == "always()"
+
+
+def test_runs_of_other_events_are_not_cancelled():
+    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
+    assert workflow["concurrency"]["group"] == "test-${{ github.event_name }}-${{ github.ref }}"
+
+
+def test_development_requirements_are_pinned_without_an_index():
+    lines = (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert [line for line in pins if not re.match(r"[\w.-]+==[\w.!+-]+( ; .+)?\Z", line)] == []
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins}
+    asked = (ROOT / "requirements-dev.in").read_text("utf-8").splitlines()
+    named = {Requirement(line).name for line in asked if not line.startswith("#")}
+    assert {canonicalize_name(name) for name in named} <= pinned
 
 
 def test_pre_commit_calls_installed_modules():
@@ -77,11 +138,14 @@ def test_pre_commit_calls_installed_modules():
         assert importlib.util.find_spec(module) is not None, module
 
 
-def test_whole_suite_runs_with_engine_and_browser_required():
+def test_whole_suite_requires_what_ci_requires():
     workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
-    required = {"REQUIRE_DOCKER": "1", "REQUIRE_BROWSER": "1"}
-    assert workflow["jobs"]["suite"]["env"].items() >= required.items()
-    assert {"make demo", "make test"} <= {step.get("run") for step in steps("test.yml")}
+    ours = re.findall(r"export (REQUIRE_\w+)=1", (ROOT / ".ci" / "run").read_text("utf-8"))
+    assert ours
+    assert set(ours) <= set(workflow["jobs"]["suite"]["env"])
+    commands = [step.get("run", "") for step in steps("test.yml")]
+    for target in ("make demo", "make test", "make test-all"):
+        assert any(command.endswith(target) for command in commands)
 
 
 def test_nightly_suite_leaves_nothing_out():

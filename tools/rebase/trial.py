@@ -169,7 +169,7 @@ def _environment(uv: Uv, folder: Folder, wheel: Path, *, borrow: bool) -> Path:
     try:
         python = uv.environment(folder.path / "venv")
         if not borrow:
-            requirements = folder.project.root / "requirements-dev.txt"
+            requirements = folder.project.root / "requirements-dev.in"
             uv.install(python, wheel, "-r", requirements, log=log)
             return python
         uv.install(python, "--no-deps", wheel, log=log)

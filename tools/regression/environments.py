@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from buildsys import lock as upstream_lock
 from tools.errors import CommandError, SuiteError, last_lines
-from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS, ROOT, SCRATCH
-from tools.uv import Uv
+from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS, ROOT
+from tools.uv import Uv, compile_requirements
 
 __all__ = ["Side", "Twins", "build_twins", "relock", "wheel_metadata"]
 
@@ -168,12 +168,8 @@ def relock() -> int:
     """
     lock = upstream_lock.load(ROOT / "upstream.lock")
     optional = [name.replace("+cpu", "") for group in OPTIONAL.values() for name in group]
-    asked = SCRATCH / "constraints.in"
-    asked.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"smolagents[{','.join(EXTRAS)}]=={lock.version}", *REQUIREMENTS, *optional]
-    asked.write_text("\n".join(lines) + "\n", "utf-8")
-    options = ("--no-annotate", "--no-header", "--universal", "--python-version", OLDEST_PYTHON)
-    resolved = Uv()("pip", "compile", "--quiet", *options, asked)
+    asked = [f"smolagents[{','.join(EXTRAS)}]=={lock.version}", *REQUIREMENTS, *optional]
+    resolved = compile_requirements(Uv(), asked, OLDEST_PYTHON)
     pins = [line for line in resolved.splitlines() if "==" in line and not _LEFT_OUT.match(line)]
     CONSTRAINTS.write_text(_HEADER + "\n".join(pins) + "\n", "utf-8")
     return len(pins)

@@ -11,8 +11,8 @@ from buildsys.metadata import project_fields
 from tools.changelog import release_notes
 from tools.errors import ReleaseError
 from tools.paths import Project
-from tools.release.static_index import write_index
-from tools.uv import Uv
+from tools.release.static_index import pack_index
+from tools.uv import Uv, compile_requirements
 
 __all__ = ["CONSTRAINED_EXTRAS", "write_artifacts"]
 
@@ -29,7 +29,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
         tree: exported tree of the released commit.
         version: the fork's version.
         out: folder for the source distribution, wheel, ``constraints.txt``, SBOM,
-            ``RELEASE_NOTES.md``, ``index/`` and ``SHA256SUMS``.
+            ``RELEASE_NOTES.md``, ``static-index.tar.gz`` and ``SHA256SUMS``.
         uv: runs builds and resolutions with the user's index settings.
 
     Raises:
@@ -54,9 +54,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     own = " \\\n".join([f"smolagents=={version}", *hashes])
     (out / "constraints.txt").write_text(f"{pinned}{own}\n", "utf-8")
     _write_sbom(pinned, version, out / f"smolagents-{version}.cdx.json", uv)
-    index = out / "index"
-    index.mkdir()
-    write_index(index, archives)
+    pack_index(out / "static-index.tar.gz", archives)
     _write_sums(out)
 
 
@@ -68,14 +66,7 @@ def _pinned(project: Project, uv: Uv) -> str:
         *(one for name in CONSTRAINED_EXTRAS for one in fields["optional-dependencies"][name]),
     ]
     oldest = load(project.lock).requires_python.removeprefix(">=")
-    with tempfile.TemporaryDirectory() as scratch:
-        wanted = Path(scratch, "requirements.in")
-        wanted.write_text("".join(f"{one}\n" for one in requirements), "utf-8")
-        return uv(
-            "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header",
-            "--no-annotate", "--no-emit-index-url", "--no-emit-find-links",
-            "--python-version", oldest, wanted,
-        )  # fmt: skip
+    return compile_requirements(uv, requirements, oldest, "--generate-hashes")
 
 
 def _write_sbom(pinned: str, version: str, path: Path, uv: Uv) -> None:
@@ -95,7 +86,7 @@ def _write_sbom(pinned: str, version: str, path: Path, uv: Uv) -> None:
 
 
 def _write_sums(out: Path) -> None:
-    names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+    names = sorted(path.name for path in out.iterdir())
     lines = [f"{_digest(out / name)}  {name}\n" for name in names]
     (out / "SHA256SUMS").write_text("".join(lines), "utf-8")
 

@@ -1,19 +1,28 @@
-"""Package index of static pages (PEP 503), which any web server or folder can offer."""
+"""Package index of static pages (PEP 503), which any web server or folder can offer.
+
+``python -m tools.release.static_index FOLDER ARCHIVE...`` writes one for archives of any number of
+releases.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import html
+import io
 import shutil
+import sys
+import tarfile
+import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from email.parser import HeaderParser
 from pathlib import Path
 from urllib.parse import quote
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-__all__ = ["write_index"]
+__all__ = ["main", "pack_index", "write_index"]
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -33,11 +42,11 @@ def write_index(folder: Path, archives: Iterable[Path]) -> None:
     """Write ``simple/`` and ``files/`` for archives; links are relative and have the sha256.
 
     Args:
-        folder: an existing folder to write to.
+        folder: an empty folder to write to; made if need be.
         archives: wheels and source distributions of one or more projects.
     """
     files = folder / "files"
-    files.mkdir()
+    files.mkdir(parents=True)
     links: dict[str, list[str]] = {}
     for archive in sorted(archives, key=lambda path: path.name):
         shutil.copyfile(archive, files / archive.name)
@@ -45,6 +54,27 @@ def write_index(folder: Path, archives: Iterable[Path]) -> None:
     _write_page(folder / "simple", "Projects", [f'<a href="{name}/">{name}</a>' for name in links])
     for name, found in links.items():
         _write_page(folder / "simple" / name, f"Files of {name}", found)
+
+
+def pack_index(target: Path, archives: Iterable[Path]) -> None:
+    """Write an index as one ``.tar.gz``: the same bytes for the same archives.
+
+    Args:
+        target: the file to write.
+        archives: see :func:`write_index`.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "index")
+        write_index(folder, archives)
+        plain = io.BytesIO()
+        with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                # A fresh entry: regular file, mode 0644, no owner, no time.
+                entry = tarfile.TarInfo(path.relative_to(scratch).as_posix())
+                content = path.read_bytes()
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    target.write_bytes(gzip.compress(plain.getvalue(), mtime=0))
 
 
 def _project(archive: Path) -> str:
@@ -73,3 +103,18 @@ def _write_page(folder: Path, title: str, links: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = "\n".join(f"    {link}<br>" for link in sorted(links))
     (folder / "index.html").write_text(_PAGE.format(title=title, links=lines), "utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the index of archives to a folder; return the exit status.
+
+    Args:
+        arguments: the folder, and then the archives.
+    """
+    folder, *archives = map(Path, arguments)
+    write_index(folder, archives)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
