@@ -13,6 +13,8 @@ from smolagents_fork._version import fork_revision, upstream_version
 
 if TYPE_CHECKING:
     # What _EXPORTS says, for editors and type checkers; a test compares both.
+    from smolagents_fork.control.proposals import ProposedCall, ProposedRun, Refused
+    from smolagents_fork.control.terminal_question import ask_before_run
     from smolagents_fork.executors.docker import DockerExecutor, DockerPool
     from smolagents_fork.executors.docker.agent_sandbox import AgentSandbox
     from smolagents_fork.executors.local import LocalPythonExecutor
@@ -33,9 +35,13 @@ _EXPORTS: dict[str, str] = {
     "KubernetesEngine": "smolagents_fork.sandboxes.kubernetes.kubernetes_engine",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
+    "ProposedCall": "smolagents_fork.control.proposals",
+    "ProposedRun": "smolagents_fork.control.proposals",
     "RayEngine": "smolagents_fork.ray_cluster.ray_engine",
+    "Refused": "smolagents_fork.control.proposals",
     "WasmExecutor": "smolagents_fork.executors.wasm",
     "WasmPool": "smolagents_fork.executors.wasm",
+    "ask_before_run": "smolagents_fork.control.terminal_question",
 }
 
 # Written out: type checkers do not evaluate an expression here.
@@ -48,9 +54,13 @@ __all__ = [
     "KubernetesEngine",
     "LocalPythonExecutor",
     "ProcessExecutor",
+    "ProposedCall",
+    "ProposedRun",
     "RayEngine",
+    "Refused",
     "WasmExecutor",
     "WasmPool",
+    "ask_before_run",
     "fork_revision",
     "upstream_version",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import select
 import socket
@@ -25,7 +26,12 @@ def receive_listener(connection: socket.socket, seconds: float) -> socket.socket
     poll.register(connection, select.POLLIN)
     if not poll.poll(seconds * 1000):
         raise ExecutorStartError(f"the sandbox sent no listener within {seconds} s")
-    numbers: list[int] = []
+    numbers = array.array("i")
     with contextlib.suppress(ConnectionError):
-        _, numbers, _, _ = socket.recv_fds(connection, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        _, ancillary, _, _ = connection.recvmsg(
+            1, socket.CMSG_SPACE(numbers.itemsize), socket.MSG_CMSG_CLOEXEC
+        )
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
     return socket.socket(fileno=numbers[0]) if numbers else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import telemetry
@@ -15,30 +15,48 @@ from .signatures import StubSpec, describe, make_callable
 __all__ = ["directly"]
 
 
-def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
+def directly(
+    name: str,
+    target: Callable[..., Any],
+    before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
+) -> Callable[..., Any]:
     """Wrap ``target`` for code that runs in the host process.
 
     A ``Tool`` or an agent is called by its name, accepts the same arguments as through the bridge,
-    and looks the same in ``help()``. A plain function or a class is returned unchanged, and so is a
-    target that cannot have a stub.
+    and looks the same in ``help()``. A plain function or a class is returned unchanged unless
+    calls are asked about, and so is a target that cannot have a stub.
+
+    Args:
+        name: name that the code calls it by.
+        target: tool, managed agent, function or class.
+        before_call: called with name and arguments by parameter before ``target`` is; what it
+            raises is raised in the code, and ``target`` is not called.
     """
-    if isinstance(target, type):
+    if isinstance(target, type) and before_call is None:
         return target
     try:
         spec = describe(name, target)
     except ConfigurationError:
         return target
     make_callable(target)
-    return DirectCall(spec, target) if spec.unpack or spec.closed else target
+    if spec.unpack or spec.closed or before_call is not None:
+        return DirectCall(spec, target, before_call)
+    return target
 
 
 class DirectCall:
     """Wrapper of a ``Tool`` or an agent that binds arguments like a stub in a sandbox."""
 
-    def __init__(self, spec: StubSpec, target: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        spec: StubSpec,
+        target: Callable[..., Any],
+        before_call: Callable[[str, Mapping[str, Any]], None] | None,
+    ) -> None:
         parameters = [list(parameter) for parameter in spec.parameters]
         self._spec = spec
         self._target = target
+        self._before_call = before_call
         self._bind = make_binding(spec.name, parameters, spec.unpack)
         self.__name__ = self.name = spec.name
         self.__doc__ = spec.doc
@@ -56,6 +74,8 @@ class DirectCall:
         """
         positional, named = self._bind(*args, **kwargs)
         self._spec.refuse_reserved(named)
+        if self._before_call is not None:
+            self._before_call(self.name, self._spec.arguments(positional, named))
         with telemetry.tool_call(self.name):
             return complete(self._target(*positional, **named))
 

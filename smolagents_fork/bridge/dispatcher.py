@@ -73,6 +73,8 @@ class Dispatcher:
             are bound to were made. ``None``: unless a tool may time out. ``False``: in a thread of
             their own.
         on_call: called with the record of every served call.
+        before_call: called with name and arguments by parameter before a tool is; what it raises is
+            raised in the code, and the tool is not called.
         classes: dataclasses, named tuples and enums that arguments may be decoded to.
         binary: whether the connection carries bytes; else a reply is JSON text.
 
@@ -101,6 +103,7 @@ class Dispatcher:
         tool_timeout_seconds: float | None = None,
         calling_thread: bool | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
+        before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
         classes: Iterable[type] = (),
         binary: bool = False,
     ) -> None:
@@ -117,6 +120,7 @@ class Dispatcher:
                 "cannot be abandoned; omit tool_timeout_seconds or run tools in their own thread"
             )
         self.on_call = on_call
+        self._before_call = before_call
         self._elsewhere = _why_elsewhere(calling_thread, self.tool_timeout_seconds)
         self._thread = ToolThread()
         self._classes = tuple(classes)
@@ -278,7 +282,12 @@ class Dispatcher:
         self._running = target
         try:
             with pause(), telemetry.tool_call(name) as call:
-                returned, value = self._outcome(name, target, args, kwargs)
+                refusal = self._refusal_before(spec, args, kwargs)
+                returned, value = (
+                    self._outcome(name, target, args, kwargs)
+                    if refusal is None
+                    else (False, refusal)
+                )
                 call.error = None if returned else value
             call.error = None
             if returned and spec.final:
@@ -305,6 +314,20 @@ class Dispatcher:
             if self.on_call is not None:
                 seconds = time.monotonic() - started
                 self.on_call(CallRecord(name, seconds, problem, self._final is not None))
+
+    def _refusal_before(
+        self, spec: StubSpec, args: list[Any], kwargs: dict[str, Any]
+    ) -> Exception | None:
+        """Return why a call is not made; ``None`` if it is."""
+        if self._before_call is None:
+            return None
+        try:
+            self._before_call(spec.name, spec.arguments(args, kwargs))
+        except Exception as error:
+            if raised_by_signal(error):
+                raise
+            return error
+        return None
 
     def _reply(self, number: int, name: str, value: Any) -> bytes:
         attachments = Attachments() if self._binary else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..codec.rpc import is_nameable, make_binder
+from ..codec.rpc import is_nameable, make_binder, signature_of
 from ..errors import ConfigurationError
 from ..upstream import PipelineTool
 
@@ -71,6 +71,15 @@ class StubSpec:
         other = next((name for name in names if name in self.reserved), None)
         if other is not None:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {other!r}")
+
+    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by parameter.
+
+        Raises:
+            TypeError: they do not fit.
+        """
+        parameters = [list(parameter) for parameter in self.parameters]
+        return dict(signature_of(parameters).bind(*args, **kwargs).arguments)
 
     @functools.cached_property
     def _binder(self) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..codec import DEFAULT_MAX_BYTES
+from ..control.approvals import BeforeRun, BeforeTool
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
@@ -118,6 +119,25 @@ class CallOptions(Options):
         output_function,
         form="function of one `str`",
         elsewhere="callback on_print on_stderr on_stdout output_callback stream_callback",
+        of_call=True,
+    )
+    before_run: BeforeRun | None = option(
+        None,
+        "asked on the host before code runs: `None` allows it, another text runs instead, "
+        "`raise Refused(reason)` refuses and tells the model why; may be `async`",
+        accept.function_or_none,
+        form="function of a `ProposedRun`",
+        elsewhere="approval approval_func approve confirm human_in_the_loop on_pre_execution "
+        "pre_execution_callbacks",
+        of_call=True,
+    )
+    before_tool: BeforeTool | None = option(
+        None,
+        "asked before a tool is called on the host: `None` allows it, `raise Refused(reason)` "
+        "refuses; may be `async`",
+        accept.function_or_none,
+        form="function of a `ProposedCall`",
+        elsewhere="before_tool_call before_tool_call_hooks tool_callbacks",
         of_call=True,
     )
     figures_dir: str | os.PathLike[str] | None = option(

@@ -20,6 +20,7 @@ from .. import telemetry, upstream
 from ..bridge import check_name, directly, offer
 from ..codec import Variables, is_public
 from ..codec.types.image_values import open_pictures
+from ..control.approvals import Approvals, BeforeRun, BeforeTool
 from ..deadline import check_seconds
 from ..displays import DisplayLog
 from ..distributions.import_names import import_names, missing_packages
@@ -87,10 +88,16 @@ def _is_the_interpreters(name: str, tool: Any) -> bool:
     )
 
 
-def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
+def _own_tools(
+    tools: Mapping[str, Any], before_call: Callable[[str, Mapping[str, Any]], None] | None = None
+) -> dict[str, Any]:
     """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards.
 
     A tool by a name that code cannot write is left out, with a warning that names it.
+
+    Args:
+        tools: by name.
+        before_call: see :func:`directly`.
     """
 
     def check(name: str, _tool: Any) -> None:
@@ -98,7 +105,8 @@ def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
             check_name(name)
 
     offered = offer(tools, check).items()
-    return {n: directly(n, tool) for n, tool in offered if not _is_the_interpreters(n, tool)}
+    own = [(name, tool) for name, tool in offered if not _is_the_interpreters(name, tool)]
+    return {name: directly(name, tool, before_call) for name, tool in own}
 
 
 def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +119,8 @@ def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **kept,
         "on_output": None,
+        "before_run": None,
+        "before_tool": None,
         "_folder": FigureFolder(None),
         "_given_files": GivenFiles.of(None),
         "_given": {},
@@ -261,6 +271,10 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         max_integer_bits: Bits of the largest integer an operation may make; 1,000,000 by default.
         on_output: Function called with printed text while the code runs, in the thread that prints.
             After an exception it is not called again in that call, and the logs say so.
+        before_run: Function that is asked before code runs: it returns ``None`` to allow it, or
+            another text that runs instead, or raises ``Refused``. May be asynchronous.
+        before_tool: Function that is asked before a tool or one of ``additional_functions`` is
+            called: it returns ``None`` to allow it, or raises ``Refused``. May be asynchronous.
         figures_dir: Folder that figures are saved in; ``None``: none is saved.
         files: Mapping of the code's paths to paths of this machine or bytes, copied into a folder
             of the executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that
@@ -287,6 +301,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         max_text_length: int | None = None,
         max_integer_bits: int | None = None,
         on_output: Callable[[str], None] | None = None,
+        before_run: BeforeRun | None = None,
+        before_tool: BeforeTool | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
         logger: Any = None,
@@ -325,6 +341,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         }
         self._sent_tools: dict[str, Any] = {}
         self.on_output = output_function("on_output", on_output)
+        self.before_run = accept.function_or_none("before_run", before_run)
+        self.before_tool = accept.function_or_none("before_tool", before_tool)
         self._folder = FigureFolder(figures_dir)
         self._given_files = GivenFiles.of(files)
         self._start()
@@ -339,6 +357,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def _start(self) -> None:
         """Make the parts that a copy of the executor does not share."""
         self._turns = threading.RLock()
+        self._approvals = Approvals(type(self).__name__, self.before_run, self.before_tool)
         self._in_call = False
         # Whether a forked copy of the process has the half of another thread's call.
         self._half_run = False
@@ -367,7 +386,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Give programs the functions that the user permits, also those permitted meanwhile."""
         base, given = upstream.BASE_PYTHON_TOOLS, self.additional_functions
         if self._sent_functions != (base, given):
-            functions = _own_tools(accept.functions("additional_functions", given))
+            given_functions = accept.functions("additional_functions", given)
+            functions = _own_tools(given_functions, self._approvals.before_call)
             self._interpreter.send_functions(functions, _base_tools())
             self._sent_functions = (dict(base), dict(given))
 
@@ -383,6 +403,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Return the attributes without the interpreter, with the program's variables."""
         own = (
             "_turns",
+            "_approvals",
             "_in_call",
             "_half_run",
             "_interpreter",
@@ -514,6 +535,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         failed: Exception
         self.displays, self._output_callback = (), OutputCallback(self.on_output)
         self._shown = shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
+        code = self._allowed(code)
         try:
             result = interpreter.run(code)
             if not result.is_final_answer:
@@ -538,6 +560,17 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             raise failed
         failure = as_upstreams(failed, self._text_of)
         raise failure from failure.__cause__
+
+    def _allowed(self, code: str) -> str:
+        """Return what ``before_run`` has run: the code, or what it put in its place."""
+        try:
+            return self._approvals.allow_run(code)
+        except ForkError as error:
+            # What upstream's agent reads there after an error is of this call.
+            self.state["_print_outputs"] = PrintContainer(self.max_print_outputs_length)
+            if not isinstance(error, InterpreterError):
+                raise
+            raise as_upstreams(error) from None
 
     def _notes(self) -> str:
         return self._shown.note() + self._output_callback.note()
@@ -613,6 +646,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         any other tool runs to its end first.
         """
         with telemetry.operation("interrupt", type(self).__name__, self._operation.context):
+            self._approvals.interrupt()
             self._interpreter.interrupt()
 
     def send_variables(self, variables: dict[str, Any]) -> None:
@@ -634,7 +668,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._send_functions()
         self._sent_tools = dict(tools)
-        self._interpreter.send_tools(_own_tools(tools))
+        self._interpreter.send_tools(_own_tools(tools, self._approvals.before_call))
 
     @property
     def folder(self) -> str | None:
@@ -651,6 +685,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def cleanup(self) -> None:
         """Remove the work folder of ``files=``; the executor has no other resources."""
+        approvals = getattr(self, "_approvals", None)
+        if approvals is not None:
+            approvals.close()
         files = getattr(self, "_files", None)
         if files is not None:  # the constructor may have failed
             files.remove()

@@ -1,4 +1,4 @@
-"""Figures of a step: for the model, the notebook, the Gradio page and the console.
+"""Run of a step's code, and its figures: for the model, the notebook, the Gradio page, the console.
 
 The hooks of the patch ``step-figures``.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.displays import notebook_forms
 from smolagents_fork.results import Display
 from smolagents_fork.short_texts import has_moderate_text
@@ -36,20 +37,33 @@ def run_code(agent: CodeAgent, step: Any, code: str) -> CodeOutput:
 
     Args:
         agent: Agent whose code it is.
-        step: upstream's ``ActionStep``; gets ``observations_images``, also if the code raises.
+        step: upstream's ``ActionStep``; gets ``observations_images``, also if the code raises, and
+            the code that ``before_run`` has put in place of the model's.
         code: Code of the step.
     """
+    about = AgentStep(agent.name, step.step_number, step.model_output or "")
     executor = agent.python_executor
     before = getattr(executor, "displays", ())
     try:
-        output = executor(code)
+        with stepping(about):
+            output = executor(code)
     finally:
+        if about.changed_code is not None:
+            _record_change(agent, step, about.changed_code)
         displays = getattr(executor, "displays", ())
         # An executor that did not come to run the code still has those of the last call.
         if displays is not before:
             _show(agent, step, [one for one in displays if isinstance(one, Display)])
     _show_table(output)
     return output
+
+
+def _record_change(agent: MultiStepAgent, step: Any, code: str) -> None:
+    """Put the code that ran into the agent's memory, and show it to whoever reads the log."""
+    step.code_action = code
+    for call in step.tool_calls or ():
+        call.arguments = code
+    agent.logger.log_code(title="Changed by before_run:", content=code, level=LogLevel.INFO)
 
 
 def _show(agent: MultiStepAgent, step: Any, displays: list[Display]) -> None:

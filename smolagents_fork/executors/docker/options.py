@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
 from ...distributions.requirements import requirements_for
+from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option, part_of, same_as
 from ...options.words import ENGINES
@@ -71,6 +72,21 @@ class BridgeOptions(CallOptions):
         check=_placement,
         form='name to `"host"` or `"sandbox"`',
     )
+
+    def check_together(self) -> None:
+        """Refuse tools in the sandbox beside a question before each tool.
+
+        Raises:
+            ConfigurationError: both are given.
+        """
+        super().check_together()
+        inside = [name for name, place in self.placement.items() if place == "sandbox"]
+        if self.before_tool is not None and inside:
+            raise ConfigurationError(
+                f"before_tool with tool_placement[{inside[0]!r}]='sandbox': calls in the sandbox "
+                "do not come to the host, and before_tool would not be asked; leave the tool on "
+                "the host, or omit before_tool"
+            )
 
 
 @dataclass(frozen=True)

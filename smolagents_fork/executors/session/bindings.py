@@ -39,6 +39,7 @@ class Bindings:
     Args:
         options: of the calls.
         on_call: called with a record of every call of a tool.
+        before_call: called with name and arguments before a tool is; ``None``: nothing is.
         allow_pickle: whether values that the codec refuses are pickled.
     """
 
@@ -46,6 +47,7 @@ class Bindings:
         self,
         options: CallOptions,
         on_call: Callable[[CallRecord], None],
+        before_call: Callable[[str, Mapping[str, Any]], None] | None,
         *,
         allow_pickle: bool = False,
     ) -> None:
@@ -59,6 +61,7 @@ class Bindings:
             calling_thread=options.tools_in_calling_thread,
             binary=True,
             on_call=on_call,
+            before_call=before_call,
         )
         self._functions = dict(options.additional_functions or {})
         self.calls.register(self._functions)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ...call_output import CallOutput
 from ...codec import Variables
+from ...control.approvals import Approvals
 from ...errors import ExecutorStartError, InterpreterError
 from ...figures import FigureFolder
 from ...options import accept
@@ -52,7 +53,13 @@ class SandboxExecutor(Executor):
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._folder = FigureFolder(options.figures_dir)
-        self._bindings = Bindings(options, weakly(self._log_call), allow_pickle=allow_pickle)
+        self._approvals = Approvals(type(self).__name__, options.before_run, options.before_tool)
+        self._bindings = Bindings(
+            options,
+            weakly(self._log_call),
+            self._approvals.before_call,
+            allow_pickle=allow_pickle,
+        )
         self._session: Session | None = None
 
     # -- lifecycle --
@@ -69,6 +76,7 @@ class SandboxExecutor(Executor):
         session = getattr(self, "_session", None)
         if session is None:
             return  # the constructor has failed
+        self._approvals.close()
         session.close(from_inside=self._inside_own_call())
         self._bindings.calls.close()
 
@@ -89,6 +97,7 @@ class SandboxExecutor(Executor):
             self._open_session().open()
 
     def _interrupt(self) -> None:
+        self._approvals.interrupt()
         if self._session is not None:
             self._session.interrupt()
 
@@ -119,7 +128,7 @@ class SandboxExecutor(Executor):
             )
             self.displays, self.state["_print_outputs"] = (), ""
             try:
-                outcome = session.run(code, output)
+                outcome = session.run(self._approvals.allow_run(code), output)
                 if outcome.failure is not None:
                     raise self._explain(outcome.failure)
                 if not outcome.is_final_answer:

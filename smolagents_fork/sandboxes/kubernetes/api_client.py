@@ -24,17 +24,15 @@ from ...errors import (
     ProtocolError,
 )
 from ..untrusted_json import read_json
-from .pod_labels import MANAGED_BY
-from .streams.channel_socket import PROTOCOLS
+from .streams.channel_socket import PROTOCOLS, ChannelSocket
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
-    from websocket import WebSocket
 
-__all__ = ["ClusterClient", "ClusterRefusal"]
+__all__ = ["CHECK_SECONDS", "ClusterClient", "ClusterRefusal"]
 
-# Time for the first answer of a cluster.
-_CHECK_SECONDS = 4.5
+#: Time for the first answer of a cluster.
+CHECK_SECONDS = 4.5
 # Time for one call.
 _CALL_SECONDS = 15.0
 _CONNECT_SECONDS = 4.0
@@ -83,12 +81,11 @@ class ClusterClient:
     def __init__(self, context: str | None, namespace: str | None) -> None:
         try:
             import kubernetes.client
-            import websockets.protocol  # noqa: F401 - streams need it
         except ImportError as error:
             raise EngineUnavailableError(
-                "KubernetesEngine needs the packages kubernetes and websockets, which are not "
-                "installed: pip install 'smolagents[kubernetes]'"
-            ) from (None if error.name in ("kubernetes", "websockets") else error)
+                "KubernetesEngine needs the package kubernetes, which is not installed: "
+                "pip install 'smolagents[kubernetes]'"
+            ) from (None if error.name == "kubernetes" else error)
         self._api, found = within(
             _LOAD_SECONDS,
             lambda: _loaded(context),
@@ -103,17 +100,27 @@ class ClusterClient:
         """The API server's address."""
         return str(self._api.configuration.host)
 
-    def check(self) -> None:
+    def check(self, label: str) -> None:
         """Check address, token and permission with one call.
+
+        Args:
+            label: selector of pods.
 
         Raises:
             EngineUnavailableError: no answer within five seconds, or a token that is refused.
             ClusterRefusal: the account may not list pods.
         """
         within(
-            _CHECK_SECONDS,
-            lambda: self.list_pods(limit=1, seconds=_CHECK_SECONDS),
-            _late(f"asking the cluster at {self.address}", _CHECK_SECONDS),
+            CHECK_SECONDS,
+            lambda: self.call(
+                "listing pods",
+                self.core.list_namespaced_pod,
+                self.namespace,
+                label_selector=label,
+                limit=1,
+                seconds=CHECK_SECONDS,
+            ),
+            _late(f"asking the cluster at {self.address}", CHECK_SECONDS),
         )
 
     def call(
@@ -142,45 +149,6 @@ class ClusterClient:
                 f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
             ) from None
         return found if isinstance(found, dict) else {}
-
-    def list_pods(
-        self, *, seconds: float = _CALL_SECONDS, **parameters: Any
-    ) -> list[dict[str, Any]]:
-        """Return the pods of the fork, as the API describes them; see :meth:`call` for errors.
-
-        Args:
-            seconds: Seconds for all attempts together.
-            **parameters: Parameters of the query, such as ``limit``.
-        """
-        found = self.call(
-            "listing pods",
-            self.core.list_namespaced_pod,
-            self.namespace,
-            label_selector=MANAGED_BY,
-            seconds=seconds,
-            **parameters,
-        )
-        return list(found.get("items") or ())
-
-    def read_pod(self, name: str, *, seconds: float = _CALL_SECONDS) -> dict[str, Any]:
-        """Return a pod, as the API describes it; see :meth:`call` for errors.
-
-        Args:
-            name: Name of the pod.
-            seconds: Seconds for all attempts together.
-        """
-        read = self.core.read_namespaced_pod
-        return self.call(f"asking for pod {name}", read, name, self.namespace, seconds=seconds)
-
-    def create_pod(self, manifest: Mapping[str, Any]) -> None:
-        """Create a pod; see :meth:`call` for errors.
-
-        Args:
-            manifest: Manifest of the pod.
-        """
-        name, image = manifest["metadata"]["name"], manifest["spec"]["containers"][0]["image"]
-        create = self.core.create_namespaced_pod
-        self.call(f"creating pod {name} (image {image})", create, self.namespace, manifest)
 
     def log_lines(self, pod: str, lines: int, *, seconds: float = _CALL_SECONDS) -> list[str]:
         """Return the last lines of a pod's log; see :meth:`call` for errors.
@@ -324,8 +292,8 @@ class ClusterClient:
 
     def stream(
         self, pod: str, subresource: str, parameters: Mapping[str, Any], seconds: float
-    ) -> WebSocket:
-        """Open the WebSocket of an exec or an attachment.
+    ) -> ChannelSocket:
+        """Open an exec or an attachment.
 
         Args:
             pod: Name of the pod.
@@ -369,7 +337,7 @@ class ClusterClient:
                     f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
                 ) from None
             raise self._unreachable(action, error) from None
-        return opened
+        return ChannelSocket(opened)
 
     def answers(self, seconds: float) -> bool:
         """Return whether the cluster answers.
@@ -377,12 +345,17 @@ class ClusterClient:
         Args:
             seconds: Seconds to wait at most.
         """
-        try:
-            self.list_pods(limit=1, seconds=seconds)
-        except EngineUnavailableError:
-            return False
-        except ClusterRefusal:
-            pass
+        with contextlib.suppress(ClusterRefusal):
+            try:
+                self.call(
+                    "listing pods",
+                    self.core.list_namespaced_pod,
+                    self.namespace,
+                    limit=1,
+                    seconds=seconds,
+                )
+            except EngineUnavailableError:
+                return False
         return True
 
     def close(self) -> None:

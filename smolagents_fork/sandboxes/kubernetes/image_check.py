@@ -49,7 +49,12 @@ def check_image(
     container = manifest["spec"]["containers"][0]
     container["command"] = ["python", "-I", "-c", _CHECK, *names]
     container["stdin"] = False
-    client.create_pod(manifest)
+    client.call(
+        f"creating pod {name} (image {image})",
+        client.core.create_namespaced_pod,
+        client.namespace,
+        manifest,
+    )
     state = await_running(
         client,
         name,

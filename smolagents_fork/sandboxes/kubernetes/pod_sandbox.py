@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
@@ -17,14 +17,11 @@ from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
-from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import ChannelSocket, RelayStream
+from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command
 from .streams.pod_lease import PodLease
-
-if TYPE_CHECKING:
-    from websocket import WebSocket
+from .streams.pod_stream import PodStream
 
 __all__ = ["PodSandbox", "StartedPod"]
 
@@ -42,6 +39,7 @@ class StartedPod:
     Attributes:
         name: of the pod.
         sandbox: its id.
+        container: name of its container.
         gateway_token: that its gateway asks for.
         node: name of its node.
         tenant: whose it is; empty for none.
@@ -49,6 +47,7 @@ class StartedPod:
 
     name: str
     sandbox: str
+    container: str
     gateway_token: str
     node: str
     tenant: str = ""
@@ -121,16 +120,16 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._check_there()
         # The relay is given less time than the caller has, to hear its reason.
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
-        return RelayStream(self._exec(argv, timeout))
+        return PodStream(self._exec(argv, timeout))
 
-    def _exec(self, argv: list[str], seconds: float) -> WebSocket:
-        return self._open("exec", seconds, command=short_command(argv), stderr=True)
+    def _exec(self, argv: list[str], seconds: float) -> ChannelSocket:
+        return self._stream("exec", seconds, command=short_command(argv), stdout=True, stderr=True)
 
     def _attach(self, seconds: float) -> ChannelSocket:
-        return ChannelSocket(self._open("attach", seconds))
+        return self._stream("attach", seconds, stdout=True)
 
-    def _open(self, subresource: str, seconds: float, **parameters: Any) -> WebSocket:
-        asked = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
+    def _stream(self, subresource: str, seconds: float, **parameters: Any) -> ChannelSocket:
+        asked = {"container": self._started.container, "stdin": True, **parameters}
         # Lower-case, as the API's own clients write it.
         query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
         return self._client.stream(self.name, subresource, query, seconds)
@@ -142,7 +141,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._check_there()
         deadline = Deadline(timeout)
         links = self.first_process.links
-        sock = ChannelSocket(self._exec(argv, timeout))
+        sock = self._exec(argv, timeout)
         return run_program(
             sock,
             stdin,
@@ -198,7 +197,15 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def _state(self) -> PodState | str:
         """Return the pod's state, or the text of one that cannot be read."""
         try:
-            return pod_state(self._client.read_pod(self.name, seconds=_QUERY_SECONDS))
+            return pod_state(
+                self._client.call(
+                    f"asking for pod {self.name}",
+                    self._client.core.read_namespaced_pod,
+                    self.name,
+                    self._client.namespace,
+                    seconds=_QUERY_SECONDS,
+                )
+            )
         except ClusterRefusal as error:
             if error.status in (404, 410):
                 return "ended and was removed"

@@ -31,6 +31,7 @@ AREAS = (
     "Asynchronous code",
     "Limits",
     "Interruption",
+    "Control",
     "Cleanup",
 )
 EXECUTORS = ("local", "process", "docker", "wasm")

@@ -51,6 +51,8 @@ SHARED: dict[str, list[Any]] = {
     "max_tool_calls": COUNT,
     "tools_in_calling_thread": FLAG[:-1],
     "on_output": FUNCTION,
+    "before_run": FUNCTION,
+    "before_tool": FUNCTION,
     "figures_dir": [5, b"", "", ["figures"]],
     "tool_placement": [*MAPPING, {"tool": "elsewhere"}],
     "memory": SIZE,

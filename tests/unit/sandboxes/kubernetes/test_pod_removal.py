@@ -13,5 +13,9 @@ def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
     pods = [{}, {"metadata": None}, None, {**orphan, "metadata": {}}, {"status": 1}, orphan]
     removed: list[str] = []
     monkeypatch.setattr(pod_removal, "remove_pod", lambda _c, name, _d: removed.append(name))
-    client = SimpleNamespace(list_pods=lambda: pods)
+    client = SimpleNamespace(
+        namespace="n",
+        core=SimpleNamespace(list_namespaced_pod=None),
+        call=lambda *_args, **_keywords: {"items": pods},
+    )
     assert pod_removal.reap(client) == removed == ["orphan"]

@@ -16,10 +16,7 @@ def described(state=None, **status):
     ("pod", "state"),
     [
         ({}, PodState()),
-        (
-            described({"running": {}}, phase="Running"),
-            PodState(running=True, node="n", phase="Running"),
-        ),
+        (described({"running": {}}, phase="Running"), PodState(running=True, node="n")),
         (
             described({"waiting": {"reason": "ContainerCreating"}}),
             PodState(waiting="ContainerCreating", node="n"),
@@ -30,15 +27,15 @@ def described(state=None, **status):
         ),
         (
             described({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}, phase="Failed"),
-            PodState(ended="ended", exit_code=137, out_of_memory=True, node="n", phase="Failed"),
+            PodState(ended="ended", exit_code=137, out_of_memory=True, node="n"),
         ),
         (
             described(None, phase="Failed", reason="Evicted", message="disk"),
-            PodState(ended="ended (Evicted: disk)", node="n", phase="Failed"),
+            PodState(ended="ended (Evicted: disk)", node="n"),
         ),
         (
             described(None, phase="Failed", reason="DeadlineExceeded"),
-            PodState(ended="ended (DeadlineExceeded)", node="n", phase="Failed"),
+            PodState(ended="ended (DeadlineExceeded)", node="n"),
         ),
         (
             {**described({"running": {}}), "metadata": {"deletionTimestamp": "now"}},
@@ -60,16 +57,3 @@ def test_unschedulable_pod_has_the_schedulers_words():
     state = pod_state({"status": {"phase": "Pending", "conditions": [condition]}})
     assert state.waiting == "Unschedulable: 0/1 nodes"
     assert not state.hopeless
-
-
-@pytest.mark.parametrize(
-    ("status", "addresses"),
-    [
-        ({}, ()),
-        ({"hostIP": "10.0.0.1"}, ("10.0.0.1",)),
-        ({"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]},
-         ("10.0.0.1", "fd00::1")),
-    ],
-)  # fmt: skip
-def test_addresses_of_the_node(status, addresses):
-    assert pod_state({"status": status}).node_addresses == addresses

@@ -1,0 +1,1 @@
+"""Control over what runs: functions of the user that are asked before code and before tools."""

@@ -1,0 +1,1 @@
+"""Pods as the command line lists them."""

@@ -1,0 +1,131 @@
+"""Questions in the middle of what else may happen: signals, threads, options that do not fit."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from background import acting
+from scripted_model import Script
+from smolagents import CodeAgent
+
+from smolagents_fork import DockerExecutor, ProposedCall, ProposedRun, Refused
+from smolagents_fork.control.approvals import Approvals
+from smolagents_fork.control.proposals import AgentStep, stepping
+from smolagents_fork.errors import ConfigurationError, ExecutorError
+
+
+def test_error_of_a_signals_handler_is_not_the_functions():
+    class FromHandler(Exception):
+        pass
+
+    begun = threading.Event()
+    given: list[ProposedRun] = []
+
+    def wait(run: ProposedRun) -> None:
+        given.append(run)
+        begun.set()
+        while not run.withdrawn:
+            threading.Event().wait(0.05)
+
+    def handler(_number: int, _frame: object) -> None:
+        raise FromHandler
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        asked = Approvals("Executor", wait, None)
+        main = threading.main_thread().ident
+        assert main is not None
+        with (
+            acting(begun.is_set, lambda: signal.pthread_kill(main, signal.SIGUSR1)),
+            pytest.raises(FromHandler),
+        ):
+            asked.allow_run("1")
+        assert given[0].withdrawn
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_questions_of_several_threads_are_asked_one_by_one():
+    at_once, most = 0, 0
+
+    def before_tool(_call: ProposedCall) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        threading.Event().wait(0.01)
+        at_once -= 1
+
+    asked = Approvals("Executor", None, before_tool)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: asked.allow_call("tool", {"n": n}), range(16)))
+    assert most == 1
+
+
+def test_interruption_ends_the_wait_for_another_threads_question():
+    begun = threading.Event()
+
+    def wait(call: ProposedCall) -> None:
+        begun.set()
+        while not call.withdrawn:
+            threading.Event().wait(0.05)
+
+    asked = Approvals("Executor", None, wait)
+    with ThreadPoolExecutor(2) as threads:
+        calls = [threads.submit(asked.allow_call, "tool", {"n": n}) for n in range(2)]
+        assert begun.wait(60)
+        asked.interrupt()
+        asked.interrupt()
+        for call in calls:
+            # The second may come to be asked between both, and is withdrawn too.
+            while not call.done():
+                asked.interrupt()
+            assert isinstance(call.exception(), TimeoutError)
+
+
+def test_exit_of_the_function_refuses():
+    def leave(_run: ProposedRun) -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(ExecutorError, match="before_run raised SystemExit: 3; the code did not"):
+        Approvals("Executor", leave, None).allow_run("1")
+
+
+def test_step_is_that_of_the_innermost_agent():
+    seen: list[ProposedRun] = []
+    asked = Approvals("Executor", seen.append, None)
+    with stepping(AgentStep("outer", 1, "")):
+        with stepping(AgentStep("inner", 4, "text")):
+            asked.allow_run("1")
+        asked.allow_run("2")
+    asked.allow_run("3")
+    assert [(run.agent_name, run.step_number) for run in seen] == [
+        ("inner", 4),
+        ("outer", 1),
+        (None, None),
+    ]
+
+
+def test_reason_may_be_anything():
+    def before_run(_run: ProposedRun) -> None:
+        raise Refused
+
+    with pytest.raises(Exception, match="before_run refused this code: "):
+        Approvals("Executor", before_run, None).allow_run("1")
+
+
+def test_tools_in_the_sandbox_are_not_asked_about():
+    with pytest.raises(ConfigurationError, match="before_tool with tool_placement"):
+        DockerExecutor(before_tool=print, tool_placement={"search": "sandbox"})
+
+
+@pytest.mark.parametrize("executor", ["local", "process"])
+def test_agent_with_a_question_is_not_saved_without_it(executor, tmp_path):
+    options = {"executor_type": executor, "executor_kwargs": {"before_run": print}}
+    with (
+        CodeAgent(tools=[], model=Script(), **options) as agent,
+        pytest.raises(ConfigurationError, match="before_run"),
+    ):
+        agent.save(str(tmp_path / "agent"))
