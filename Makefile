@@ -46,9 +46,13 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=was
 	@$(if $(OPENAI_API_KEY),$(INSTALL) "smolagents[openai]")
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
-.PHONY: test test-all
-test test-all: $(VENV)/.dev ## lint, all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
+.PHONY: test
+test: $(VENV)/.dev ## lint, tests whose subject may have changed, upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
 	@$(RUN) tools.whole_run
+
+.PHONY: test-all
+test-all: $(VENV)/.dev ## lint, all tests, and upstream's own on the release and the fork
+	@$(RUN) tools.whole_run --all
 
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker

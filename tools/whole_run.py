@@ -1,8 +1,13 @@
-"""The lint, then every test of the project: the fork's own, and upstream's beside both.
+"""The lint, then the tests of the project: the fork's own, and upstream's on the fork.
+
+Without arguments it is ``make test``. It leaves out the folders of tests whose subject has not
+changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests on upstream's
+release from the repository. With ``--all`` it is ``make test-all``: it leaves out nothing, runs
+upstream's tests on both sides, and a test that is not stable fails it.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
-A few failed tests are run once more, alone. Those that pass then are printed as unstable, and do
-not fail the run: they are to be mended before anything else. A test that fails twice fails the
+A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
+them, and they are to be mended before anything else. A test that fails twice fails the
 run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
 the tests that had no turn run once more, and the test that it ran counts as a failed one.
 
@@ -28,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools import lint
+from tools.changed_subjects import unchanged_folders
 from tools.command import Command, clean_environment
 from tools.errors import CommandError, SuiteError, ToolError
 from tools.junit import read_junit
@@ -35,8 +41,12 @@ from tools.paths import REPORTS, ROOT
 
 __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
+#: Argument of a run that leaves out nothing.
+EVERYTHING = "--all"
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
+#: Lists of tests in the folder of reports, and how many failed tests the last lines name.
+_FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
 #: pytest's exit statuses: all passed, some failed, nothing to run.
 _PASSED, _FAILED, _NONE = 0, 1, 5
 _UPSTREAM_SECONDS = 3600.0
@@ -50,7 +60,7 @@ class OwnTests(NamedTuple):
 
     Attributes:
         folder: the checkout.
-        reports: folder for the list of unstable tests.
+        reports: folder for the lists of failed and unstable tests.
         arguments: of pytest, for the first run.
     """
 
@@ -67,25 +77,41 @@ class OwnTests(NamedTuple):
         shutil.rmtree(self.reports / "own", ignore_errors=True)
         crashes = self.reports / "own" / "crashes"
         crashes.mkdir(parents=True)
-        unstable = self.reports / "unstable.txt"
-        unstable.unlink(missing_ok=True)
+        for name in (_FAILED_LIST, _UNSTABLE_LIST):
+            (self.reports / name).unlink(missing_ok=True)
         status, failed = self._together()
         for file in sorted(crashes.iterdir()):
             if stacks := file.read_text("utf-8", "replace"):
                 print(f"\n== stacks of the worker {file.stem}\n{stacks}", flush=True)
-        if status not in (_PASSED, _FAILED) or len(failed) > MOST_REPEATED:
-            return False
         if not failed:
             return status == _PASSED
-        print(f"\n== once more, alone: {len(failed)} failed", flush=True)
-        if self._pytest("--last-failed", "--last-failed-no-failures=none") != _PASSED:
-            return False
-        unstable.write_text("\n".join(failed) + "\n", "utf-8")
-        print(
-            "\n== UNSTABLE: failed beside others and passed alone; mend these before anything else"
-        )
-        print("\n".join(failed), flush=True)
-        return True
+        passed_alone = status in (_PASSED, _FAILED) and len(failed) <= MOST_REPEATED
+        if passed_alone:
+            print(f"\n== once more, alone: {len(failed)} failed", flush=True)
+            again = self._pytest("--last-failed", "--last-failed-no-failures=none")
+            passed_alone = again == _PASSED
+        name = _UNSTABLE_LIST if passed_alone else _FAILED_LIST
+        (self.reports / name).write_text("\n".join(failed) + "\n", "utf-8")
+        return passed_alone
+
+    def unstable(self) -> list[str]:
+        """List the tests that failed in the run and passed alone."""
+        return self._names(_UNSTABLE_LIST)
+
+    def print_names(self) -> None:
+        """Name the failed and the unstable tests, as the last lines of a run."""
+        if failed := self._names(_FAILED_LIST):
+            print(f"\n== FAILED: {len(failed)}")
+            print("\n".join(failed[:_MOST_NAMES]), flush=True)
+        if unstable := self.unstable():
+            print("\n== UNSTABLE: failed beside others and passed alone; mend these first")
+            print("\n".join(unstable), flush=True)
+
+    def _names(self, name: str) -> list[str]:
+        try:
+            return (self.reports / name).read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            return []
 
     def _together(self) -> tuple[int, list[str]]:
         # pytest's exit status, and the ids of the failed tests.
@@ -113,13 +139,15 @@ class OwnTests(NamedTuple):
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Run everything; return the exit status.
+    """Run the tests; return the exit status.
 
     Args:
-        arguments: of pytest, for only those tests.
+        arguments: ``--all``, or pytest's, for only the tests that they name.
     """
     try:
-        return _run_named(arguments) if arguments else _run_all()
+        if list(arguments) == [EVERYTHING]:
+            return _run_project(everything=True)
+        return _run_named(arguments) if arguments else _run_project(everything=False)
     except SuiteError as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
         return 2
@@ -128,21 +156,30 @@ def main(arguments: Sequence[str] = ()) -> int:
 def _run_named(arguments: Sequence[str]) -> int:
     """Run some tests; what fails beside others is in this Python's own list."""
     reports = REPORTS / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return 0 if OwnTests(reports=reports, arguments=(*_ALL, *arguments)).run() else 1
+    tests = OwnTests(reports=reports, arguments=(*_ALL, *arguments))
+    passed = tests.run()
+    tests.print_names()
+    return 0 if passed else 1
 
 
-def _run_all() -> int:
+def _run_project(*, everything: bool) -> int:
     REPORTS.mkdir(exist_ok=True)
+    left_out = [] if everything else unchanged_folders()
+    tests = OwnTests(arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)))
     log = REPORTS / "upstream.log"
-    command = [sys.executable, "-m", "tools.regression"]
+    command = [sys.executable, "-m", "tools.regression", *([] if everything else ["--recorded"])]
     with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
         if not _linted():
             return 1
-        passed = OwnTests().run()
-        print("\n== upstream's tests, on the release and on the fork", flush=True)
+        passed = tests.run()
+        print("\n== upstream's tests", flush=True)
         same = _ended_well(upstream)
         print(log.read_text("utf-8", "replace"), flush=True)
-    return 0 if passed and same else 1
+    if left_out:
+        print(f"left out, because their subjects have not changed: {', '.join(left_out)}")
+    tests.print_names()
+    stable = not (everything and tests.unstable())
+    return 0 if passed and same and stable else 1
 
 
 def _linted() -> bool:

@@ -68,16 +68,21 @@ def test_test_that_passes_alone_is_printed_as_unstable(
 ) -> None:
     tests = own_tests(tmp_path, PASSES, FAILS_BESIDE_OTHERS)
     assert tests.run()
-    said = (tmp_path / "reports" / "unstable.txt").read_text().split()
-    assert said == ["test_number_1.py::test_needs_quiet"]
-    assert "UNSTABLE" in capfd.readouterr().out
+    assert tests.unstable() == ["test_number_1.py::test_needs_quiet"]
+    tests.print_names()
+    *_, title, name = capfd.readouterr().out.splitlines()
+    assert title.startswith("== UNSTABLE: ")
+    assert name == "test_number_1.py::test_needs_quiet"
 
 
 @pytest.mark.slow
 def test_many_failures_are_not_repeated(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     tests = own_tests(tmp_path, FAILS.format(MOST_REPEATED + 1))
     assert not tests.run()
-    assert "once more" not in capfd.readouterr().out
+    tests.print_names()
+    output = capfd.readouterr().out
+    assert "once more" not in output
+    assert output.splitlines()[-1] == f"test_number_0.py::test_fails[{MOST_REPEATED}]"
 
 
 @pytest.mark.slow
@@ -93,8 +98,7 @@ def test_dead_worker_shows_its_stacks_and_the_other_tests_run_once(
     tests = own_tests(tmp_path, LEAVES_A_MARK, CRASHES_BESIDE_OTHERS, LEAVES_A_MARK)
     assert tests.run()
     assert (tmp_path / "marks.txt").read_text() == "xx"
-    said = (tmp_path / "reports" / "unstable.txt").read_text().split()
-    assert said == ["test_number_1.py::test_crashes"]
+    assert tests.unstable() == ["test_number_1.py::test_crashes"]
     output = capfd.readouterr().out
     assert "worker gw0 died while it ran test_number_1.py::test_crashes" in output
     stacks = output.partition("== stacks of the worker gw0")[2]
@@ -110,8 +114,9 @@ def test_test_that_crashes_alone_too_fails_the_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
     """Also after a dead worker, whose test passes alone."""
-    assert not own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1)).run()
-    assert not (tmp_path / "reports" / "unstable.txt").exists()
+    tests = own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1))
+    assert not tests.run()
+    assert tests.unstable() == []
 
 
 @pytest.mark.slow

@@ -142,7 +142,8 @@ def test_whole_suite_requires_what_ci_requires():
     workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
     ours = re.findall(r"export (REQUIRE_\w+)=1", (ROOT / ".ci" / "run").read_text("utf-8"))
     assert ours
-    assert set(ours) <= set(workflow["jobs"]["suite"]["env"])
+    # The cluster is built from Debian's package source, which a hosted runner does not have.
+    assert set(ours) - {"REQUIRE_KUBERNETES"} <= set(workflow["jobs"]["suite"]["env"])
     commands = [step.get("run", "") for step in steps("test.yml")]
     for target in ("make demo", "make test", "make test-all"):
         assert any(command.endswith(target) for command in commands)

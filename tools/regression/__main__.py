@@ -27,6 +27,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--unlocked", action="store_true", help="accept another release, unverified")
     add("--network", action="store_true", help="let tests reach the network")
     add("--run-all", action="store_true", help="run what upstream marks require_run_all")
+    add("--recorded", action="store_true", help="take pristine's outcomes from the repository")
+    add("--record", action="store_true", help="record pristine's outcomes in the repository")
     add("--deviations", type=Path, default=DEVIATIONS)
     add("--folder", type=Path, default=SCRATCH, help="scratch folder")
     add("--reports", type=Path, default=REPORTS, help="folder for the reports")

@@ -108,6 +108,15 @@ class Runner(NamedTuple):
         """
         return self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
 
+    def run_fork(self) -> _Outcomes:
+        """Run all tests on the fork's side and return the outcomes.
+
+        A run that came to no end is one failing test.
+        """
+        with ExitStack() as stack:
+            started = self._start(stack, self.twins.fork, ["tests"], "all", ("-n", "1"))
+            return _fork_finished(*started[:2], _RAN)
+
     def run_alone(self, test: str, attempt: int) -> tuple[Outcome, Outcome]:
         """Run one test in a process of its own on both sides, pristine first.
 
@@ -121,33 +130,40 @@ class Runner(NamedTuple):
     def _both(
         self, selection: Sequence[str], label: str, options: Sequence[str], accepted: Sequence[int]
     ) -> tuple[_Outcomes, _Outcomes]:
-        # Leaving the block, by an interrupt too, ends what still runs and removes the homes.
         with ExitStack() as stack:
-            started: list[tuple[Command, Path]] = []
-            for side in (self.twins.pristine, self.twins.fork):
-                # A short path: sockets in a temporary folder may have 108 characters at most.
-                home = Path(tempfile.mkdtemp(prefix="up-"))
-                stack.callback(shutil.rmtree, home, ignore_errors=True)
-                junit = self.folder / f"{side.name}-{label}.xml"
-                junit.unlink(missing_ok=True)
-                command = Command(
-                    [side.python, *_PYTEST, *options, f"--junitxml={junit}", *selection],
-                    timeout_seconds=SIDE_TIMEOUT_SECONDS,
-                    cwd=self.folder / side.name,
-                    env=self._environment(side, home),
-                    log=self.folder / f"{side.name}-{label}.log",
-                )
-                started.append((stack.enter_context(command), junit))
-                if side is self.twins.pristine:
-                    _await_half(command, home)
-            pristine, fork = started
-            first = _finished(*pristine, accepted)
-            try:
-                return first, _finished(*fork, accepted)
-            except (CommandError, SuiteError) as error:
-                # Pristine ran, so the machine is well: a fork on which nothing runs is the worst
-                # difference there is, and no reason to say nothing about it.
-                return first, {THE_RUN: Outcome("error", str(error))}
+            pristine, junit, home = self._start(
+                stack, self.twins.pristine, selection, label, options
+            )
+            _await_half(pristine, home)
+            fork = self._start(stack, self.twins.fork, selection, label, options)
+            first = _finished(pristine, junit, accepted)
+            return first, _fork_finished(*fork[:2], accepted)
+
+    def _start(
+        self,
+        stack: ExitStack,
+        side: Side,
+        selection: Sequence[str],
+        label: str,
+        options: Sequence[str],
+    ) -> tuple[Command, Path, Path]:
+        """Start a side's run; return it, its JUnit file and its home.
+
+        Leaving the stack, by an interrupt too, ends a run that goes on and removes its home.
+        """
+        # A short path: sockets in a temporary folder may have 108 characters at most.
+        home = Path(tempfile.mkdtemp(prefix="up-"))
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        junit = self.folder / f"{side.name}-{label}.xml"
+        junit.unlink(missing_ok=True)
+        command = Command(
+            [side.python, *_PYTEST, *options, f"--junitxml={junit}", *selection],
+            timeout_seconds=SIDE_TIMEOUT_SECONDS,
+            cwd=self.folder / side.name,
+            env=self._environment(side, home),
+            log=self.folder / f"{side.name}-{label}.log",
+        )
+        return stack.enter_context(command), junit, home
 
     def _environment(self, side: Side, home: Path) -> dict[str, str]:
         return environment_of_a_run(
@@ -204,6 +220,18 @@ def _await_half(command: Command, home: Path) -> None:
         if time.monotonic() > deadline:
             return
         time.sleep(0.2)
+
+
+def _fork_finished(command: Command, junit: Path, accepted: Sequence[int]) -> _Outcomes:
+    """Wait for the fork's side; a run that came to no end is one failing test.
+
+    Pristine ran, so the machine is well: a fork on which nothing runs is the worst difference there
+    is, and no reason to say nothing about it.
+    """
+    try:
+        return _finished(command, junit, accepted)
+    except (CommandError, SuiteError) as error:
+        return {THE_RUN: Outcome("error", str(error))}
 
 
 def _finished(command: Command, junit: Path, accepted: Sequence[int]) -> _Outcomes:

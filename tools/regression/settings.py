@@ -16,6 +16,7 @@ __all__ = [
     "OPTIONAL",
     "OVERLAY",
     "PROJECT",
+    "RECORDS",
     "REPORTS",
     "REQUIREMENTS",
     "ROOT",
@@ -27,6 +28,7 @@ SCRATCH = BUILD / "regression"
 UPSTREAM = ROOT / "tests" / "upstream"
 OVERLAY = UPSTREAM / "overlay"
 PROJECT = UPSTREAM / "project"
+RECORDS = UPSTREAM / "outcomes"
 DEVIATIONS = UPSTREAM / "deviations.toml"
 CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 

@@ -19,6 +19,7 @@ from tools.regression.deviations import load_deviations
 from tools.regression.environments import build_twins, wheel_metadata
 from tools.regression.execution import Runner
 from tools.regression.output import show, write
+from tools.regression.record import changed_outcomes, conditions, read_record, write_record
 from tools.regression.settings import CACHE, DEVIATIONS, REPORTS, ROOT, SCRATCH
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_sdist
 from tools.uv import Uv
@@ -64,6 +65,8 @@ def run(
     sdist_sha256: str | None = None,
     network: bool = False,
     run_all: bool = False,
+    recorded: bool = False,
+    record: bool = False,
     deviations: Path = DEVIATIONS,
     folder: Path = SCRATCH,
     reports: Path = REPORTS,
@@ -80,6 +83,9 @@ def run(
         sdist_sha256: verify the sdist against this as well.
         network: let test processes reach other machines.
         run_all: run what upstream marks ``require_run_all`` (needs engines, keys, weights).
+        recorded: take pristine's outcomes from the repository, where they were recorded under the
+            same conditions; without such a record both sides run.
+        record: run both sides and record pristine's outcomes.
         deviations: the file of declared differences.
         folder: scratch folder; two runs at a time need two.
         reports: where ``regression.json`` goes.
@@ -125,12 +131,28 @@ def run(
         with step("install"):
             twins = build_twins(fork_wheel, pristine, folder, pinned=version == lock.version)
         runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
-        with step("run both sides"):
-            runner.prepare()
-            outcomes = runner.run(selection)
+        known = None
+        is_usual = version == lock.version and not (selection or network or run_all)
+        if is_usual:
+            wanted = conditions(version, sdist, (folder / "packages.txt").read_text("utf-8"))
+            known = read_record(wanted)
+        runner.prepare()
+        if recorded and known is not None:
+            with step("run the fork's side"):
+                outcomes = known, runner.run_fork()
+        else:
+            with step("run both sides"):
+                outcomes = runner.run(selection)
+        notes = list(twins.notes)
+        if record and is_usual:
+            notes.append(f"recorded: {write_record(wanted, outcomes[0])}")
+        elif known is not None:
+            notes += changed_outcomes(known, outcomes[0])
+        elif recorded:
+            notes.append("no recorded outcomes of pristine for these packages: both sides ran")
         found, stale = compare(*outcomes, declared, selection=selection)
         with step("run differences again"):
-            notes = [*twins.notes, *run_again(found, runner.run_alone, say)]
+            notes += run_again(found, runner.run_alone, say)
     except (BuildError, ToolError) as error:
         raise SuiteError(str(error)) from error
     report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
