@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import gc
 import importlib.util
 import os
@@ -81,12 +82,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files for ``--dist loadfile --no-loadscope-reorder``, and keep their own order."""
     here = Path(__file__).parent
 
-    def place(item: pytest.Item) -> int:
-        name = item.path.relative_to(here).as_posix() if here in item.path.parents else ""
+    @functools.cache
+    def place(path: Path) -> int:
+        name = path.relative_to(here).as_posix() if here in path.parents else ""
         found = (n for n, start in enumerate(LONGEST_FIRST) if name.startswith(start))
         return next(found, len(LONGEST_FIRST))
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.path))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,8 @@ from smolagents.monitoring import Timing
 
 from smolagents_fork.short_texts import limited_text
 
-pytest.importorskip("gradio")
+# Found, not imported: that takes seconds of every process that collects this file.
+pytestmark = pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is not installed")
 
 LOADING = "```\n![secret](http://127.0.0.1:9/x)\n<img src=http://127.0.0.1:9/y>"
 TIMING = Timing(0.0, 1.0)

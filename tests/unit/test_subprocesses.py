@@ -39,21 +39,23 @@ def _calls() -> Iterator[tuple[str, ast.Call]]:
                 yield module, node
 
 
-CALLS = list(_calls())
+@pytest.fixture(scope="module")
+def calls() -> list[tuple[str, ast.Call]]:
+    return list(_calls())
 
 
-def test_every_module_that_starts_programs_is_named():
-    assert {module for module, _ in CALLS} == set(TABLE)
+def test_every_module_that_starts_programs_is_named(calls):
+    assert {module for module, _ in calls} == set(TABLE)
 
 
-@pytest.mark.parametrize(("module", "call"), CALLS, ids=[module for module, _ in CALLS])
-def test_program_gets_an_input_and_an_environment_that_are_chosen(module: str, call: ast.Call):
-    keywords = {keyword.arg for keyword in call.keywords}
-    assert {"stdin", "stdout", "stderr", "env"} <= keywords
-    assert "shell" not in keywords
-    assert ast.unparse(call.func) in ("subprocess.Popen", "subprocess.run")
-    if ast.unparse(call.func) == "subprocess.run":
-        assert "timeout" in keywords
+def test_program_gets_an_input_and_an_environment_that_are_chosen(calls):
+    for module, call in calls:
+        keywords = {keyword.arg for keyword in call.keywords}
+        assert {"stdin", "stdout", "stderr", "env"} <= keywords, module
+        assert "shell" not in keywords, module
+        assert ast.unparse(call.func) in ("subprocess.Popen", "subprocess.run"), module
+        if ast.unparse(call.func) == "subprocess.run":
+            assert "timeout" in keywords, module
 
 
 def test_modules_do_not_import_names_of_subprocess():

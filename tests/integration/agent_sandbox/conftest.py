@@ -14,10 +14,9 @@ START = {"startup_timeout_seconds": 180, "timeout_seconds": 120}
 GUIDE = {"memory": "512m", "cpus": 0.5, "pids_limit": 100}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "integration/agent_sandbox" in item.path.as_posix():
-            item.add_marker(pytest.mark.docker)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.docker)
 
 
 @pytest.fixture(scope="session")

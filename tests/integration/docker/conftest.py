@@ -23,10 +23,9 @@ START_SECONDS = 180
 Make = Callable[..., DockerExecutor]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "integration/docker" in item.path.as_posix():
-            item.add_marker(pytest.mark.docker)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.docker)
 
 
 @pytest.fixture(scope="session", autouse=True)

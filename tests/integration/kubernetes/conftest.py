@@ -17,10 +17,9 @@ from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEng
 START_SECONDS = 180
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "integration/kubernetes" in item.path.as_posix():
-            item.add_marker(pytest.mark.docker)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.docker)
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,12 @@ from tools.ray_cluster.cluster import RayCluster
 from tools.ray_cluster.sharing import using_cluster
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "integration/ray" in item.path.as_posix():
-            item.add_marker(pytest.mark.ray)
-            if item.get_closest_marker("limit") is None:
-                # One item may start or complete a cluster and wait for several of its ends.
-                item.add_marker(pytest.mark.limit(1800))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.ray)
+    if item.get_closest_marker("limit") is None:
+        # One item may start or complete a cluster and wait for several of its ends.
+        item.add_marker(pytest.mark.limit(1800))
 
 
 @pytest.fixture(scope="session", autouse=True)

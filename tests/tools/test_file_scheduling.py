@@ -1,0 +1,81 @@
+"""Undocumented parts of xdist that ``tests/file_scheduling.py`` and ``tests/conftest.py`` use.
+
+A new xdist that changes any of it fails here, and not by a worse distribution that nobody notices.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from xdist.dsession import DSession
+
+from tools.paths import ROOT
+
+FOLDER = "tests/contract/executors"
+
+
+class Worker:
+    """A worker that notes the tests it was sent, by number."""
+
+    shutting_down = False
+
+    def __init__(self, name: str) -> None:
+        self.gateway = SimpleNamespace(id=name)
+        self.sent: list[int] = []
+
+    def send_runtest_some(self, numbers: list[int]) -> None:
+        self.sent += numbers
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+@pytest.fixture
+def scheduler(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A scheduler for four workers that keeps the files in their order."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests"))
+    from file_scheduling import SharingFiles
+
+    monkeypatch.setattr(pytestconfig.option, "tx", ["4*popen"])
+    monkeypatch.setattr(pytestconfig.option, "loadscopereorder", False)
+    return SharingFiles(pytestconfig)
+
+
+def start(scheduler: Any, files: list[str]) -> list[Worker]:
+    """Distribute files of three tests each, and return the workers."""
+    tests = [f"{file}::test_{number}" for file in files for number in range(3)]
+    workers = [Worker(f"gw{number}") for number in range(4)]
+    for worker in workers:
+        scheduler.add_node(worker)
+        scheduler.add_node_collection(worker, tests)
+    scheduler.schedule()
+    return workers
+
+
+def test_files_of_a_shared_folder_are_left_to_two_workers(scheduler: Any) -> None:
+    shared = [f"{FOLDER}/test_{number}.py" for number in range(4)]
+    workers = start(scheduler, [*shared, "tests/unit/test_a.py", "tests/unit/test_b.py"])
+    assert [worker.sent for worker in workers] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [12, 13, 14],
+        [15, 16, 17],
+    ]
+
+
+def test_no_worker_is_idle_while_a_shared_folder_has_files(scheduler: Any) -> None:
+    workers = start(scheduler, [f"{FOLDER}/test_{number}.py" for number in range(4)])
+    assert all(worker.sent for worker in workers)
+
+
+def test_dead_worker_names_its_test(scheduler: Any) -> None:
+    workers = start(scheduler, [f"tests/unit/test_{number}.py" for number in range(4)])
+    scheduler.mark_test_complete(workers[0], workers[0].sent[0])
+    assert scheduler.remove_node(workers[0]) == "tests/unit/test_0.py::test_1"
+
+
+def test_session_has_what_the_end_of_a_worker_needs() -> None:
+    assert callable(DSession.handle_crashitem)
+    assert "sched" in DSession.__init__.__code__.co_names
