@@ -49,6 +49,6 @@ def _children(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
             memory_bytes=table[pid].memory_bytes,
         )
         for pid in sorted(table)
-        # A child leads a session; the spare process of a fork server has no program.
+        # A child leads a session once it is set up.
         if table[pid].parent in servers and table[pid].session == pid
     ]

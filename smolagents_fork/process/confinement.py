@@ -7,7 +7,6 @@ measure: the start fails.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -33,14 +32,16 @@ __all__ = ["Confinement", "die_with_parent"]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _FEWEST_FILES, _FILES_OF_A_MESSAGE = 32, 253
+# Devices that programs may write to.
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 
 
 class Confinement:
-    """Irrevocable confinement of this process, while it is single-threaded, in two steps.
+    """Irrevocable confinement of this process, while it is single-threaded.
 
-    The constructor is the first: what does not depend on a child's folder and sizes, so that a
-    spare has it done when it is asked for. A measure that fails in it is tried again in the second.
+    The constructor makes the network of the child, whose listener the host waits for; the other
+    measures follow in :meth:`complete`.
 
     Args:
         shared: by all children of the fork server.
@@ -51,7 +52,6 @@ class Confinement:
         self._kernel = shared.kernel
         self._linux = shared.kernel.platform == "linux"
         self._report = Report()
-        self._ruleset: landlock.Ruleset | None = None
         if self._linux:
             lower_shared_limits()
         # Without a proxy a second barrier behind the filter, which refuses every socket. First,
@@ -62,16 +62,6 @@ class Confinement:
         self._listener_error = "needs a network namespace of its own, which this user may not make"
         if shared.network == "proxy" and self._namespace:
             self._open_listener()
-        self._take_early_measures()
-        if self._linux:
-            with contextlib.suppress(OSError):
-                self._ruleset = _ruleset(shared)
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """Descriptors that stay open until the second step."""
-        rules = () if self._ruleset is None else (self._ruleset.descriptor,)
-        return rules if self._listener is None else (*rules, self._listener.fileno())
 
     def send_listener(self, number: int) -> None:
         """Send the host the listener for its proxy, if it asked for one.
@@ -83,14 +73,16 @@ class Confinement:
             send_listener(number, self._listener)
 
     def complete(self, bounds: Bounds, parent: socket.socket) -> Report:
-        """Take the second step, before untrusted code runs; return what is in force.
+        """Take all other measures, before untrusted code runs; return what is in force.
 
         Args:
             bounds: the limits.
             parent: connection on which the listener is sent that lets the parent limit threads.
         """
         report, take = self._report, self._take
-        self._take_early_measures()
+        take("session", _own_session, linux_only=False)
+        take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1))
+        take("capabilities", _no_capabilities)
         if bounds.memory_bytes is None:
             report.missing["memory"] = "memory=None: no limit was requested"
         else:
@@ -140,50 +132,30 @@ class Confinement:
         _see_refused("to bind a port", _bind)
         return f"the proxy's port {PROXY_PORT} only; seccomp; {self._namespace} but loopback"
 
-    def _take_early_measures(self) -> None:
-        self._take("session", _own_session, linux_only=False)
-        self._take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1))
-        self._take("capabilities", _no_capabilities)
-
     def _take(self, measure: str, action: Callable[[], str], linux_only: bool = True) -> None:
-        """Take a measure that is not in force yet, and report it."""
-        if measure in self._report.in_force:
-            return
+        """Take a measure, and report it."""
         if linux_only and not self._linux:
             self._report.missing[measure] = f"only on Linux, this is {self._kernel.platform}"
             return
         try:
             self._report.in_force[measure] = action()
-            self._report.missing.pop(measure, None)
         except (OSError, ValueError, AttributeError) as error:
             if is_shortage(error):
                 raise
             self._report.missing[measure] = str(error)
 
     def _file_rules(self, bounds: Bounds) -> str:
-        rules, self._ruleset = self._ruleset, None
-        if rules is not None and not rules.is_current():
-            rules.close()
-            rules = None
-        rules = rules or _ruleset(self._shared)
-        devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
-        try:
-            rules.restrict(bounds.readable, (bounds.work_folder, bounds.temporary_folder, *devices))
-        finally:
-            rules.close()
-        if "/" not in {*bounds.readable, *self._shared.readable, *self._shared.listable}:
+        shared = self._shared
+        version = landlock.restrict(
+            (*shared.readable, *bounds.readable),
+            shared.listable,
+            (bounds.work_folder, bounds.temporary_folder, *_DEVICES),
+            newest=self._kernel.landlock,
+            ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[shared.network],
+        )
+        if "/" not in {*bounds.readable, *shared.readable, *shared.listable}:
             _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
-        version = rules.version
         return f"writes in its folder only, reads of libraries only; Landlock {version}"
-
-
-def _ruleset(shared: Shared) -> landlock.Ruleset:
-    return landlock.Ruleset(
-        shared.readable,
-        shared.listable,
-        newest=shared.kernel.landlock,
-        ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[shared.network],
-    )
 
 
 def die_with_parent(parent: int) -> None:

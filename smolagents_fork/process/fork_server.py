@@ -23,7 +23,6 @@ import importlib
 import json
 import os
 import resource
-import select
 import selectors
 import signal
 import socket
@@ -42,7 +41,6 @@ from ..shortages import shortage_text
 from . import confinement, file_attributes, seccomp, worker
 from .call_supervisor import CallSupervisor, take_listener
 from .confinement_report import Bounds, Shared
-from .descriptor_passing import send_descriptors
 from .libc import libc
 from .sandbox_paths import OWN_PROCESS_FILES
 from .user_counts import UserCounts
@@ -60,10 +58,6 @@ REQUEST = struct.Struct("!I")
 ANSWER = struct.Struct("!i")
 #: Length of what a child is to be, sent to the child before it, as JSON.
 LENGTH = struct.Struct("!I")
-# To the spare, with its descriptors; of the spare, when it has them; and the longest wait for that,
-# in seconds. Other children wait meanwhile, and forking one takes some milliseconds more.
-_GIVEN, _TAKEN = b"G", b"T"
-_SPARE_SECONDS = 1.0
 # Longest wait for the end of a host that has closed its connection, in seconds.
 _HOST_SECONDS = 5.0
 _DESCRIPTORS = 4  # data socket, status socket, output, memory for requests to stop
@@ -72,19 +66,7 @@ _DESCRIPTORS = 4  # data socket, status socket, output, memory for requests to s
 # that closes all that it may have opened does not close them.
 _FIRST_OWN = 1000
 # Numbers above those that are used for a moment.
-_SPARE_NUMBERS = 16
-
-
-@dataclass(frozen=True)
-class _Spare:
-    """A process without a program, which becomes the next child.
-
-    It has copied the memory it will write to, and its confinement has begun, with what all children
-    share. It is trusted as the fork server is, and confined as any child before it gets a program.
-    """
-
-    pid: int
-    channel: socket.socket
+_NUMBERS_ABOVE = 16
 
 
 @dataclass(frozen=True)
@@ -103,12 +85,12 @@ class _Beginning:
     Attributes:
         server: process id of the fork server.
         parent: connection to it.
-        descriptors: those of its request; ``None`` for a spare, which waits for a request.
+        descriptors: those of its request.
     """
 
     server: int
     parent: socket.socket
-    descriptors: list[int] | None
+    descriptors: list[int]
 
 
 class _ServerEnd(enum.Enum):
@@ -186,9 +168,8 @@ class ForkServer:
         self._children: dict[int, socket.socket] = {}
         self._counts = UserCounts()
         self._supervisors: dict[int, CallSupervisor] = {}
-        # Child or spare -> descriptors, see _keep_process_files().
+        # Child -> descriptors, see _keep_process_files().
         self._process_files: dict[int, list[int]] = {}
-        self._spare: _Spare | None = None
         self._wake, wake_up = socket.socketpair()
         for end in (self._wake, wake_up):
             end.setblocking(False)
@@ -261,7 +242,7 @@ class ForkServer:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         status = socket.socket(fileno=os.dup(descriptors[1]))
         try:
-            ours, pid = self._handed_over(descriptors) or _forked(descriptors)
+            ours, pid = _forked(descriptors)
         except OSError:
             status.close()
             raise
@@ -276,52 +257,23 @@ class ForkServer:
             raise
         return pid
 
-    def _handed_over(self, descriptors: list[int]) -> tuple[socket.socket, int] | None:
-        """Make the spare the child of a request; ``None`` if there is none for it."""
-        spare, self._spare = self._spare, None
-        if spare is None:
-            return None
-        taken = b""
-        with contextlib.suppress(OSError):
-            spare.channel.settimeout(_SPARE_SECONDS)
-            send_descriptors(spare.channel, _GIVEN, descriptors)
-            # One that was killed a moment ago still accepts data.
-            taken = spare.channel.recv(1)
-            spare.channel.settimeout(None)
-        if taken == _TAKEN:
-            return spare.channel, spare.pid
-        spare.channel.close()
-        _signal(spare.pid, signal.SIGKILL)
-        return None
-
-    def _prepare_spare(self) -> None:
-        if self._spare is not None:
-            return
-        # Without descriptors, processes or memory, the next child is forked when it is requested.
-        with contextlib.suppress(OSError):
-            ours, pid = _forked(None)
-            self._spare = _Spare(pid, ours)
-            self._keep_process_files(pid)
-
     def _keep_process_files(self, pid: int) -> None:
         """Keep open what a process may read about itself.
 
         A rule of Landlock is about an inode. Those in ``/proc`` are made again for the same name
         when the kernel has dropped its caches, except while a descriptor refers to them.
         """
-        if pid not in self._process_files:
-            self._process_files[pid] = found = []
-            with contextlib.suppress(OSError):  # no more descriptors: the rules hold until then
-                for name in OWN_PROCESS_FILES:
-                    found.append(os.open(f"/proc/{pid}/{name}", os.O_PATH | os.O_CLOEXEC))
+        self._process_files[pid] = found = []
+        with contextlib.suppress(OSError):  # no more descriptors: the rules hold until then
+            for name in OWN_PROCESS_FILES:
+                found.append(os.open(f"/proc/{pid}/{name}", os.O_PATH | os.O_CLOEXEC))
 
     def _progress(self, starting: _Starting) -> None:
-        """Take the listener of a child; when it is ready, prepare the next one."""
+        """Take the listener of a child, until the child is ready."""
         listener = take_listener(starting.channel)
         if listener is None:
             self._selector.unregister(starting.channel)
             starting.channel.close()
-            self._prepare_spare()
             return
         supervisor = CallSupervisor(listener, starting.pid, starting.threads, self._counts)
         if starting.pid not in self._children:  # it ended meanwhile
@@ -360,9 +312,6 @@ class ForkServer:
     def _ended(self, pid: int, code: int) -> None:
         for descriptor in self._process_files.pop(pid, []):
             os.close(descriptor)
-        if self._spare is not None and self._spare.pid == pid:
-            self._spare.channel.close()
-            self._spare = None
         status = self._children.pop(pid, None)
         if status is None:
             return
@@ -380,8 +329,6 @@ class ForkServer:
 
     def _end_all(self) -> None:
         # The host has ended or no longer needs this process: leave nothing behind.
-        if self._spare is not None:
-            _signal(self._spare.pid, signal.SIGKILL)
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
 
@@ -393,15 +340,12 @@ def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
         confinement.die_with_parent(beginning.server)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gc.collect()  # what is left of the fork server, before its descriptors have other files
-        descriptors = beginning.descriptors
         data, request, own_parent = own = _own_numbers()
-        _arrange(descriptors, beginning.parent.detach(), own)
+        _arrange(beginning.descriptors, beginning.parent.detach(), own)
         parent = socket.socket(fileno=own_parent)
         _reseed()
         threading.main_thread().name = "program"
         begun = confinement.Confinement(shared)
-        if descriptors is None:
-            _arrange(_taken_descriptors(parent), own_parent, own, begun.descriptors)
         bounds = _received_bounds(data)
         begun.send_listener(data)
         os.setsid()
@@ -425,26 +369,12 @@ def _write_failure(what: str, error: BaseException) -> None:
         os.write(2, f"{what}: {shortage_text(error)}\n".encode())
 
 
-def _taken_descriptors(parent: socket.socket) -> list[int]:
-    """Wait until a spare is to be a child, and return its descriptors; exit if it never is."""
-    # Writes to the pages that a start writes to, which copies them, until a request comes.
-    _use_folders("/", "/")
-    worker.rehearse(lambda: bool(select.select([parent], [], [], 0)[0]))
-    gc.collect()
-    gc.freeze()
-    data, descriptors = _received(parent, len(_GIVEN))
-    if data != _GIVEN or len(descriptors) != _DESCRIPTORS:
-        os._exit(0)
-    parent.sendall(_TAKEN)
-    return descriptors
-
-
 def _own_numbers() -> tuple[int, int, int]:
     """Return the numbers in a child of its connection, its requests to stop and the fork server."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     first = _FIRST_OWN
     if most != resource.RLIM_INFINITY:
-        first = min(first, most - _SPARE_NUMBERS)
+        first = min(first, most - _NUMBERS_ABOVE)
     return first, first + 1, first + 2
 
 
@@ -472,24 +402,17 @@ def _use_folders(work: str, temporary: str) -> None:
     tempfile.tempdir = None
 
 
-def _arrange(
-    descriptors: list[int] | None,
-    parent: int,
-    own: tuple[int, int, int],
-    kept: tuple[int, ...] = (),
-) -> None:
+def _arrange(descriptors: list[int], parent: int, own: tuple[int, int, int]) -> None:
     """Move the descriptors of a child to the numbers that they have in it; close all others.
 
     Args:
-        descriptors: those of its request; ``None`` if they are not known yet.
+        descriptors: those of its request.
         parent: of the connection to the fork server.
         own: see :func:`_own_numbers`.
-        kept: other numbers that stay open.
     """
-    if descriptors is not None:
-        os.dup2(descriptors[2], 2)  # first, so that the host learns of a failure
-    null, sink = os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
-    data, _, output, request = descriptors or [null, null, sink, null]
+    data, _, output, request = descriptors
+    os.dup2(output, 2)  # first, so that the host learns of a failure
+    null = os.open(os.devnull, os.O_RDONLY)
     moves = (
         *((null, 0), (output, 1), (output, 2)),
         *zip((data, request, parent), own, strict=True),
@@ -497,16 +420,16 @@ def _arrange(
     for source, target in _kept(moves):
         os.dup2(source, target)
     first = 3
-    for number in (*sorted({*kept, *own}), 1 << 16):
+    for number in (*own, 1 << 16):
         os.closerange(first, number)
         first = number + 1
 
 
-def _forked(descriptors: list[int] | None) -> tuple[socket.socket, int]:
+def _forked(descriptors: list[int]) -> tuple[socket.socket, int]:
     """Fork a child; return the connection to it, and its number.
 
     Args:
-        descriptors: those of its request; ``None`` for a spare.
+        descriptors: those of its request.
 
     Raises:
         OSError: the system has no descriptor, process or memory left.

@@ -21,9 +21,7 @@ from .stop_request import REQUEST_SIZE, STOPPED_RUN
 
 __all__ = ["SocketLink", "main", "rehearse"]
 
-_REHEARSED_PROGRAM = (
-    "import math\nprint([math.sqrt(n + 1) for n in range(3)])\nx = {}\n(x, 'text', 2.5)"
-)
+_REHEARSED_PROGRAM = "import math\nprint([math.sqrt(n + 1) for n in range(3)])\n({}, 'text', 2.5)"
 _REHEARSED_SETUP: dict[str, Any] = {
     "imports": [],
     "memory": None,
@@ -73,29 +71,20 @@ def _ready_worker(
     return worker
 
 
-def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
+def rehearse() -> None:
     """Serve a host that has one program, without confinement.
 
-    The first use of anything costs more than the later ones; a forked process pays for each page of
-    memory that it is the first to write to.
-
-    Args:
-        enough: asked before the start and before the program; ``True`` ends the rehearsal.
+    The first use of anything costs more than the later ones, and a forked process inherits it done.
     """
-    if enough():
-        return
     handler = signal.getsignal(signal.SIGINT)
     host, guest = socket.socketpair()
     with host, guest, mmap.mmap(-1, REQUEST_SIZE) as request:
         host.sendall(packed(Kind.SETUP, 0, encode(_REHEARSED_SETUP)))
         try:
             worker = _ready_worker(SocketLink(guest, request), Report)
-            if not enough():
-                # A text of this process: what was compiled before the fork is not compiled again.
-                program = _REHEARSED_PROGRAM.format(os.getpid()).encode()
-                host.sendall(packed(Kind.RUN, 1, program))
-                host.shutdown(socket.SHUT_WR)
-                worker.serve()
+            host.sendall(packed(Kind.RUN, 1, _REHEARSED_PROGRAM.encode()))
+            host.shutdown(socket.SHUT_WR)
+            worker.serve()
         finally:
             signal.signal(signal.SIGINT, handler)
 

@@ -24,8 +24,6 @@ __all__ = ["FLOOR_PROGRAM", "measure"]
 
 FLOATS = 1_000_000
 TOOL_CALLS = 10_000
-#: Pause before a start for which the spare is ready; its preparation takes some ten milliseconds.
-SPARE_SECONDS = 0.1
 FLOOR_PROGRAM = Path(__file__).with_name("floor.py")
 
 
@@ -45,25 +43,11 @@ def measure(repeat: int) -> Measured:
 def _start_rows(floor: Companion, count: int) -> list[Row]:
     stop_fork_servers()
     cold = _start()
-    turns = alternated(
-        {
-            "floor": lambda: floor.ask("fork"),
-            "warm": _start_with_spare,
-            "again": _start,  # at once: the fork server has just begun to prepare its next spare
-        },
-        count,
-    )
+    turns = alternated({"floor": lambda: floor.ask("fork"), "warm": _start}, count)
     return [
         Row("start to first result, cold", cold),
-        Row("start to first result, warm", turns["warm"], turns["floor"], goal=7),
-        Row("start to first result, straight after another", turns["again"], turns["floor"]),
+        Row("start to first result, warm", turns["warm"], turns["floor"], goal=12),
     ]
-
-
-def _start_with_spare() -> float:
-    """Return the seconds of a start for which the fork server could prepare its spare process."""
-    time.sleep(SPARE_SECONDS)
-    return _start()
 
 
 def _start() -> float:

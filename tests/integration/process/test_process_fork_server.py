@@ -1,0 +1,100 @@
+"""A fork server: whose children it has, what it refuses, and its end with its host."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.proc_table import process_table
+from smolagents_fork.process import spawn
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and confinement")
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for a condition; generous, because starts are slow on a busy machine."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def server_of(pid: int) -> int:
+    return process_table()[pid].parent
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessExecutor]:
+    """An executor with a fork server of its own, since the server is shared in a process."""
+    monkeypatch.setattr(spawn, "_fork_servers", {})
+    with ProcessExecutor([], None) as made:
+        yield made
+    spawn.stop_fork_servers()
+
+
+def test_children_with_the_network_have_another_fork_server(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    for network in ("host", "none"):
+        with ProcessExecutor([], None, network=network) as other:
+            assert (server_of(other.pid) == server) is (network == "none")
+            assert ("network" in other.confinement["in_force"]) is (network == "none")
+            assert other("1 + 1").output == 2
+
+
+def test_fork_server_without_descriptors_refuses_starts_only(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    before = resource.prlimit(server, resource.RLIMIT_NOFILE)
+    highest = max(int(number) for number in os.listdir(f"/proc/{server}/fd"))
+    refusals = []
+    # With every number of free descriptors, so that each of its system calls fails once. Numbers
+    # below the highest may be free, too.
+    for limit in range(highest + 9, 3, -1):
+        if len(refusals) == 12:
+            break
+        resource.prlimit(server, resource.RLIMIT_NOFILE, (limit, before[1]))
+        try:
+            ProcessExecutor([], None).cleanup()
+        except ExecutorStartError as error:
+            refusals.append(str(error))
+        assert executor("1 + 1").output == 2
+    assert any(
+        f"the fork server (process {server}) could not start a child: Too many open files; close "
+        "executors and try again, or raise the limit on open files (ulimit -n)" == refusal
+        for refusal in refusals
+    )
+    resource.prlimit(server, resource.RLIMIT_NOFILE, before)
+    with ProcessExecutor([], None) as other:
+        assert other("3 + 3").output == 6
+        assert server_of(other.pid) == server
+
+
+def test_fork_server_ends_with_a_host_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from smolagents_fork import ProcessExecutor\n"
+        "executor = ProcessExecutor([], None)\n"
+        "print(executor.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    try:
+        assert host.stdout is not None
+        child = int(host.stdout.readline())
+        server = server_of(child)
+        left = {child, server}
+    finally:
+        host.kill()
+        host.wait()
+        host.stdout.close()
+    until(lambda: not left & process_table().keys(), "a process outlives its host")
