@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
 import select
 import socket
@@ -26,12 +25,7 @@ def receive_listener(connection: socket.socket, seconds: float) -> socket.socket
     poll.register(connection, select.POLLIN)
     if not poll.poll(seconds * 1000):
         raise ExecutorStartError(f"the sandbox sent no listener within {seconds} s")
-    numbers = array.array("i")
+    numbers: list[int] = []
     with contextlib.suppress(ConnectionError):
-        _, ancillary, _, _ = connection.recvmsg(
-            1, socket.CMSG_SPACE(numbers.itemsize), socket.MSG_CMSG_CLOEXEC
-        )
-        for level, kind, data in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
+        _, numbers, _, _ = socket.recv_fds(connection, 1, 1, socket.MSG_CMSG_CLOEXEC)
     return socket.socket(fileno=numbers[0]) if numbers else None

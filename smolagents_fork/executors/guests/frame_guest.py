@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from ...call_output import CallOutput
 from ...codec import decode, encode
@@ -16,8 +17,9 @@ from ...guest.guest_process import GuestProcess
 from ...texts import encodable
 from ..session.exchange import MOST_UNASKED
 from ..session.guest import Ask, Call, End, Failure, Request, Task
+from .guest_options import GuestOptions
 
-__all__ = ["FrameGuest", "FrameGuestSource", "Launcher", "display_bundle"]
+__all__ = ["FrameGuest", "GuestLauncher", "display_bundle"]
 
 # Beginning of the numbers of requests; runs have the numbers below.
 _REQUESTS = 1 << 31
@@ -37,15 +39,41 @@ _FRAMES = {
 }
 
 
-class Launcher(Protocol):
-    """Starts the processes of one executor's guests."""
+class GuestLauncher(ABC):
+    """Starts the guests of one executor; a :class:`.session.guest.GuestSource`.
 
-    def start(self) -> GuestProcess:
-        """Start a guest, which waits for its SETUP frame."""
+    Args:
+        options: the executor's.
+        imports: modules programs may import.
+    """
 
-    def setup(self) -> dict[str, Any]:
-        """Return the content of the SETUP frame."""
+    def __init__(self, options: GuestOptions, imports: Sequence[str]) -> None:
+        self._options = options
+        self._imports = imports
 
+    def start(self) -> FrameGuest:
+        """Start a guest."""
+        return FrameGuest(self.start_process(), self._options.max_value_bytes)
+
+    def set_up(self, ask: Ask) -> None:
+        """Give a new guest its settings, and check its report.
+
+        Raises:
+            ExecutorStartError: what the guest says is not enough.
+        """
+        setup = {
+            "imports": list(self._imports),
+            "memory": self._options.memory,
+            "max_value_bytes": self._options.max_value_bytes,
+        }
+        report = ask(Request(Task.SETUP, [encode(setup)]), "start")
+        self.accept(decode(report, path="report"))
+
+    @abstractmethod
+    def start_process(self) -> GuestProcess:
+        """Start the process of a guest, which waits for its SETUP frame."""
+
+    @abstractmethod
     def accept(self, report: Any) -> None:
         """Check the content of the READY frame.
 
@@ -54,38 +82,9 @@ class Launcher(Protocol):
             ProtocolError: it is not a report.
         """
 
-    def remove(self) -> None:
-        """Remove what guests leave on the disk. Idempotent."""
-
-
-class FrameGuestSource:
-    """Starts the guests of one executor; a :class:`.session.guest.GuestSource`.
-
-    Args:
-        launcher: starts their processes.
-        max_value_bytes: largest encoded value.
-    """
-
-    def __init__(self, launcher: Launcher, max_value_bytes: int) -> None:
-        self._launcher = launcher
-        self._max_value_bytes = max_value_bytes
-
-    def start(self) -> FrameGuest:
-        """Start a guest."""
-        return FrameGuest(self._launcher.start(), self._max_value_bytes)
-
-    def set_up(self, ask: Ask) -> None:
-        """Give a new guest its settings, and check its report.
-
-        Raises:
-            ExecutorStartError: what the guest says is not enough.
-        """
-        setup = encode(self._launcher.setup())
-        self._launcher.accept(decode(ask(Request(Task.SETUP, [setup]), "start"), path="report"))
-
+    @abstractmethod
     def close(self) -> None:
         """Remove what guests leave on the disk. Idempotent."""
-        self._launcher.remove()
 
 
 class FrameGuest:

@@ -12,7 +12,7 @@ from ...hints import advice, network_hint
 from ..file_transfers import FileStore
 from ..session.guest import Ask, Failure, Request, Task
 from ..session.sandbox_executor import SandboxExecutor
-from .frame_guest import FrameGuest, FrameGuestSource, Launcher
+from .frame_guest import FrameGuest
 from .guest_options import GuestOptions
 
 __all__ = ["GuestExecutor"]
@@ -39,10 +39,6 @@ class GuestExecutor(SandboxExecutor):
     ) -> None:
         super().__init__(additional_authorized_imports, logger, options)
         options.note_limits_without_effect()
-
-    def _launch(self, launcher: Launcher) -> None:
-        """Start the first guest; called by ``_start()``."""
-        self._open(FrameGuestSource(launcher, self.options.max_value_bytes))
 
     def _prepare(self, ask: Ask) -> None:
         """Give a new guest the files of ``files=``."""

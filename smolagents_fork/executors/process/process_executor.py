@@ -65,7 +65,7 @@ class ProcessExecutor(GuestExecutor):
         proxy = self.options.network_proxy(type(self).__name__)
         self._access = None if proxy is None else proxy.record
         self._launcher = ProcessLauncher(self.options, imports, self._place(imports, proxy), proxy)
-        self._launch(self._launcher)
+        self._open(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.has_network else set()
         # Measures that are missing against the user's options are worth a line in the log.

@@ -10,6 +10,7 @@ from ...guest.frames import from_guest
 from ...guest.guest_process import GuestProcess
 from ...process.child_places import ChildPlace
 from ...process.confinement_report import MEASURES
+from ..guests.frame_guest import GuestLauncher
 from .process_options import ProcessOptions
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ProcessLauncher"]
 
 
-class ProcessLauncher:
+class ProcessLauncher(GuestLauncher):
     """Starts children that share a folder, one after the other.
 
     Args:
@@ -35,41 +36,33 @@ class ProcessLauncher:
         place: ChildPlace,
         proxy: SandboxProxy | None,
     ) -> None:
+        super().__init__(options, imports)
+        self._required, self._waived = options.required, options.allow_missing
         self._proxy = proxy
-        self._options = options
-        self._imports = imports
         self.place = place
         #: The measures in force, and those that are missing.
         self.report: dict[str, dict[str, str]] = {"in_force": {}, "missing": {}}
 
-    def start(self) -> GuestProcess:
+    def start_process(self) -> GuestProcess:
         """Fork a child."""
         most = self._options.max_value_bytes
         return self.place.start(from_guest(most, most))
-
-    def setup(self) -> dict[str, Any]:
-        """Return the content of the SETUP frame."""
-        return {
-            "imports": list(self._imports),
-            "memory": self._options.memory,
-            "max_value_bytes": self._options.max_value_bytes,
-        }
 
     def accept(self, report: Any) -> None:
         """Refuse a child without a measure that may not be missing."""
         self.report = checked_report(report)
         in_force = self.report["in_force"].keys()
-        missing = [name for name in MEASURES if name in self._options.required - in_force]
+        missing = [name for name in MEASURES if name in self._required - in_force]
         if missing:
             reasons = self.report["missing"]
             lines = "; ".join(f"{name} ({reasons.get(name, 'no reason')})" for name in missing)
             raise ExecutorStartError(
                 f"this machine cannot confine the code: {lines}. Use "
                 "executor_type='docker', or do without: "
-                f"allow_missing={(*sorted(self._options.allow_missing), *missing)!r}"
+                f"allow_missing={(*sorted(self._waived), *missing)!r}"
             )
 
-    def remove(self) -> None:
+    def close(self) -> None:
         """Remove the folder and end the proxy. Idempotent."""
         if self._proxy is not None:
             self._proxy.close()

@@ -92,7 +92,7 @@ class WasmExecutor(GuestExecutor):
             source = self._pool.source
             self._first = self._first or self._pool.acquire(tenant=self._tenant)
         imports = source.import_names(self.additional_imports)
-        self._launch(WasmLauncher(self.options, imports, source, self._first))
+        self._open(WasmLauncher(self.options, imports, source, self._first))
 
     def _cleanup(self) -> None:
         super()._cleanup()

@@ -8,13 +8,14 @@ from typing import Any
 from ...errors import ProtocolError
 from ...shortages import naming_shortages
 from ...wasm.deno_process import DenoProcess
+from ..guests.frame_guest import GuestLauncher
 from .guest_source import PyodideSource
 from .wasm_options import WasmOptions
 
 __all__ = ["WasmLauncher"]
 
 
-class WasmLauncher:
+class WasmLauncher(GuestLauncher):
     """Starts guests one after the other.
 
     Args:
@@ -31,27 +32,18 @@ class WasmLauncher:
         source: PyodideSource,
         first: DenoProcess | None,
     ) -> None:
-        self._options = options
-        self._imports = imports
+        super().__init__(options, imports)
         self._source = source
         self._first = first
         self._process: DenoProcess | None = None
 
-    def start(self) -> DenoProcess:
+    def start_process(self) -> DenoProcess:
         """Return a guest that waits for the SETUP frame."""
         first, self._first = self._first, None
         seconds = self._options.startup_timeout_seconds
         with naming_shortages("the guest cannot be started"):
             self._process = first or self._source.start(seconds)
         return self._process
-
-    def setup(self) -> dict[str, Any]:
-        """Return the content of the SETUP frame."""
-        return {
-            "imports": list(self._imports),
-            "memory": self._options.memory,
-            "max_value_bytes": self._options.max_value_bytes,
-        }
 
     def accept(self, report: Any) -> None:
         """Limit the process, now that it has what it needs to start."""
@@ -60,7 +52,7 @@ class WasmLauncher:
         assert self._process is not None
         self._process.confine(self._options.memory_bytes)
 
-    def remove(self) -> None:
+    def close(self) -> None:
         """Close a guest that was never started from. Idempotent."""
         first, self._first = self._first, None
         if first is not None:
