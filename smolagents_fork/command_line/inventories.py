@@ -18,7 +18,7 @@ _KUBERNETES = "kubernetes"
 #: Executor -> module and class. None of them imports an engine's library before it is used.
 INVENTORIES: Mapping[str, tuple[str, str]] = {
     "docker": ("smolagents_fork.sandboxes.docker.inspection.docker_inventory", "DockerInventory"),
-    _KUBERNETES: ("smolagents_fork.sandboxes.kubernetes.inspection.pod_inventory", "PodInventory"),
+    _KUBERNETES: ("smolagents_fork.sandboxes.kubernetes.pod_inventory", "PodInventory"),
     "process": ("smolagents_fork.process.child_inventory", "ChildInventory"),
     "wasm": ("smolagents_fork.wasm.guest_inventory", "GuestInventory"),
 }

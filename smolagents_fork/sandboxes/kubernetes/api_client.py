@@ -24,15 +24,16 @@ from ...errors import (
     ProtocolError,
 )
 from ..untrusted_json import read_json
+from .pod_labels import MANAGED_BY
 from .streams.channel_socket import PROTOCOLS, ChannelSocket
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-__all__ = ["CHECK_SECONDS", "ClusterClient", "ClusterRefusal"]
+__all__ = ["ClusterClient", "ClusterRefusal"]
 
-#: Time for the first answer of a cluster.
-CHECK_SECONDS = 4.5
+# Time for the first answer of a cluster.
+_CHECK_SECONDS = 4.5
 # Time for one call.
 _CALL_SECONDS = 15.0
 _CONNECT_SECONDS = 4.0
@@ -100,27 +101,17 @@ class ClusterClient:
         """The API server's address."""
         return str(self._api.configuration.host)
 
-    def check(self, label: str) -> None:
+    def check(self) -> None:
         """Check address, token and permission with one call.
-
-        Args:
-            label: selector of pods.
 
         Raises:
             EngineUnavailableError: no answer within five seconds, or a token that is refused.
             ClusterRefusal: the account may not list pods.
         """
         within(
-            CHECK_SECONDS,
-            lambda: self.call(
-                "listing pods",
-                self.core.list_namespaced_pod,
-                self.namespace,
-                label_selector=label,
-                limit=1,
-                seconds=CHECK_SECONDS,
-            ),
-            _late(f"asking the cluster at {self.address}", CHECK_SECONDS),
+            _CHECK_SECONDS,
+            lambda: self.list_pods(limit=1, seconds=_CHECK_SECONDS),
+            _late(f"asking the cluster at {self.address}", _CHECK_SECONDS),
         )
 
     def call(
@@ -149,6 +140,45 @@ class ClusterClient:
                 f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
             ) from None
         return found if isinstance(found, dict) else {}
+
+    def list_pods(
+        self, *, seconds: float = _CALL_SECONDS, **parameters: Any
+    ) -> list[dict[str, Any]]:
+        """Return the pods of the fork, as the API describes them; see :meth:`call` for errors.
+
+        Args:
+            seconds: Seconds for all attempts together.
+            **parameters: Parameters of the query, such as ``limit``.
+        """
+        found = self.call(
+            "listing pods",
+            self.core.list_namespaced_pod,
+            self.namespace,
+            label_selector=MANAGED_BY,
+            seconds=seconds,
+            **parameters,
+        )
+        return list(found.get("items") or ())
+
+    def read_pod(self, name: str, *, seconds: float = _CALL_SECONDS) -> dict[str, Any]:
+        """Return a pod, as the API describes it; see :meth:`call` for errors.
+
+        Args:
+            name: Name of the pod.
+            seconds: Seconds for all attempts together.
+        """
+        read = self.core.read_namespaced_pod
+        return self.call(f"asking for pod {name}", read, name, self.namespace, seconds=seconds)
+
+    def create_pod(self, manifest: Mapping[str, Any]) -> None:
+        """Create a pod; see :meth:`call` for errors.
+
+        Args:
+            manifest: Manifest of the pod.
+        """
+        name, image = manifest["metadata"]["name"], manifest["spec"]["containers"][0]["image"]
+        create = self.core.create_namespaced_pod
+        self.call(f"creating pod {name} (image {image})", create, self.namespace, manifest)
 
     def log_lines(self, pod: str, lines: int, *, seconds: float = _CALL_SECONDS) -> list[str]:
         """Return the last lines of a pod's log; see :meth:`call` for errors.
@@ -345,17 +375,12 @@ class ClusterClient:
         Args:
             seconds: Seconds to wait at most.
         """
-        with contextlib.suppress(ClusterRefusal):
-            try:
-                self.call(
-                    "listing pods",
-                    self.core.list_namespaced_pod,
-                    self.namespace,
-                    limit=1,
-                    seconds=seconds,
-                )
-            except EngineUnavailableError:
-                return False
+        try:
+            self.list_pods(limit=1, seconds=seconds)
+        except EngineUnavailableError:
+            return False
+        except ClusterRefusal:
+            pass
         return True
 
     def close(self) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..container_options import ContainerOptions
 from ..provisioner import SandboxSpec
-from .claims.sandbox_claims import CLAIMS, GROUP, POOLS, SANDBOX_GROUP, TEMPLATES, VERSION
 from .pod_labels import NETWORK_LABEL, NONE, labels
 from .pod_manifest import pod_manifest
+from .sandbox_claims import CLAIMS, GROUP, SANDBOX_GROUP, VERSION
 
 __all__ = ["cluster_manifests", "yaml_of"]
 
@@ -89,7 +89,6 @@ def _rules(claims: bool) -> list[dict[str, Any]]:
     if claims:
         rules.append(rule(GROUP, CLAIMS, ["create", "delete", "get", "list"]))
         rules.append(rule(SANDBOX_GROUP, "sandboxes", ["get"]))
-        rules += [rule(GROUP, listed, ["list"]) for listed in (POOLS, TEMPLATES)]
     return rules
 
 
@@ -97,16 +96,15 @@ def _warm_pool(namespace: str, name: str, image: str, replicas: int) -> list[dic
     """Return template and pool of pods that executors with default options can claim."""
     options = ContainerOptions()
     spec = SandboxSpec(image, lease_seconds=options.lease_seconds)
-    pod = pod_manifest(spec, options, sandbox=name, token="", max_seconds=1, warm=True)
+    pod = pod_manifest(spec, options=options, sandbox=name, token="", max_seconds=1, warm=True)
     # Ready pods live as long as the pool wants; claims have a time of expiry.
     del pod["spec"]["activeDeadlineSeconds"]
-    # The engine finds both by these labels, and pods of the pool have them before they are claimed.
-    found = {"name": name, "namespace": namespace, "labels": labels()}
+    named = {"name": name, "namespace": namespace}
     return [
         {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "SandboxTemplate",
-            "metadata": found,
+            "metadata": named,
             "spec": {
                 "networkPolicyManagement": "Unmanaged",
                 "podTemplate": {"metadata": {"labels": labels()}, "spec": pod["spec"]},
@@ -115,7 +113,7 @@ def _warm_pool(namespace: str, name: str, image: str, replicas: int) -> list[dic
         {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "SandboxWarmPool",
-            "metadata": dict(found),
+            "metadata": dict(named),
             "spec": {"replicas": replicas, "sandboxTemplateRef": {"name": name}},
         },
     ]

@@ -49,12 +49,7 @@ def check_image(
     container = manifest["spec"]["containers"][0]
     container["command"] = ["python", "-I", "-c", _CHECK, *names]
     container["stdin"] = False
-    client.call(
-        f"creating pod {name} (image {image})",
-        client.core.create_namespaced_pod,
-        client.namespace,
-        manifest,
-    )
+    client.create_pod(manifest)
     state = await_running(
         client,
         name,

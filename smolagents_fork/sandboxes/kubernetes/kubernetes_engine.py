@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from .api_client import ClusterClient
-from .claims.warm_pools import WarmPools
-from .kubernetes_provisioner import KubernetesProvisioner, PodSettings
-from .pod_manifest import GATEWAY_COMMAND, user_and_group
+from .kubernetes_provisioner import KubernetesProvisioner
+from .pod_manifest import GATEWAY_COMMAND, pod_manifest, user_and_group
 
 __all__ = ["KubernetesEngine"]
 
@@ -57,8 +56,7 @@ class KubernetesEngine:
         runtime_class: Name of a ``RuntimeClass`` such as ``"gvisor"``; ``None``: the cluster's
             default.
         warm_pool: Name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox that ready pods
-            are claimed from; ``None``: one that ``smolagents-fork setup kubernetes`` made, where
-            its pods are exactly as asked for, otherwise a new pod; ``False``: always a new pod.
+            are claimed from, where they are as asked for; ``None``: each sandbox is a new pod.
         allow_network: Whether pods may have a network; otherwise one that has is refused.
         gateway_command: Main process of the image; the default is that of the fork's image.
         max_seconds: Longest life of a pod in seconds, after which the cluster ends it.
@@ -71,26 +69,23 @@ class KubernetesEngine:
     namespace: str | None = None
     context: str | None = None
     runtime_class: str | None = None
-    warm_pool: str | Literal[False] | None = None
+    warm_pool: str | None = None
     allow_network: bool = False
     gateway_command: Sequence[str] = GATEWAY_COMMAND
     max_seconds: float = 86_400.0
     tenant: str = ""
-    _pools: WarmPools = field(default_factory=WarmPools, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name, pattern, others in (
-            ("namespace", _LABEL, "or None"),
-            ("runtime_class", _SUBDOMAIN, "or None"),
-            ("warm_pool", _SUBDOMAIN, "None for a pool that fits, or False for none"),
+        for name, pattern in (
+            ("namespace", _LABEL),
+            ("runtime_class", _SUBDOMAIN),
+            ("warm_pool", _SUBDOMAIN),
         ):
             value = getattr(self, name)
-            if value is None or (name == "warm_pool" and value is False):
-                continue
-            if not (isinstance(value, str) and pattern.fullmatch(value)):
+            if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
                 raise ConfigurationError(
                     f"KubernetesEngine: {name}={value!r}: give a name of lower-case letters, "
-                    f"digits and hyphens, {others}"
+                    "digits and hyphens, or None"
                 )
         if self.context is not None and not (isinstance(self.context, str) and self.context):
             raise ConfigurationError(
@@ -144,12 +139,20 @@ class KubernetesEngine:
         user_and_group(options.user)
         client = ClusterClient(self.context, self.namespace)
         note(f"sandboxes are pods in namespace {client.namespace!r} of {client.address}")
-        settings = PodSettings(
+        manifest = functools.partial(
+            pod_manifest,
+            options=options,
+            command=self.gateway_command,
             runtime_class=self.runtime_class,
+            network=self.allow_network,
+            max_seconds=self.max_seconds,
+            warm=self.warm_pool is not None,
+        )
+        return KubernetesProvisioner(
+            client,
+            manifest,
+            note,
             warm_pool=self.warm_pool,
             allow_network=self.allow_network,
-            gateway_command=self.gateway_command,
-            max_seconds=self.max_seconds,
             tenant=self.tenant,
         )
-        return KubernetesProvisioner(client, options, settings, self._pools, note)

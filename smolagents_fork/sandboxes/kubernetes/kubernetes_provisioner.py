@@ -6,34 +6,28 @@ import contextlib
 import functools
 import secrets
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
 from ...forks import ForkSafeLock
-from ..container_options import ContainerOptions
 from ..engine_protocol import Note
 from ..network_probe import check_isolation
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from .api_client import ClusterClient
-from .claims.sandbox_claims import claimed_pod, delete_claim
-from .claims.warm_pools import PodSource, WarmPools, choose_source
 from .image_check import check_image
-from .pod_labels import MANAGED_BY, is_ours, sandbox_of
-from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manifest
+from .pod_labels import is_ours, sandbox_of
 from .pod_removal import reap, remove_pod
 from .pod_sandbox import PodSandbox, StartedPod
-from .pod_start import addresses_of_node, await_running
+from .pod_start import await_running
+from .sandbox_claims import claim_pod, delete_claim
 
-__all__ = ["KubernetesProvisioner", "PodSettings"]
+__all__ = ["KubernetesProvisioner"]
 
 _ID_BYTES = 6
 _TOKEN_BYTES = 24
-# Part of a start's time that a claim may take where a new pod is started if it fails.
-_CLAIM_PART = 0.5
 
 _NETWORK_REMEDY = (
     "Apply the NetworkPolicy that 'smolagents-fork setup kubernetes --print' writes, with a "
@@ -48,36 +42,16 @@ _reaped: set[tuple[str, str, bool]] = set()
 _checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
 
 
-@dataclass(frozen=True)
-class PodSettings:
-    """Settings of pods that the engine decides.
-
-    Attributes:
-        runtime_class: name of a ``RuntimeClass``.
-        warm_pool: name of a ``SandboxWarmPool``; ``None``: one that fits; ``False``: none.
-        allow_network: whether pods may have a network.
-        tenant: whose pods these are, for messages; empty for none.
-        gateway_command: main process of the image.
-        max_seconds: longest life of a pod.
-    """
-
-    runtime_class: str | None = None
-    warm_pool: str | Literal[False] | None = None
-    allow_network: bool = False
-    tenant: str = ""
-    gateway_command: Sequence[str] = GATEWAY_COMMAND
-    max_seconds: float = 86_400.0
-
-
 class KubernetesProvisioner:
     """A provisioner of pods.
 
     Args:
         client: Client of the cluster; closed with the provisioner.
-        options: Options of the containers.
-        settings: Settings of the pods.
-        pools: warm pools of the engine.
+        manifest: returns the manifest of a pod for a specification, ``sandbox`` and ``token``.
         note: takes a line for the user's log for each pod.
+        warm_pool: name of a ``SandboxWarmPool`` that pods are claimed from; ``None``: new pods.
+        allow_network: whether pods may have a network.
+        tenant: whose pods these are, for messages; empty for none.
 
     Raises:
         EngineUnavailableError: the cluster does not answer, or refuses the token.
@@ -87,15 +61,18 @@ class KubernetesProvisioner:
     def __init__(
         self,
         client: ClusterClient,
-        options: ContainerOptions,
-        settings: PodSettings,
-        pools: WarmPools,
+        manifest: Callable[..., dict[str, Any]],
         note: Note,
+        *,
+        warm_pool: str | None,
+        allow_network: bool,
+        tenant: str,
     ) -> None:
-        self._client, self._options, self._settings = client, options, settings
-        self._pools, self._note = pools, note
+        self._client, self._manifest, self._note = client, manifest, note
+        self._warm_pool, self._allow_network = warm_pool, allow_network
+        self._tenant = tenant
         self._removals = Removals(client.address)
-        client.check(MANAGED_BY)
+        client.check()
         self._reap_once()
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
@@ -121,7 +98,7 @@ class KubernetesProvisioner:
         with _lock:
             known = key in _checked
         # A named pool's image is the template's, which is compared when a sandbox is claimed.
-        if (not known or rebuild) and not self._settings.warm_pool:
+        if (not known or rebuild) and not self._warm_pool:
             self._check_image(spec, image, report)
             with _lock:
                 _checked.add(key)
@@ -139,8 +116,7 @@ class KubernetesProvisioner:
         name = f"smolagents-fork-{sandbox}"
         self._removals.register(name, functools.partial(remove_pod, self._client, name))
         try:
-            once = SandboxSpec(image, workdir=self._options.workdir)
-            manifest = self._manifest(once, sandbox, "", warm=False)
+            manifest = self._manifest(SandboxSpec(image), sandbox=sandbox, token="")
             check_image(self._client, manifest, spec, waiting=waiting)
         finally:
             self._removals.remove(name, wait=False)
@@ -153,109 +129,39 @@ class KubernetesProvisioner:
             ExecutorStartError: the pod cannot run, in the cluster's words, or has a network.
             EngineUnavailableError: the cluster does not answer.
         """
-        deadline = Deadline(spec.start_seconds)
-        warm = self._manifest(spec, "", "", warm=True)
-        source = choose_source(self._settings.warm_pool, self._pools, self._client, warm)
-        try:
-            first = Deadline(spec.start_seconds * _CLAIM_PART) if source.optional else deadline
-            made = self._start_from(source, spec, first)
-        except ForkError as error:
-            if not source.optional:
-                raise
-            source = self._pools.give_up(self._client, source.pool, error)
-            made = self._start_from(source, spec, deadline)
-        self._note(f"{made.place} is {source}")
-        return made
-
-    def _start_from(self, source: PodSource, spec: SandboxSpec, deadline: Deadline) -> PodSandbox:
-        sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
-        pool = source.pool
-        manifest = self._manifest(spec, sandbox, token, warm=bool(pool))
-        name = str(manifest["metadata"]["name"])
+        pool, deadline = self._warm_pool, Deadline(spec.start_seconds)
+        sandbox = secrets.token_hex(_ID_BYTES)
+        # The pods of a pool have that of its template.
+        token = "" if pool else secrets.token_urlsafe(_TOKEN_BYTES)
+        manifest = self._manifest(spec, sandbox=sandbox, token=token)
+        name = pod = str(manifest["metadata"]["name"])
         remove = delete_claim if pool else remove_pod
         self._removals.register(name, functools.partial(remove, self._client, name))
+        place = f"sandbox {sandbox}{f' of tenant {self._tenant}' if self._tenant else ''}"
         made: PodSandbox | None = None
         try:
             if pool:
-                started = self._claimed(spec, sandbox, pool, manifest, deadline)
+                pod = claim_pod(self._client, pool, manifest, deadline)
             else:
-                started = self._started(spec, sandbox, token, manifest, deadline)
-            made = PodSandbox(
-                self._client,
-                started,
-                spec,
-                functools.partial(self._removals.remove, name, wait=False),
-            )
-            self._check_network(made)
+                self._client.create_pod(manifest)
+            state = await_running(self._client, pod, spec.image, deadline)
+            started = StartedPod(pod, sandbox, token, state.node, self._tenant)
+            end = functools.partial(self._removals.remove, name, wait=False)
+            made = PodSandbox(self._client, started, spec, end)
+            place = made.place
+            if not self._allow_network:
+                check_isolation(made.run, state.node_addresses, place, _NETWORK_REMEDY)
         except BaseException as error:
             if made is not None:
                 made.remove()
-            self._removals.remove(name, wait=not source.optional)
-            tenant = self._settings.tenant
-            where = f"sandbox {sandbox}{f' of tenant {tenant}' if tenant else ''}"
+            self._removals.remove(name, wait=True)
             if isinstance(error, ForkError):
-                error.name_place(where if made is None else made.place)
+                error.name_place(place)
             if isinstance(error, ExecutorError) and not isinstance(error, ExecutorStartError):
                 raise ExecutorStartError(str(error)) from None
             raise
+        self._note(f"{place} is {f'claimed from warm pool {pool!r}' if pool else 'a new pod'}")
         return made
-
-    def _started(
-        self,
-        spec: SandboxSpec,
-        sandbox: str,
-        token: str,
-        manifest: dict[str, Any],
-        deadline: Deadline,
-    ) -> StartedPod:
-        name = str(manifest["metadata"]["name"])
-        self._client.call(
-            f"creating pod {name} (image {spec.image})",
-            self._client.core.create_namespaced_pod,
-            self._client.namespace,
-            manifest,
-        )
-        state = await_running(self._client, name, spec.image, deadline)
-        return StartedPod(name, sandbox, CONTAINER, token, state.node, self._settings.tenant)
-
-    def _claimed(
-        self,
-        spec: SandboxSpec,
-        sandbox: str,
-        pool: str,
-        manifest: dict[str, Any],
-        deadline: Deadline,
-    ) -> StartedPod:
-        pod = claimed_pod(self._client, pool, str(manifest["metadata"]["name"]), manifest, deadline)
-        name = str(pod["metadata"]["name"])
-        state = await_running(self._client, name, spec.image, deadline)
-        container = pod["spec"]["containers"][0]
-        variables = {one["name"]: one.get("value") or "" for one in container.get("env") or ()}
-        token = str(variables.get(TOKEN_VARIABLE, ""))
-        return StartedPod(
-            name, sandbox, str(container["name"]), token, state.node, self._settings.tenant
-        )
-
-    def _check_network(self, sandbox: PodSandbox) -> None:
-        if not self._settings.allow_network:
-            nodes = addresses_of_node(self._client, sandbox.name)
-            check_isolation(sandbox.run, nodes, sandbox.place, _NETWORK_REMEDY)
-
-    def _manifest(
-        self, spec: SandboxSpec, sandbox: str, token: str, *, warm: bool
-    ) -> dict[str, Any]:
-        settings = self._settings
-        return pod_manifest(
-            spec,
-            self._options,
-            sandbox=sandbox,
-            token=token,
-            command=settings.gateway_command,
-            runtime_class=settings.runtime_class,
-            network=settings.allow_network,
-            max_seconds=settings.max_seconds,
-            warm=warm,
-        )
 
     def ours(self) -> list[str]:
         """Return the ids of this process's pods.
@@ -263,16 +169,10 @@ class KubernetesProvisioner:
         Raises:
             EngineUnavailableError: the cluster does not answer.
         """
-        found = self._client.call(
-            "listing pods",
-            self._client.core.list_namespaced_pod,
-            self._client.namespace,
-            label_selector=MANAGED_BY,
-        )
-        return [sandbox_of(pod) for pod in found.get("items") or () if is_ours(pod)]
+        return [sandbox_of(pod) for pod in self._client.list_pods() if is_ours(pod)]
 
     def _reap_once(self) -> None:
-        claims = self._settings.warm_pool is not False
+        claims = self._warm_pool is not None
         place = (self._client.address, self._client.namespace, claims)
         with _lock:
             if place in _reaped:

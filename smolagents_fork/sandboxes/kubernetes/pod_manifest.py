@@ -42,8 +42,8 @@ def user_and_group(user: str) -> tuple[int, int]:
 
 def pod_manifest(
     spec: SandboxSpec,
-    options: ContainerOptions,
     *,
+    options: ContainerOptions,
     sandbox: str,
     token: str,
     command: Sequence[str] = GATEWAY_COMMAND,
@@ -73,6 +73,12 @@ def pod_manifest(
         "enableServiceLinks": False,
         "activeDeadlineSeconds": math.ceil(max_seconds),
         "terminationGracePeriodSeconds": 1,
+        # Defaults, which a claimed pod is compared with.
+        "hostNetwork": False,
+        "hostPID": False,
+        "hostIPC": False,
+        "shareProcessNamespace": False,
+        "initContainers": [],
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": uid,
@@ -85,7 +91,9 @@ def pod_manifest(
                 "name": CONTAINER,
                 "image": spec.image,
                 "command": first_command(spec.lease_seconds, command, first_seconds=first),
+                "args": [],
                 "workingDir": spec.workdir,
+                "envFrom": [],
                 "env": [
                     {"name": name, "value": value}
                     for name, value in environment(spec, token).items()
@@ -95,9 +103,10 @@ def pod_manifest(
                 "stdinOnce": False,
                 "tty": False,
                 "securityContext": {
+                    "privileged": False,
                     "allowPrivilegeEscalation": False,
                     "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
+                    "capabilities": {"drop": ["ALL"], "add": []},
                 },
                 "resources": _resources(spec),
                 "volumeMounts": [

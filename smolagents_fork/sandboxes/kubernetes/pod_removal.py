@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...deadline import Deadline
@@ -13,8 +13,8 @@ from ...errors import ExecutorError
 from ..listed_entries import read_entries
 from ..removals import REMOVAL_SECONDS
 from .api_client import ClusterClient
-from .claims.sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
-from .pod_labels import MANAGED_BY, owner_is_gone
+from .pod_labels import owner_is_gone
+from .sandbox_claims import delete_claim, list_claims
 
 __all__ = ["reap", "remove_pod"]
 
@@ -52,42 +52,28 @@ def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
         client: Client of the cluster.
         claims: whether claims of warm pools are looked for, too.
     """
-    removed: list[str] = []
+    removed = []
     # Without these claims in the cluster, or without permission, the pods are still removed.
     with contextlib.suppress(ExecutorError):
-        removed += _reap_claims(client) if claims else []
-    found = client.call(
-        "listing pods", client.core.list_namespaced_pod, client.namespace,
-        label_selector=MANAGED_BY,
-    )  # fmt: skip
-    for name in read_entries("pod", found.get("items"), _orphan):
-        with contextlib.suppress(ExecutorError):
-            remove_pod(client, name, Deadline(REMOVAL_SECONDS))
-            removed.append(name)
+        for name in read_entries("claim", list_claims(client) if claims else (), _orphan):
+            removed += _removed(client, name, delete_claim)
+    for name in read_entries("pod", client.list_pods(), _orphan):
+        removed += _removed(client, name, remove_pod)
     return removed
+
+
+def _removed(
+    client: ClusterClient, name: str, remove: Callable[[ClusterClient, str, Deadline], None]
+) -> list[str]:
+    with contextlib.suppress(ExecutorError):
+        remove(client, name, Deadline(REMOVAL_SECONDS))
+        return [name]
+    return []
 
 
 def _orphan(pod: Mapping[str, Any]) -> str | None:
     """Return the name of a pod that nobody owns any more."""
     return str(pod["metadata"]["name"]) if owner_is_gone(pod) or _ended_long_ago(pod) else None
-
-
-def _reap_claims(client: ClusterClient) -> list[str]:
-    removed = []
-    found = client.call(
-        "listing claims",
-        client.custom.list_namespaced_custom_object,
-        GROUP,
-        VERSION,
-        client.namespace,
-        CLAIMS,
-        label_selector=MANAGED_BY,
-    )
-    for name in read_entries("claim", found.get("items"), _orphan):
-        with contextlib.suppress(ExecutorError):
-            delete_claim(client, name, Deadline(REMOVAL_SECONDS))
-            removed.append(name)
-    return removed
 
 
 def _ended_long_ago(pod: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
+from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
 from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command
@@ -39,7 +40,6 @@ class StartedPod:
     Attributes:
         name: of the pod.
         sandbox: its id.
-        container: name of its container.
         gateway_token: that its gateway asks for.
         node: name of its node.
         tenant: whose it is; empty for none.
@@ -47,7 +47,6 @@ class StartedPod:
 
     name: str
     sandbox: str
-    container: str
     gateway_token: str
     node: str
     tenant: str = ""
@@ -129,7 +128,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         return self._stream("attach", seconds, stdout=True)
 
     def _stream(self, subresource: str, seconds: float, **parameters: Any) -> ChannelSocket:
-        asked = {"container": self._started.container, "stdin": True, **parameters}
+        asked = {"container": CONTAINER, "stdin": True, **parameters}
         # Lower-case, as the API's own clients write it.
         query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
         return self._client.stream(self.name, subresource, query, seconds)
@@ -197,15 +196,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def _state(self) -> PodState | str:
         """Return the pod's state, or the text of one that cannot be read."""
         try:
-            return pod_state(
-                self._client.call(
-                    f"asking for pod {self.name}",
-                    self._client.core.read_namespaced_pod,
-                    self.name,
-                    self._client.namespace,
-                    seconds=_QUERY_SECONDS,
-                )
-            )
+            return pod_state(self._client.read_pod(self.name, seconds=_QUERY_SECONDS))
         except ClusterRefusal as error:
             if error.status in (404, 410):
                 return "ended and was removed"

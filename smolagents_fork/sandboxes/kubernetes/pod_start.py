@@ -13,7 +13,7 @@ from ...errors import EngineUnavailableError, ExecutorStartError
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_status import PodState, joined, pod_state, shown_lines
 
-__all__ = ["addresses_of_node", "await_running"]
+__all__ = ["await_running"]
 
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 0.5
@@ -57,10 +57,7 @@ def await_running(
     warnings = _Warnings(client, name)
     while True:
         try:
-            found = client.call(
-                f"asking for pod {name}", client.core.read_namespaced_pod, name, client.namespace
-            )
-            state = pod_state(found)
+            state = pod_state(client.read_pod(name))
         except EngineUnavailableError:
             if deadline.expired():
                 raise
@@ -153,18 +150,3 @@ def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:
     with contextlib.suppress(ExecutorStartError):
         return shown_lines(client.log_lines(name, _LOG_LINES))
     return ()
-
-
-def addresses_of_node(client: ClusterClient, name: str) -> list[str]:
-    """Return the addresses of a pod's node.
-
-    Args:
-        client: of the cluster.
-        name: of the pod.
-    """
-    found = client.call(
-        f"asking for pod {name}", client.core.read_namespaced_pod, name, client.namespace
-    )
-    status = found.get("status") or {}
-    several = [str(one.get("ip")) for one in status.get("hostIPs") or () if one.get("ip")]
-    return several or [str(status["hostIP"])] if status.get("hostIP") else several

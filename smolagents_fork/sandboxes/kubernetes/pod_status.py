@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...first_process_link import MARK
@@ -39,6 +39,7 @@ class PodState:
         waiting: why it does not run yet, in the cluster's words; may be empty.
         hopeless: whether ``waiting`` is an error.
         node: name of its node; empty before it has one.
+        node_addresses: addresses of that node.
         phase: ``Pending``, ``Running`` and the like, as the API has it.
     """
 
@@ -49,6 +50,7 @@ class PodState:
     waiting: str = ""
     hopeless: bool = False
     node: str = ""
+    node_addresses: tuple[str, ...] = ()
     phase: str = ""
 
     def status(self, lines: tuple[str, ...], missing: str = "") -> SandboxStatus:
@@ -69,34 +71,34 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
         pod: Pod as the API describes it.
     """
     status = pod.get("status") or {}
-    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    addresses = [one.get("ip") for one in status.get("hostIPs") or ()] or [status.get("hostIP")]
+    state = PodState(
+        node=str((pod.get("spec") or {}).get("nodeName") or ""),
+        node_addresses=tuple(str(one) for one in addresses if one),
+        phase=str(status.get("phase") or ""),
+    )
     containers = status.get("containerStatuses") or [{}]
     states = containers[0].get("state") or {}
     ended = states.get("terminated")
-    if isinstance(ended, Mapping):
-        out_of_memory = ended.get("reason") == "OOMKilled"
+    if isinstance(ended, Mapping) or state.phase in ("Failed", "Succeeded"):
+        last = ended if isinstance(ended, Mapping) else {}
         reason = joined(status.get("reason"), status.get("message"))
-        said = f"ended ({reason})" if reason else "ended"
-        code = ended.get("exitCode")
-        return PodState(
-            ended=said,
+        code = last.get("exitCode")
+        return replace(
+            state,
+            ended=f"ended ({reason})" if reason else "ended",
             exit_code=code if isinstance(code, int) else None,
-            out_of_memory=out_of_memory,
-            node=node,
+            out_of_memory=last.get("reason") == "OOMKilled",
         )
-    if status.get("phase") in ("Failed", "Succeeded"):
-        reason = joined(status.get("reason"), status.get("message"))
-        return PodState(ended=f"ended ({reason})" if reason else "ended", node=node)
     if (pod.get("metadata") or {}).get("deletionTimestamp"):
-        return PodState(ended="ended and is being removed", node=node)
+        return replace(state, ended="ended and is being removed")
     if "running" in states:
-        return PodState(running=True, node=node)
+        return replace(state, running=True)
     waiting = states.get("waiting") or {}
+    reason = joined(waiting.get("reason"), waiting.get("message"))
     if waiting.get("reason") in _HOPELESS:
-        reason = joined(waiting.get("reason"), waiting.get("message"))
-        return PodState(waiting=reason, hopeless=True, node=node)
-    reason = _unscheduled(status) or joined(waiting.get("reason"), waiting.get("message"))
-    return PodState(waiting=reason, node=node, phase=str(status.get("phase") or ""))
+        return replace(state, waiting=reason, hopeless=True)
+    return replace(state, waiting=_unscheduled(status) or reason)
 
 
 def _unscheduled(status: Mapping[str, Any]) -> str:

@@ -6,17 +6,15 @@ import copy
 
 import pytest
 from background import eventually
-from cluster_double import Fault
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorStartError
 from smolagents_fork.sandboxes import process_owner
-from smolagents_fork.sandboxes.kubernetes import kubernetes_provisioner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
-from smolagents_fork.sandboxes.kubernetes.claims.sandbox_claims import delete_claim
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
+from smolagents_fork.sandboxes.kubernetes.sandbox_claims import delete_claim
 
 POD_NAME = "agents.x-k8s.io/pod-name"
 
@@ -26,15 +24,13 @@ class Controller:
 
     def __init__(self, cluster, image):
         self.cluster = cluster
-        *_, template, pool = cluster_manifests("x", image=image, warm_pool="ready")
+        *_, template, _pool = cluster_manifests("x", image=image, warm_pool="ready")
         self.template = template["spec"]["podTemplate"]
         self.claims = []
         self.hands_out = True
         cluster.objects = {
             "sandboxclaims": {},
             "sandboxes": {},
-            "sandboxwarmpools": {"ready": pool},
-            "sandboxtemplates": {"ready": template},
         }
         cluster.created = self.changed
 
@@ -92,8 +88,8 @@ def test_claimed_pod_runs_code_and_is_given_up(make, cluster, controller, engine
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"memory": "3g"}, r"memory: asked for 3221225472\.0, has 2147483648\.0"),
-        ({"environment": {"A": "b"}}, r"environment: asked for .*'A': 'b'"),
+        ({"memory": "3g"}, "limits.memory: asked for '3221225472', has '2147483648'"),
+        ({"environment": {"A": "b"}}, "env.A.value: asked for 'b', has None"),
         ({"lease_seconds": 7}, "command: asked for .*has"),
     ],
 )
@@ -109,7 +105,10 @@ def test_pod_with_less_confinement_is_refused(cluster, controller, engine_of_poo
     pod = cluster.pods["warm-1"].manifest
     pod["spec"]["containers"][0]["securityContext"]["capabilities"] = {"drop": ["NET_RAW"]}
     pod["spec"]["automountServiceAccountToken"] = True
-    words = r"automountServiceAccountToken: asked for False, has True; capabilities: asked for"
+    words = (
+        r"automountServiceAccountToken: asked for False, has True; .*capabilities\.drop: asked for "
+        r"\['ALL'\], has \['NET_RAW'\]"
+    )
     with pytest.raises(ConfigurationError, match=words):
         DockerExecutor(engine=engine_of_pool, image=image)
 
@@ -122,47 +121,6 @@ def test_pool_that_gives_nothing_is_named(make, cluster, controller, engine_of_p
     ):
         make(engine=engine_of_pool, startup_timeout_seconds=1)
     assert eventually(lambda: not cluster.objects["sandboxclaims"])
-
-
-class Lines:
-    """A logger that keeps its lines."""
-
-    def __init__(self):
-        self.lines = []
-
-    def log(self, text, **_keywords):
-        self.lines.append(str(text))
-
-    log_error = log
-
-
-def test_pool_that_fits_is_used_without_its_name(make, cluster, controller):
-    logger = Lines()
-    executor = make(logger=logger)
-    assert executor("1 + 1").output == 2
-    assert list(cluster.pods) == ["warm-1"]
-    assert executor._sandbox.id in executor._provisioner.ours()
-    words = " is claimed from warm pool 'ready': its pods are as asked for"
-    assert [line.endswith(words) for line in logger.lines if "warm pool" in line] == [True]
-    executor.delete()
-    assert (cluster.pods, cluster.objects["sandboxclaims"]) == ({}, {})
-
-
-@pytest.mark.parametrize("failure", ["refused", "late"])
-def test_failed_claim_is_a_new_pod(make, cluster, controller, monkeypatch, failure):
-    monkeypatch.setattr(kubernetes_provisioner, "_CLAIM_PART", 0.005)
-    controller.hands_out = False
-    if failure == "refused":
-        cluster.faults.append(Fault("POST", "/sandboxclaims$", 403, "injected by test"))
-    logger = Lines()
-    executor = make(logger=logger)
-    assert executor("1 + 1").output == 2
-    words = {"refused": "injected by test", "late": "gave no sandbox in 0.9 s: PoolEmpty: 0"}
-    (line,) = [line for line in logger.lines if "warm pool" in line]
-    assert " is a new pod: warm pool 'ready' gave none: " in line
-    assert words[failure] in line
-    assert eventually(lambda: not cluster.objects["sandboxclaims"])
-    assert len(controller.claims) == (failure == "late")
 
 
 def test_cluster_without_agent_sandbox_is_named(make, cluster, engine_of_pool):

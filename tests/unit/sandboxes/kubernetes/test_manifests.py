@@ -19,7 +19,12 @@ RELEASES = ("1.30", "1.37")
 def pod(limits: Limits | None = None, **options):
     spec = SandboxSpec("registry/image:1", limits or Limits(), environment={"ASKED": "for"})
     return pod_manifest(
-        spec, ContainerOptions(), sandbox="0123456789ab", token="t", max_seconds=60.0, **options
+        spec,
+        options=ContainerOptions(),
+        sandbox="0123456789ab",
+        token="t",
+        max_seconds=60.0,
+        **options,
     )
 
 
@@ -69,12 +74,13 @@ def test_pod_security_is_restricted():
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert container["securityContext"] == {
+        "privileged": False,
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
+        "capabilities": {"drop": ["ALL"], "add": []},
     }
     assert {next(iter(set(volume) - {"name"})) for volume in spec["volumes"]} == {"emptyDir"}
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+    assert not any(spec[name] for name in ("hostNetwork", "hostPID", "hostIPC"))
     assert spec["automountServiceAccountToken"] is False
     assert spec["enableServiceLinks"] is False
     assert spec["restartPolicy"] == "Never"
@@ -106,7 +112,7 @@ def test_users_are_numbers_and_not_root(user):
     with pytest.raises(ConfigurationError, match="give numbers"):
         pod_manifest(
             SandboxSpec("i"),
-            ContainerOptions(user=user),
+            options=ContainerOptions(user=user),
             sandbox="a",
             token="t",
             max_seconds=1.0,

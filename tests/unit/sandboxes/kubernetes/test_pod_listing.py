@@ -8,7 +8,7 @@ import time
 import pytest
 
 from smolagents_fork.inventory import ELSEWHERE
-from smolagents_fork.sandboxes.kubernetes.inspection.pod_inventory import _entry
+from smolagents_fork.sandboxes.kubernetes.pod_inventory import _entry
 from smolagents_fork.sandboxes.kubernetes.pod_labels import created_at, owner_is_gone, sandbox_of
 from smolagents_fork.sandboxes.listed_entries import read_entries
 

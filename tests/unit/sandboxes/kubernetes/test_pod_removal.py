@@ -13,9 +13,5 @@ def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
     pods = [{}, {"metadata": None}, None, {**orphan, "metadata": {}}, {"status": 1}, orphan]
     removed: list[str] = []
     monkeypatch.setattr(pod_removal, "remove_pod", lambda _c, name, _d: removed.append(name))
-    client = SimpleNamespace(
-        namespace="n",
-        core=SimpleNamespace(list_namespaced_pod=None),
-        call=lambda *_args, **_keywords: {"items": pods},
-    )
+    client = SimpleNamespace(list_pods=lambda: pods)
     assert pod_removal.reap(client) == removed == ["orphan"]

@@ -16,7 +16,10 @@ def described(state=None, **status):
     ("pod", "state"),
     [
         ({}, PodState()),
-        (described({"running": {}}, phase="Running"), PodState(running=True, node="n")),
+        (
+            described({"running": {}}, phase="Running"),
+            PodState(running=True, node="n", phase="Running"),
+        ),
         (
             described({"waiting": {"reason": "ContainerCreating"}}),
             PodState(waiting="ContainerCreating", node="n"),
@@ -27,15 +30,15 @@ def described(state=None, **status):
         ),
         (
             described({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}, phase="Failed"),
-            PodState(ended="ended", exit_code=137, out_of_memory=True, node="n"),
+            PodState(ended="ended", exit_code=137, out_of_memory=True, node="n", phase="Failed"),
         ),
         (
             described(None, phase="Failed", reason="Evicted", message="disk"),
-            PodState(ended="ended (Evicted: disk)", node="n"),
+            PodState(ended="ended (Evicted: disk)", node="n", phase="Failed"),
         ),
         (
             described(None, phase="Failed", reason="DeadlineExceeded"),
-            PodState(ended="ended (DeadlineExceeded)", node="n"),
+            PodState(ended="ended (DeadlineExceeded)", node="n", phase="Failed"),
         ),
         (
             {**described({"running": {}}), "metadata": {"deletionTimestamp": "now"}},
@@ -57,3 +60,16 @@ def test_unschedulable_pod_has_the_schedulers_words():
     state = pod_state({"status": {"phase": "Pending", "conditions": [condition]}})
     assert state.waiting == "Unschedulable: 0/1 nodes"
     assert not state.hopeless
+
+
+@pytest.mark.parametrize(
+    ("status", "addresses"),
+    [
+        ({}, ()),
+        ({"hostIP": "10.0.0.1"}, ("10.0.0.1",)),
+        ({"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]},
+         ("10.0.0.1", "fd00::1")),
+    ],
+)  # fmt: skip
+def test_addresses_of_the_node(status, addresses):
+    assert pod_state({"status": status}).node_addresses == addresses

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....deadline import Deadline
-from ....errors import ExecutorError
-from ....inventory import LogInventory, SandboxEntry
-from ...listed_entries import read_entries
-from ..api_client import ClusterClient
-from ..pod_labels import MANAGED_BY, created_at, owner_of, sandbox_of
-from ..pod_removal import remove_pod
-from ..pod_status import pod_state
+from ...deadline import Deadline
+from ...errors import ExecutorError
+from ...inventory import LogInventory, SandboxEntry
+from ..listed_entries import read_entries
+from .api_client import ClusterClient
+from .pod_labels import created_at, owner_of, sandbox_of
+from .pod_removal import remove_pod
+from .pod_status import pod_state
 
 __all__ = ["PodInventory"]
 
@@ -34,7 +34,7 @@ class PodInventory(LogInventory):
 
     def sandboxes(self) -> list[SandboxEntry]:
         with self._cluster() as client:
-            return read_entries("pod", _pods(client), _entry)
+            return read_entries("pod", client.list_pods(), _entry)
 
     def log(self, sandbox: str, lines: int) -> list[str]:
         with self._cluster() as client:
@@ -55,20 +55,10 @@ class PodInventory(LogInventory):
     def _cluster(self) -> Iterator[ClusterClient]:
         client = ClusterClient(None, self._namespace)
         try:
-            client.check(MANAGED_BY)
+            client.check()
             yield client
         finally:
             client.close()
-
-
-def _pods(client: ClusterClient) -> list[dict[str, Any]]:
-    found = client.call(
-        "listing pods",
-        client.core.list_namespaced_pod,
-        client.namespace,
-        label_selector=MANAGED_BY,
-    )
-    return list(found.get("items") or ())
 
 
 def _pod_of(client: ClusterClient, sandbox: str) -> str:
@@ -77,7 +67,7 @@ def _pod_of(client: ClusterClient, sandbox: str) -> str:
     Raises:
         ExecutorError: annotations of several pods name the sandbox.
     """
-    entries = read_entries("pod", _pods(client), _entry)
+    entries = read_entries("pod", client.list_pods(), _entry)
     names = [entry.name for entry in entries if entry.id == sandbox]
     if len(names) > 1:
         raise ExecutorError(

@@ -1,1 +1,0 @@
-"""Pods as the command line lists them."""
