@@ -25,10 +25,11 @@ from ...errors import (
 )
 from ..untrusted_json import read_json
 from .pod_labels import MANAGED_BY
-from .streams.channel_socket import PROTOCOLS, ChannelSocket
+from .streams.channel_socket import PROTOCOLS
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+    from websocket import WebSocket
 
 __all__ = ["ClusterClient", "ClusterRefusal"]
 
@@ -82,11 +83,12 @@ class ClusterClient:
     def __init__(self, context: str | None, namespace: str | None) -> None:
         try:
             import kubernetes.client
+            import websockets.protocol  # noqa: F401 - streams need it
         except ImportError as error:
             raise EngineUnavailableError(
-                "KubernetesEngine needs the package kubernetes, which is not installed: "
-                "pip install 'smolagents[kubernetes]'"
-            ) from (None if error.name == "kubernetes" else error)
+                "KubernetesEngine needs the packages kubernetes and websockets, which are not "
+                "installed: pip install 'smolagents[kubernetes]'"
+            ) from (None if error.name in ("kubernetes", "websockets") else error)
         self._api, found = within(
             _LOAD_SECONDS,
             lambda: _loaded(context),
@@ -322,8 +324,8 @@ class ClusterClient:
 
     def stream(
         self, pod: str, subresource: str, parameters: Mapping[str, Any], seconds: float
-    ) -> ChannelSocket:
-        """Open an exec or an attachment.
+    ) -> WebSocket:
+        """Open the WebSocket of an exec or an attachment.
 
         Args:
             pod: Name of the pod.
@@ -367,7 +369,7 @@ class ClusterClient:
                     f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
                 ) from None
             raise self._unreachable(action, error) from None
-        return ChannelSocket(opened)
+        return opened
 
     def answers(self, seconds: float) -> bool:
         """Return whether the cluster answers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
@@ -19,10 +19,12 @@ from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import ChannelSocket
+from .streams.channel_socket import ChannelSocket, RelayStream
 from .streams.pod_exec import run_program, short_command
 from .streams.pod_lease import PodLease
-from .streams.pod_stream import PodStream
+
+if TYPE_CHECKING:
+    from websocket import WebSocket
 
 __all__ = ["PodSandbox", "StartedPod"]
 
@@ -119,16 +121,16 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._check_there()
         # The relay is given less time than the caller has, to hear its reason.
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
-        return PodStream(self._exec(argv, timeout))
+        return RelayStream(self._exec(argv, timeout))
 
-    def _exec(self, argv: list[str], seconds: float) -> ChannelSocket:
-        return self._stream("exec", seconds, command=short_command(argv), stdout=True, stderr=True)
+    def _exec(self, argv: list[str], seconds: float) -> WebSocket:
+        return self._open("exec", seconds, command=short_command(argv), stderr=True)
 
     def _attach(self, seconds: float) -> ChannelSocket:
-        return self._stream("attach", seconds, stdout=True)
+        return ChannelSocket(self._open("attach", seconds))
 
-    def _stream(self, subresource: str, seconds: float, **parameters: Any) -> ChannelSocket:
-        asked = {"container": CONTAINER, "stdin": True, **parameters}
+    def _open(self, subresource: str, seconds: float, **parameters: Any) -> WebSocket:
+        asked = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
         # Lower-case, as the API's own clients write it.
         query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
         return self._client.stream(self.name, subresource, query, seconds)
@@ -140,7 +142,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._check_there()
         deadline = Deadline(timeout)
         links = self.first_process.links
-        sock = self._exec(argv, timeout)
+        sock = ChannelSocket(self._exec(argv, timeout))
         return run_program(
             sock,
             stdin,

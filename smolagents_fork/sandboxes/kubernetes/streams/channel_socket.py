@@ -1,9 +1,10 @@
-"""WebSocket of an exec or an attachment, with Kubernetes' channels, that never blocks.
+"""Exec or attachment of a pod, with the interface of a non-blocking socket.
 
-Every message is a channel's number and bytes: 0 input, 1 output, 2 errors, 3 the final status as
-JSON, 4 a terminal's size. In version 5 of the protocol, 255 and a channel's number close a channel;
-version 4 cannot end the input. websocket-client opens the connection. The reader is our own,
-because that of the official client waits without a limit within a frame.
+Every message of its WebSocket is a channel's number and bytes: 0 input, 1 output, 2 errors, 3 the
+final status as JSON. In version 5 of the protocol, 255 and a channel's number close a channel;
+version 4 cannot end the input. websocket-client opens the connection, as in the official client.
+The frames are read and written by the protocol of websockets, which does no I/O: the readers of
+both clients wait without a limit within a frame.
 """
 
 from __future__ import annotations
@@ -13,30 +14,30 @@ import re
 import selectors
 import socket
 import ssl
-import struct
 from typing import Any
 
-import websocket
-from websocket import ABNF
+from websocket import ABNF, WebSocket
 
-from ....errors import ExecutorError, ProtocolError
+from ....errors import ProtocolError
 from ....forks import forget, keep_open
 from ...untrusted_json import read_json
 
-__all__ = ["ERRORS", "OUTPUT", "PROTOCOLS", "STATUS", "ChannelSocket", "ExecStatus"]
+__all__ = ["PROTOCOLS", "ChannelSocket", "ExecStatus", "RelayStream"]
 
-INPUT, OUTPUT, ERRORS, STATUS = 0, 1, 2, 3
+_INPUT, _OUTPUT, _ERRORS, _STATUS = 0, 1, 2, 3
 _CLOSE = 255
 _V5 = "v5.channel.k8s.io"
 #: Versions that are offered, the better first.
 PROTOCOLS = (_V5, "v4.channel.k8s.io")
-_PIECE = 32_768
+# Bytes of one frame; a caller sends the rest with its next call.
+_PIECE = 1 << 16
 _READ = 262_144
-# Servers send pieces of 32 KiB; more in a frame is not one of theirs.
+# Servers send pieces of 32 KiB; more in a message is not one of theirs.
 _MOST_PAYLOAD = 16 << 20
-# RFC 6455, section 5.5.
-_LONGEST_CONTROL = 125
-_LENGTHS = {126: struct.Struct(">H"), 127: struct.Struct(">Q")}
+# Bytes of one frame and of answers to pings that wait to be sent.
+_MOST_UNSENT = 1 << 20
+_MOST_ERRORS = 8192
+_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 # Without the descriptor that epoll needs; Windows has select only.
 _Selector: type[selectors.BaseSelector]
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
@@ -73,9 +74,16 @@ class ChannelSocket:
 
     Args:
         opened: WebSocket after its handshake; owned and closed by this object.
+
+    Attributes:
+        errors: end of what the program has written to its standard error.
+        status: final status of the program; ``None`` before.
+        end_reason: why the connection ended; empty while it is open.
     """
 
-    def __init__(self, opened: websocket.WebSocket) -> None:
+    def __init__(self, opened: WebSocket) -> None:
+        from websockets.protocol import Protocol, Side
+
         sock = opened.sock
         assert sock is not None
         self._sock: socket.socket = sock
@@ -83,136 +91,119 @@ class ChannelSocket:
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        #: Whether the end of the input can be sent.
-        self.can_end_input = opened.getsubprotocol() == _V5
-        self._input = bytearray()
-        self._output = bytearray()
-        self._fragments: bytearray | None = None
-        self._ended = False
-        #: Why the connection ended; empty while it is open.
-        self.end_reason = ""
+        self._can_end_input = opened.getsubprotocol() == _V5
+        self._frames = Protocol(Side.CLIENT, max_size=_MOST_PAYLOAD)
+        self._message = bytearray()
+        self._arrived = bytearray()
+        self._unsent = bytearray()
+        # Bytes of the caller in a frame that is not sent completely.
+        self._pending = 0
+        self.errors = b""
         self.status: ExecStatus | None = None
+        self.end_reason = ""
 
-    def fileno(self) -> int:
-        return self._sock.fileno()
+    def recv(self, size: int, /) -> bytes:
+        """Return bytes of the program's output; ``b""`` at its end.
 
-    @property
-    def unsent(self) -> int:
-        """Bytes that :meth:`send` has taken and that are not sent yet."""
-        return len(self._output)
+        Raises:
+            BlockingIOError: none have arrived.
+        """
+        self._flush()
+        while not self._arrived:
+            if self.status is not None or self.end_reason:
+                return b""
+            self._read()
+        piece = bytes(self._arrived[:size])
+        del self._arrived[:size]
+        return piece
 
-    def send(self, data: bytes) -> None:
-        """Send input to the program, as far as possible now; :meth:`flush` sends the rest."""
-        view = memoryview(data)
-        while view:
-            self._frame(ABNF.OPCODE_BINARY, b"\0" + bytes(view[:_PIECE]))
-            view = view[_PIECE:]
-        self.flush()
+    def _read(self) -> None:
+        """Take the bytes that have arrived, or raise BlockingIOError."""
+        try:
+            data = self._sock.recv(_READ)
+        except _NOT_READY:
+            raise BlockingIOError from None
+        except OSError as error:
+            self.end_reason = f"{type(error).__name__}: {error}"
+            return
+        self._frames.receive_data(data)
+        for frame in self._frames.events_received():
+            self._take(frame)
+        self._flush()
+        broken = self._frames.parser_exc
+        if not self.end_reason and broken is not None:
+            self.end_reason = f"the cluster broke the protocol: {broken}"
+        if not self.end_reason and not data:
+            self.end_reason = "the connection was closed"
+        if not self.end_reason and len(self._unsent) > _MOST_UNSENT:
+            self.end_reason = "the cluster sends pings and reads no answers"
+
+    def _take(self, frame: Any) -> None:
+        if frame.opcode == ABNF.OPCODE_CLOSE:
+            reason = bytes(frame.data[2:]).decode("utf-8", "replace")
+            self.end_reason = f"the cluster closed the stream{': ' if reason else ''}{reason}"
+        if frame.opcode in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT, ABNF.OPCODE_CONT):
+            self._message += frame.data
+            if frame.fin:
+                self._take_message(bytes(self._message))
+                self._message.clear()
+
+    def _take_message(self, message: bytes) -> None:
+        # A server opens a channel, also that of the status, with a message without bytes.
+        channel, data = message[:1], message[1:]
+        if data and channel == bytes((_STATUS,)):
+            self.status = ExecStatus(data)
+        elif channel == bytes((_OUTPUT,)):
+            self._arrived += data
+        elif channel == bytes((_ERRORS,)):
+            self.errors = (self.errors + data)[-_MOST_ERRORS:]
+
+    def send(self, data: bytes | memoryview, /) -> int:
+        """Send bytes to the program's input; return the number of bytes sent.
+
+        As a connection of TLS does, it makes a frame of the bytes, and counts them when the frame
+        is sent. After an error, the next call has to begin with the same bytes. A program that
+        reads no more takes all bytes; what it has written before is still to be read.
+
+        Raises:
+            BlockingIOError: they cannot be sent completely now.
+        """
+        if not self._pending:
+            piece = bytes(data[:_PIECE])
+            self._pending = len(piece)
+            self._send_frame(bytes((_INPUT,)) + piece)
+        self._flush()
+        if self._unsent:
+            raise BlockingIOError
+        count, self._pending = self._pending, 0
+        return count
 
     def end_input(self) -> None:
         """End the program's input, where the version of the protocol can."""
-        if self.can_end_input:
-            self._frame(ABNF.OPCODE_BINARY, bytes((_CLOSE, INPUT)))
-            self.flush()
+        if self._can_end_input:
+            self._send_frame(bytes((_CLOSE, _INPUT)))
+            self._flush()
 
-    def _frame(self, opcode: int, payload: bytes) -> None:
-        self._output += ABNF.create_frame(payload, opcode).format()
+    def _send_frame(self, payload: bytes) -> None:
+        if not self.end_reason:
+            self._frames.send_binary(payload)
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Send what can be sent now."""
-        while self._output and not self._ended:
+        for data in self._frames.data_to_send():
+            self._unsent += data
+        while self._unsent:
             try:
-                del self._output[: self._sock.send(self._output[: 1 << 20])]
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                del self._unsent[: self._sock.send(self._unsent[: 1 << 20])]
+            except _NOT_READY:
                 return
             except OSError:
-                # The other end reads no more; what it has sent before is still to be read.
-                self._output.clear()
+                self._unsent.clear()
 
-    def receive(self) -> list[tuple[int, bytes]] | None:
-        """Return what has arrived: channels and bytes; ``None`` when the connection has ended.
-
-        Raises:
-            ExecutorError: the other end broke the protocol.
-        """
-        self.flush()
-        closed = self._read()
-        found = []
-        while (message := self._message()) is not None:
-            # A server opens a channel, also that of the status, with a message without bytes.
-            if len(message) > 1 and message[0] == STATUS:
-                self.status = ExecStatus(message[1:])
-            elif len(message) > 1 and message[0] in (OUTPUT, ERRORS):
-                found.append((message[0], message[1:]))
-        if closed:
-            self._end(closed)
-        return None if self._ended and not found else found
-
-    def _read(self) -> str:
-        """Take the bytes that have arrived; return why the connection has ended, or nothing."""
-        while not self._ended and len(self._input) <= _MOST_PAYLOAD:
-            try:
-                data = self._sock.recv(_READ)
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                break
-            except OSError as error:
-                return f"{type(error).__name__}: {error}"
-            if not data:
-                return "the connection was closed"
-            self._input += data
-        return ""
-
-    def _message(self) -> bytes | None:
-        """Return the next complete message; control frames are handled here."""
-        while (frame := self._take_frame()) is not None:
-            final, opcode, payload = frame
-            if opcode == ABNF.OPCODE_PING:
-                if not self._output:  # or pings that come faster than it reads would fill memory
-                    self._frame(ABNF.OPCODE_PONG, payload)
-                    self.flush()
-            elif opcode == ABNF.OPCODE_CLOSE:
-                reason = payload[2:].decode("utf-8", "replace")
-                self._end(f"the cluster closed the stream{': ' if reason else ''}{reason}")
-                return None
-            elif opcode in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT, ABNF.OPCODE_CONT):
-                self._fragments = (self._fragments or bytearray()) + payload
-                if final:
-                    whole, self._fragments = bytes(self._fragments), None
-                    return whole
-                if len(self._fragments) > _MOST_PAYLOAD:
-                    raise self._broken("a message of more than 16 MiB")
-        return None
-
-    def _take_frame(self) -> tuple[bool, int, bytes] | None:
-        data = self._input
-        if len(data) < 2:
-            return None
-        if data[0] & 0x70 or data[1] & 0x80:
-            raise self._broken("a frame with reserved bits or a mask")
-        if data[0] & 0x08 and not (data[0] & 0x80 and data[1] <= _LONGEST_CONTROL):
-            raise self._broken("a control frame that is long or fragmented")
-        length, start = data[1] & 0x7F, 2
-        if length in _LENGTHS:
-            size = _LENGTHS[length]
-            if len(data) < 2 + size.size:
-                return None
-            (length,) = size.unpack_from(data, 2)
-            start += size.size
-        if length > _MOST_PAYLOAD:
-            raise self._broken(f"a frame of {length} bytes")
-        if len(data) < start + length:
-            return None
-        frame = bool(data[0] & 0x80), data[0] & 0x0F, bytes(data[start : start + length])
-        del data[: start + length]
-        return frame
-
-    def _broken(self, what: str) -> ExecutorError:
-        self._end(f"the cluster sent {what}")
-        return ExecutorError(f"the stream into the pod broke: {self.end_reason}")
-
-    def _end(self, reason: str) -> None:
-        self._ended = True
-        self.end_reason = self.end_reason or reason
+    @property
+    def has_unsent(self) -> bool:
+        """Whether bytes wait until more can be sent."""
+        return bool(self._unsent)
 
     def wait(self, seconds: float) -> None:
         """Wait until something arrives, or more can be sent.
@@ -220,14 +211,20 @@ class ChannelSocket:
         Args:
             seconds: to wait at most.
         """
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._output else 0)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
         with _Selector() as selector:
             selector.register(self._sock, events)
             selector.select(max(0.0, seconds))
 
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def setblocking(self, flag: bool, /) -> None:
+        """Do nothing: it never blocks."""
+
     def close(self) -> None:
-        """Close the connection. Idempotent."""
-        self._end("it was closed here")
+        """Close the connection, and with it end an exec's program. Idempotent."""
+        self.end_reason = self.end_reason or "it was closed here"
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
@@ -236,3 +233,23 @@ class ChannelSocket:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+
+class RelayStream(ChannelSocket):
+    """Exec of a program that joins the stream to a port; its error ends the stream with its words.
+
+    Args:
+        opened: see :class:`ChannelSocket`.
+    """
+
+    def recv(self, size: int, /) -> bytes:
+        """Return bytes; see :meth:`ChannelSocket.recv`.
+
+        Raises:
+            BlockingIOError: none have arrived.
+            OSError: the program failed; says why.
+        """
+        piece = super().recv(size)
+        if not piece and self.errors:
+            raise ConnectionResetError(self.errors.decode("utf-8", "replace").strip())
+        return piece

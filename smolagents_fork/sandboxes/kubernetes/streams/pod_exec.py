@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from ....deadline import Deadline
 from ....errors import ExecutorError
 from ...stream_errors import StreamLost, TooMuchOutput
-from .channel_socket import ERRORS, ChannelSocket
+from .channel_socket import ChannelSocket
 
 __all__ = ["run_program", "short_command"]
 
-_MAX_STDERR = 8192
-_MOST_UNSENT = 1 << 20
+_READ = 1 << 20
 # Pause between two looks whether a silent stream has been cut.
 _LOOK_SECONDS = 1.0
 # Longest program that is sent as it is. A command is part of an address, and servers in front of a
@@ -61,72 +60,60 @@ def run_program(
         StreamLost: the stream broke, or was cut.
         TooMuchOutput: it wrote more.
     """
-    program = _PodProgram(sock, deadline, max_bytes, is_lost)
+    output = bytearray()
+    pieces = iter(stdin)
+    unsent: memoryview | None = memoryview(b"")
     try:
-        for piece in stdin:
-            if not program.write(piece):
+        while True:
+            # A program may write before it has read all of its input, and end without that.
+            unsent = _send(sock, unsent, pieces)
+            try:
+                data = sock.recv(_READ)
+            except BlockingIOError:
+                _wait(sock, deadline, is_lost)
+                continue
+            if not data:
                 break
-        sock.end_input()
-        while program.read():
-            program.wait()
+            output += data
+            if len(output) > max_bytes:
+                raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
     finally:
         sock.close()
     status = sock.status
     if status is None:
         raise StreamLost(
-            f"the stream to a program in the pod ended after {len(program.output)} bytes without "
+            f"the stream to a program in the pod ended after {len(output)} bytes without "
             f"its status: {sock.end_reason}"
         )
     if status.exit_code is None:
         raise ExecutorError(f"a program in the pod could not be run: {status.message}")
-    return status.exit_code, bytes(program.output), bytes(program.stderr)
+    return status.exit_code, bytes(output), sock.errors
 
 
-class _PodProgram:
-    def __init__(
-        self,
-        sock: ChannelSocket,
-        deadline: Deadline,
-        max_bytes: int,
-        is_lost: Callable[[], bool],
-    ) -> None:
-        self._sock, self._deadline, self._max_bytes = sock, deadline, max_bytes
-        self._is_lost = is_lost
-        self.output = bytearray()
-        self.stderr = b""
+def _send(
+    sock: ChannelSocket, unsent: memoryview | None, pieces: Iterable[bytes]
+) -> memoryview | None:
+    """Send input while that can be done at once; return the rest of a piece, ``None`` after all."""
+    while unsent is not None:
+        if not unsent:
+            piece = next(iter(pieces), None)
+            if piece is None:
+                sock.end_input()
+                return None
+            unsent = memoryview(piece)
+            continue
+        try:
+            unsent = unsent[sock.send(unsent) :]
+        except BlockingIOError:
+            return unsent
+    return None
 
-    def write(self, piece: bytes) -> bool:
-        """Send a piece of input; return whether the program takes more."""
-        view = memoryview(piece)
-        while view:
-            self._sock.send(bytes(view[:_MOST_UNSENT]))
-            view = view[_MOST_UNSENT:]
-            while self._sock.unsent > _MOST_UNSENT:
-                # A program that ends without reading all of its input reports the reason itself.
-                if not self.read():
-                    return False
-                self.wait()
-        return self.read()
 
-    def read(self) -> bool:
-        """Take what has arrived; return whether more may come."""
-        found = self._sock.receive()
-        if found is None:
-            return False
-        for channel, data in found:
-            if channel == ERRORS:
-                self.stderr = (self.stderr + data)[-_MAX_STDERR:]
-            else:
-                self.output += data
-        if len(self.output) > self._max_bytes:
-            raise TooMuchOutput(f"it wrote more than {self._max_bytes} bytes")
-        return self._sock.status is None
-
-    def wait(self) -> None:
-        if self._deadline.expired():
-            raise ExecutorError(
-                f"a program in the pod took longer than it was given ({self._deadline.seconds:g} s)"
-            )
-        if self._is_lost():
-            raise StreamLost("the connection to the cluster was cut while a program ran")
-        self._sock.wait(self._deadline.at_most(_LOOK_SECONDS))
+def _wait(sock: ChannelSocket, deadline: Deadline, is_lost: Callable[[], bool]) -> None:
+    if deadline.expired():
+        raise ExecutorError(
+            f"a program in the pod took longer than it was given ({deadline.seconds:g} s)"
+        )
+    if is_lost():
+        raise StreamLost("the connection to the cluster was cut while a program ran")
+    sock.wait(deadline.at_most(_LOOK_SECONDS))

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from ....errors import ExecutorError
 from ....first_process_link import END, FirstProcess
 from ....forks import forget, keep_open, reset_in_child
-from .channel_socket import OUTPUT, ChannelSocket
+from .channel_socket import ChannelSocket
 
 __all__ = ["PodLease"]
 
@@ -29,6 +29,7 @@ _RENEWALS = 5
 _UNANSWERED = 2
 _ATTEMPT_SECONDS = 5.0
 _PAUSE_SECONDS = 0.5
+_READ = 65_536
 
 
 class PodLease:
@@ -67,13 +68,9 @@ class PodLease:
 
     def work(self, sock: ChannelSocket) -> None:
         """Read and write what is due. Only for the thread that has the attachments."""
-        found = None
-        with contextlib.suppress(ExecutorError):
-            found = sock.receive()
-        for channel, data in found or ():
-            if channel == OUTPUT:
+        with contextlib.suppress(BlockingIOError):
+            while data := sock.recv(_READ):
                 self.first_process.feed(data)
-        if found is None or sock.status is not None:
             self._lose(sock)
             return
         if self.first_process.silent_seconds > self._seconds * _UNANSWERED / _RENEWALS:
@@ -83,8 +80,10 @@ class PodLease:
         if now >= self.due:
             self.due = now + self._seconds / _RENEWALS
             self.first_process.ask()
-        while self._requests:
-            sock.send(self._requests.popleft())
+        with contextlib.suppress(BlockingIOError):
+            while self._requests:
+                sock.send(self._requests[0])
+                self._requests.popleft()
 
     def _lose(self, sock: ChannelSocket) -> None:
         self.sock = None
@@ -164,7 +163,8 @@ class _Keeper:
                     self._leases.discard(lease)
                     if lease.sock is not None:
                         # The cluster may take a while to end the pod.
-                        lease.sock.send(END)
+                        with contextlib.suppress(BlockingIOError):
+                            lease.sock.send(END)
                         lease.sock.close()
                 if not self._leases:
                     self.abandon()
@@ -183,7 +183,7 @@ def _wait(woken: socket.socket, leases: list[tuple[PodLease, ChannelSocket]]) ->
     with selectors.DefaultSelector() as selector:
         selector.register(woken, selectors.EVENT_READ)
         for _, sock in leases:
-            events = selectors.EVENT_WRITE if sock.unsent else 0
+            events = selectors.EVENT_WRITE if sock.has_unsent else 0
             selector.register(sock, selectors.EVENT_READ | events)
         selector.select(max(0.0, due - time.monotonic()))
     with contextlib.suppress(OSError):
