@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from packaging.requirements import Requirement
+
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ..provisioner import ImageSpec
@@ -45,7 +47,7 @@ def check_image(
         ExecutorStartError: the cluster cannot pull or run it, or a distribution is missing.
     """
     name, image = str(manifest["metadata"]["name"]), str(spec.image)
-    names = [_distribution(requirement) for requirement in spec.requirements]
+    names = [Requirement(requirement).name for requirement in spec.requirements]
     container = manifest["spec"]["containers"][0]
     container["command"] = ["python", "-I", "-c", _CHECK, *names]
     container["stdin"] = False
@@ -68,10 +70,3 @@ def check_image(
             "nothing is installed in a cluster, so build it into the image"
         )
     raise ExecutorStartError(f"image {image!r} does not run Python: {state.status(tuple(log))}")
-
-
-def _distribution(requirement: str) -> str:
-    for number, character in enumerate(requirement):
-        if character not in "-_." and not character.isalnum():
-            return requirement[:number]
-    return requirement

@@ -37,7 +37,7 @@ _NETWORK_REMEDY = (
 
 _lock = ForkSafeLock()
 # Namespaces whose orphans this process has looked for.
-_reaped: set[tuple[str, str, bool]] = set()
+_reaped: set[tuple[str, str]] = set()
 # Images that a pod of this process has run, by cluster and namespace, with their distributions.
 _checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
 
@@ -172,8 +172,7 @@ class KubernetesProvisioner:
         return [sandbox_of(pod) for pod in self._client.list_pods() if is_ours(pod)]
 
     def _reap_once(self) -> None:
-        claims = self._warm_pool is not None
-        place = (self._client.address, self._client.namespace, claims)
+        place = (self._client.address, self._client.namespace)
         with _lock:
             if place in _reaped:
                 return
@@ -181,7 +180,7 @@ class KubernetesProvisioner:
 
         def work() -> None:
             with contextlib.suppress(Exception):
-                reap(self._client, claims=claims)
+                reap(self._client)
 
         threading.Thread(target=work, name="smolagents-fork-pod-reaper", daemon=True).start()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...deadline import Deadline
@@ -14,7 +14,6 @@ from ..listed_entries import read_entries
 from ..removals import REMOVAL_SECONDS
 from .api_client import ClusterClient
 from .pod_labels import owner_is_gone
-from .sandbox_claims import delete_claim, list_claims
 
 __all__ = ["reap", "remove_pod"]
 
@@ -42,33 +41,21 @@ def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
     )
 
 
-def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
+def reap(client: ClusterClient) -> list[str]:
     """Remove pods that nobody owns any more; return their names.
 
     Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
-    ended ten minutes ago.
+    ended ten minutes ago. Claims of such pods have an expiry, which their controller keeps.
 
     Args:
         client: Client of the cluster.
-        claims: whether claims of warm pools are looked for, too.
     """
     removed = []
-    # Without these claims in the cluster, or without permission, the pods are still removed.
-    with contextlib.suppress(ExecutorError):
-        for name in read_entries("claim", list_claims(client) if claims else (), _orphan):
-            removed += _removed(client, name, delete_claim)
     for name in read_entries("pod", client.list_pods(), _orphan):
-        removed += _removed(client, name, remove_pod)
+        with contextlib.suppress(ExecutorError):
+            remove_pod(client, name, Deadline(REMOVAL_SECONDS))
+            removed.append(name)
     return removed
-
-
-def _removed(
-    client: ClusterClient, name: str, remove: Callable[[ClusterClient, str, Deadline], None]
-) -> list[str]:
-    with contextlib.suppress(ExecutorError):
-        remove(client, name, Deadline(REMOVAL_SECONDS))
-        return [name]
-    return []
 
 
 def _orphan(pod: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,6 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
 from .api_client import ClusterClient, ClusterRefusal
-from .pod_labels import MANAGED_BY
 
 __all__ = [
     "CLAIMS",
@@ -26,7 +25,6 @@ __all__ = [
     "claim_pod",
     "delete_claim",
     "differences",
-    "list_claims",
 ]
 
 GROUP, VERSION = "extensions.agents.x-k8s.io", "v1beta1"
@@ -181,21 +179,6 @@ def _normal(key: str, value: Any) -> Any:
         return parse(value)
     except ValueError:
         return value
-
-
-def list_claims(client: ClusterClient) -> list[dict[str, Any]]:
-    """Return the claims of the fork, as the API describes them.
-
-    Args:
-        client: Client of the cluster.
-    """
-    found = client.call(
-        "listing claims",
-        client.custom.list_namespaced_custom_object,
-        *(GROUP, VERSION, client.namespace, CLAIMS),
-        label_selector=MANAGED_BY,
-    )
-    return list(found.get("items") or ())
 
 
 def delete_claim(client: ClusterClient, name: str, deadline: Deadline) -> None:

@@ -10,10 +10,8 @@ from background import eventually
 from smolagents_fork import DockerExecutor, KubernetesEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorStartError
-from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
-from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
 from smolagents_fork.sandboxes.kubernetes.sandbox_claims import delete_claim
 
 POD_NAME = "agents.x-k8s.io/pod-name"
@@ -126,18 +124,6 @@ def test_pool_that_gives_nothing_is_named(make, cluster, controller, engine_of_p
 def test_cluster_without_agent_sandbox_is_named(make, cluster, engine_of_pool):
     with pytest.raises(ExecutorStartError, match="install kubernetes-sigs/agent-sandbox"):
         make(engine=engine_of_pool)
-
-
-def test_claims_of_dead_owners_are_deleted(cluster, controller):
-    owner = {"smolagents-fork/owner": "gone"}
-    claims = cluster.objects["sandboxclaims"]
-    labels = {"app.kubernetes.io/managed-by": "smolagents-fork"}
-    metadata = {"labels": labels, "annotations": owner}
-    claims["alive"] = {"metadata": {"name": "alive", **metadata}}
-    dead = {"smolagents-fork/owner": f"{process_owner.this_machine()}:{2**22 + 5}:1"}
-    claims["dead"] = {"metadata": {"name": "dead", "labels": labels, "annotations": dead}}
-    reap(ClusterClient(None, None), claims=True)
-    assert eventually(lambda: list(claims) == ["alive"])
 
 
 def test_claim_that_stays_is_an_error(cluster, controller):
