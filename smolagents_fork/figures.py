@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .displays import with_png_mode
 from .errors import ConfigurationError
 
 __all__ = ["FigureFolder"]
@@ -55,9 +56,8 @@ class FigureFolder:
         if self.path is None or self._files >= _MOST_FILES:
             return None
         target = io.BytesIO()
-        plain = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA")
         # Written anew by Pillow, so that nothing of a program's bytes is on the disk.
-        (image if plain else image.convert("RGB")).save(target, "PNG")
+        with_png_mode(image).save(target, "PNG")
         if self._bytes + target.tell() > _MOST_BYTES:
             return None
         try:

@@ -8,17 +8,14 @@ move it, after it was checked; so the way up is compared with the way down.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
 import os
-import queue
 import secrets
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from ..forks import ForkSafeLock, reset_in_child
 
 __all__ = ["REMOVING", "discard_tree", "remove_behind", "remove_tree"]
 
@@ -55,7 +52,7 @@ def discard_tree(folder: str) -> None:
     except OSError:
         aside = folder
     if not remove_tree(aside, _AT_ONCE_SECONDS):
-        remove_behind(aside)
+        remove_behind([aside])
 
 
 def remove_tree(folder: str, seconds: float = 2.0) -> bool:
@@ -177,50 +174,21 @@ def _permit(name: str, parent: int) -> None:
         os.close(descriptor)
 
 
-_lock = ForkSafeLock()
-_waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-_worker: threading.Thread | None = None
-
-
-def remove_behind(folder: str) -> None:
-    """Remove a folder in the background, or at once where this process ends; never raises.
+def remove_behind(folders: Sequence[str]) -> None:
+    """Remove folders in the background, or at once where this process ends; never raises.
 
     Args:
-        folder: Folder which no process uses any more.
+        folders: Folders which no process uses any more.
     """
-    global _worker
-    if not threading.main_thread().is_alive():
-        # A thread that is started at exit never runs.
-        remove_tree(folder, _EXIT_SECONDS)
-        return
-    with _lock:
-        _waiting.put(folder)
-        if _worker is None:
-            _worker = threading.Thread(
-                target=_work, name="smolagents-fork-folders", args=(_waiting,), daemon=True
-            )
-            _worker.start()
+    if threading.main_thread().is_alive():
+        with contextlib.suppress(RuntimeError):  # there can be no more threads
+            threading.Thread(
+                target=_remove_all, args=(folders, _BEHIND_SECONDS), name="folders", daemon=True
+            ).start()
+            return
+    _remove_all(folders, _EXIT_SECONDS)
 
 
-def _work(waiting: queue.SimpleQueue[str]) -> None:
-    global _worker
-    while True:
-        with _lock:
-            if waiting.empty():
-                _worker = None
-                return
-        remove_tree(waiting.get(), _BEHIND_SECONDS)
-
-
-@atexit.register
-def _at_exit() -> None:
-    worker = _worker
-    if worker is not None:
-        worker.join(_EXIT_SECONDS)
-
-
-@reset_in_child
-def _after_fork() -> None:
-    """Reset a forked child, which has no other threads."""
-    global _waiting, _worker
-    _waiting, _worker = queue.SimpleQueue(), None
+def _remove_all(folders: Sequence[str], seconds: float) -> None:
+    for folder in folders:
+        remove_tree(folder, seconds)

@@ -24,7 +24,7 @@ from pathlib import Path
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
 from ..forks import reset_in_child
-from .removal import REMOVING, discard_tree, remove_behind
+from .removal import REMOVING, discard_tree, remove_behind, remove_tree
 
 __all__ = [
     "abandoned_files",
@@ -280,7 +280,7 @@ def _make_locked(above: str) -> tuple[str, int]:
     if sys.platform == "win32":  # pragma: no cover
         return tempfile.mkdtemp(prefix=_PROCESS, dir=above), -1
     with _looking(above):
-        _remove_abandoned(above)
+        remove_behind(_set_abandoned_aside(above))
         path = tempfile.mkdtemp(prefix=_PROCESS, dir=above)
         number = os.open(path, _FOLDER)
         _try_lock(number)
@@ -296,7 +296,9 @@ def remove_abandoned() -> None:
     if sys.platform != "win32":
         above = user_folder()
         with _looking(above):
-            _remove_abandoned(above)
+            abandoned = _set_abandoned_aside(above)
+        for folder in abandoned:
+            remove_tree(folder)
 
 
 @contextlib.contextmanager
@@ -317,13 +319,13 @@ def _looking(above: str) -> Iterator[None]:
         os.close(whole)
 
 
-def _remove_abandoned(above: str) -> None:
-    if sys.platform == "win32":  # pragma: no cover
-        return
+def _set_abandoned_aside(above: str) -> list[str]:
+    """Rename the folders of processes that have ended; return all that are to be removed."""
+    found = []
     for name in os.listdir(above):
         path = os.path.join(above, name)
         if name.startswith(REMOVING):
-            remove_behind(path)
+            found.append(path)
         elif name.endswith(_LOCK):
             for file in abandoned_files(name):
                 file.unlink()
@@ -334,9 +336,10 @@ def _remove_abandoned(above: str) -> None:
                     if _try_lock(number):
                         aside = os.path.join(above, f"{REMOVING}{name.removeprefix(_PROCESS)}")
                         os.rename(path, aside)
-                        remove_behind(aside)
+                        found.append(aside)
                 finally:
                     os.close(number)
+    return found
 
 
 _process = _ProcessFolder()
