@@ -135,24 +135,29 @@ def _recorded(
 ) -> Iterator[Operation]:
     trace = sys.modules.get("opentelemetry.trace")
     instruments = _instruments()
-    if trace is None or not hasattr(trace, "get_tracer"):
-        with _timed(Operation(), metric, attributes, instruments) as one:
-            yield one
-        return
-    tracer = trace.get_tracer(_SCOPE, _VERSION)
-    with tracer.start_as_current_span(
-        span_name,
-        context=parent,
-        attributes=attributes,
-        record_exception=False,
-        set_status_on_exception=False,
-    ) as span:
-        one = Operation(trace.set_span_in_context(span))
+    block: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    if trace is not None and hasattr(trace, "get_tracer"):
+        block = trace.get_tracer(_SCOPE, _VERSION).start_as_current_span(
+            span_name,
+            context=parent,
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
+        )
+    started = time.monotonic()
+    with block as span:
+        one = Operation()
+        if trace is not None and span is not None:
+            one.context = trace.set_span_in_context(span)
         try:
-            with _timed(one, metric, attributes, instruments):
-                yield one
+            yield one
+        except BaseException as error:
+            one.error = error
+            raise
         finally:
-            if one.error is not None:
+            if instruments is not None:
+                instruments.record(metric, time.monotonic() - started, attributes, one.error)
+            if trace is not None and span is not None and one.error is not None:
                 span.set_attribute("error.type", _type_of(one.error))
                 if cause := _cause_of_death(one.error):
                     span.set_attribute(CAUSE, cause)
@@ -164,21 +169,6 @@ def _description(error: BaseException) -> str:
         return str(error)[:1000]
     except Exception:  # the text of a tool's exception is the tool's code
         return ""
-
-
-@contextlib.contextmanager
-def _timed(
-    one: Operation, metric: str, attributes: dict[str, Any], instruments: _Instruments | None
-) -> Iterator[Operation]:
-    started = time.monotonic()
-    try:
-        yield one
-    except BaseException as error:
-        one.error = error
-        raise
-    finally:
-        if instruments is not None:
-            instruments.record(metric, time.monotonic() - started, attributes, one.error)
 
 
 class _Instruments:
