@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from .errors import ExecutorError
+
 __all__ = [
     "ELSEWHERE",
     "GONE",
     "RUNNING",
-    "EngineInventory",
     "ImageEntry",
     "Inventory",
-    "LogInventory",
     "OwnerProcess",
     "Removal",
     "SandboxEntry",
@@ -121,7 +121,7 @@ def size_text(size: float) -> str:
 
 
 class Inventory(ABC):
-    """Sandboxes of one executor.
+    """Sandboxes of one executor, and the logs and images that its engine keeps, if it keeps any.
 
     A method that needs an engine raises ``EngineUnavailableError`` without one.
     """
@@ -141,12 +141,7 @@ class Inventory(ABC):
             ExecutorError: this user may not.
         """
 
-
-class LogInventory(Inventory):
-    """Sandboxes of one executor whose engine keeps logs."""
-
-    @abstractmethod
-    def log(self, sandbox: str, lines: int) -> list[str]:
+    def log(self, sandbox: str, lines: int) -> list[str]:  # noqa: ARG002 - of engines with logs
         """Return the last lines of a sandbox's log.
 
         Args:
@@ -154,29 +149,28 @@ class LogInventory(Inventory):
             lines: at most this many.
 
         Raises:
-            ExecutorError: it is gone.
+            ExecutorError: it is gone, or keeps no log.
         """
+        raise ExecutorError(
+            f"{sandbox} keeps no log: what its program prints goes to the executor that started it"
+        )
 
-
-class EngineInventory(LogInventory):
-    """Sandboxes of one executor whose engine keeps logs and images."""
-
-    @abstractmethod
     def images(self) -> list[ImageEntry]:
         """List the images that the fork has built, the largest first."""
+        return []
 
-    @abstractmethod
-    def garbage(self, pattern: str) -> list[Removal]:
+    def garbage(self, pattern: str) -> list[Removal]:  # noqa: ARG002 - of engines with images
         """List what nobody needs any more.
 
         Args:
             pattern: shell pattern that a name or id has to match.
         """
+        return []
 
-    @abstractmethod
     def remove(self, removal: Removal) -> str:
         """Remove one entry of :meth:`garbage`; return why it was not removed, empty if it was.
 
         Args:
             removal: Removal from :meth:`garbage`.
         """
+        return f"no {removal.what} of this executor can be removed"

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.prompt import Confirm
 from rich.table import Table
 
-from ..inventory import EngineInventory, ImageEntry, Removal, size_text
+from ..inventory import ImageEntry, Inventory, Removal, size_text
 from ..terminal import TerminalConsole
-from .inventories import INVENTORIES, inventory
+from .inventories import INVENTORIES, Where
 from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError, age_text, as_data
 
 __all__ = ["gc", "images"]
@@ -21,7 +21,7 @@ _UNTAGGED = "(untagged)"
 
 def images(_: argparse.Namespace) -> CommandOutcome:
     """List the images that the fork has built, the largest first."""
-    entries = [entry for executor in _engines() for entry in executor.images()]
+    entries = [entry for executor in _all_inventories() for entry in executor.images()]
 
     def show(console: Console) -> None:
         if not entries:
@@ -32,9 +32,8 @@ def images(_: argparse.Namespace) -> CommandOutcome:
     return CommandOutcome({"images": [as_data(entry) for entry in entries]}, show)
 
 
-def _engines() -> list[EngineInventory]:
-    made = (inventory(executor) for executor in INVENTORIES)
-    return [one for one in made if isinstance(one, EngineInventory)]
+def _all_inventories() -> list[Inventory]:
+    return [Where().inventory(executor) for executor in INVENTORIES]
 
 
 def _table(entries: list[ImageEntry]) -> Table:
@@ -57,7 +56,9 @@ def _table(entries: list[ImageEntry]) -> Table:
 
 def gc(arguments: argparse.Namespace) -> CommandOutcome:
     """Remove containers whose owner is gone, and images that no container uses."""
-    garbage = [(one, removal) for one in _engines() for removal in one.garbage(arguments.match)]
+    garbage = [
+        (one, removal) for one in _all_inventories() for removal in one.garbage(arguments.match)
+    ]
     removals = [removal for _, removal in garbage]
     data = {"found": [as_data(removal) for removal in removals]}
     asks = not (arguments.dry_run or arguments.yes)

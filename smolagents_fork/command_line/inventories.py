@@ -12,7 +12,7 @@ from ..inventory import Inventory, SandboxEntry
 from .cluster_checks import cluster_named
 from .outcome import UsageError
 
-__all__ = ["INVENTORIES", "Where", "all_sandboxes", "inventory", "sandbox_named"]
+__all__ = ["INVENTORIES", "Where", "all_sandboxes", "sandbox_named"]
 
 _KUBERNETES = "kubernetes"
 #: Executor -> module and class. None of them imports an engine's library before it is used.
@@ -51,24 +51,9 @@ class Where:
         Args:
             executor: a key of :data:`INVENTORIES`.
         """
-        if executor == _KUBERNETES:
-            return _class_of(executor)(self.namespace)
-        return inventory(executor)
-
-
-def inventory(executor: str) -> Inventory:
-    """Return the inventory of an executor.
-
-    Args:
-        executor: a key of :data:`INVENTORIES`.
-    """
-    return _class_of(executor)()
-
-
-def _class_of(executor: str) -> Callable[..., Inventory]:
-    module, name = INVENTORIES[executor]
-    found: Callable[..., Inventory] = getattr(importlib.import_module(module), name)
-    return found
+        module, name = INVENTORIES[executor]
+        made: Callable[..., Inventory] = getattr(importlib.import_module(module), name)
+        return made(self.namespace) if executor == _KUBERNETES else made()
 
 
 def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:

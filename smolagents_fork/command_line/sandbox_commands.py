@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import ExecutorError, ForkError
-from ..inventory import ELSEWHERE, GONE, LogInventory, OwnerProcess, SandboxEntry, size_text
+from ..errors import ForkError
+from ..inventory import ELSEWHERE, GONE, OwnerProcess, SandboxEntry, size_text
 from ..proc_table import has_proc
 from .inventories import Where, all_sandboxes, sandbox_named
 from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, as_data
@@ -83,13 +83,7 @@ def logs(arguments: argparse.Namespace) -> CommandOutcome:
     """Print the last lines of a sandbox's log."""
     where = _where(arguments)
     entry = sandbox_named(arguments.id, where)
-    engine = where.inventory(entry.executor)
-    if not isinstance(engine, LogInventory):
-        raise ExecutorError(
-            f"{entry.id} keeps no log: what its program prints goes to the executor that started "
-            f"it, in process {entry.owner.pid}"
-        )
-    lines = engine.log(entry.id, arguments.lines)
+    lines = where.inventory(entry.executor).log(entry.id, arguments.lines)
 
     def show(console: Console) -> None:
         if not lines:

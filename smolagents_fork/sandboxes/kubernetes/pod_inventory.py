@@ -9,7 +9,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError
-from ...inventory import LogInventory, SandboxEntry
+from ...inventory import Inventory, SandboxEntry
 from ..listed_entries import read_entries
 from .api_client import ClusterClient
 from .pod_labels import created_at, owner_of, sandbox_of
@@ -22,7 +22,7 @@ _KILL_SECONDS = 30.0
 _IS_SIZE = re.compile(r"[0-9]{1,18}")
 
 
-class PodInventory(LogInventory):
+class PodInventory(Inventory):
     """Pods of the fork.
 
     Args:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ....inventory import EngineInventory, ImageEntry, Removal, SandboxEntry
+from ....inventory import ImageEntry, Inventory, Removal, SandboxEntry
 from ..engine import connect, disconnect
 from .container_list import container_entries, container_log, kill_container
 from .garbage import find_garbage, remove_garbage
@@ -21,7 +21,7 @@ __all__ = ["DockerInventory"]
 _CALL_SECONDS = 30
 
 
-class DockerInventory(EngineInventory):
+class DockerInventory(Inventory):
     """Containers and images of the fork on an engine."""
 
     def sandboxes(self) -> list[SandboxEntry]:
