@@ -13,7 +13,6 @@ from smolagents_fork.codec.limits import Fault
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
 # can be used directly. A dtype string from the data reaches numpy only if it matches.
 _RAW_DTYPE = re.compile(r"[<>|][biufcSUMm]\d{1,9}(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d{1,6})?|inf|nan)", re.IGNORECASE)
 _MAX_DIMENSIONS = 32  # numpy 1.x; numpy 2 allows 64
 # memoryview formats for a side without numpy, which gets plain lists.
 _FORMATS = {
@@ -45,15 +44,8 @@ def _array(encoder: Encoding, numpy: Any, value: Any) -> dict[str, Any]:
         columns = {name: _array(encoder, numpy, value[name]) for name in dtype.names}
         return {"$": "ndarray", "d": "fields", "s": shape, "v": list(columns.items())}
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
-        # The layout of a long double differs between processors, so digits are sent instead.
-        parts = [value.real, value.imag] if dtype.kind == "c" else [value]
-        text = [list(map(str, part.ravel())) for part in parts]
-        return {
-            "$": "ndarray",
-            "d": "wide",
-            "s": shape,
-            "v": [encoder.items(t, len(t)) for t in text],
-        }
+        # The layout of a long double differs between processors.
+        raise Fault(f"an array of dtype {dtype} cannot be encoded; convert it to float64")
     if dtype.kind in "SU" and not dtype.itemsize:
         value = value.astype(f"{dtype.kind}1")
         dtype = value.dtype
@@ -87,9 +79,6 @@ def decode_array(decoder: Decoding, tree: dict[str, Tree]) -> Any:
         return numpy.array(items, dtype=kind).reshape(shape)
     if dtype == "fields":
         return _structured(decoder, numpy, shape, tree["v"])
-    if dtype == "wide":
-        decoder.charge(3_000 * count, 32 * count)
-        return _wide(numpy, shape, count, tree["v"])
     return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
@@ -191,23 +180,6 @@ def _structured(decoder: Decoding, numpy: Any, shape: tuple[int, ...], data: Any
     for name, column in columns.items():
         out[name] = column
     return out
-
-
-def _wide(numpy: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
-    if type(data) is not list or len(data) not in (1, 2):
-        raise Fault("a long double has one part, or two")
-    parts = []
-    for texts in data:
-        if not all(
-            type(t) is str and len(t) < 64 and _NUMBER.fullmatch(t) for t in _sized(texts, count)
-        ):
-            raise Fault("not a number")
-        parts.append(numpy.array([numpy.longdouble(t) for t in texts], dtype=numpy.longdouble))
-    if len(parts) == 1:
-        return parts[0].reshape(shape)
-    out = numpy.empty(count, dtype=numpy.clongdouble)
-    out.real, out.imag = parts
-    return out.reshape(shape)
 
 
 def _as_lists(decoder: Decoding, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:

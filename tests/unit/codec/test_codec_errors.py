@@ -146,3 +146,5 @@ def test_unencodable_column_names_its_dtype() -> None:
 def test_bad_arguments_of_an_array_are_errors() -> None:
     with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot be encoded"):
         codec.encode(np.zeros(2, dtype="V8"))
+    with pytest.raises(EncodeError, match="cannot be encoded; convert it to float64"):
+        codec.encode(np.zeros(2, dtype=np.longdouble))

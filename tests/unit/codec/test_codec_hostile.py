@@ -149,7 +149,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "bool that is 2": (tagged("ndarray", d="|b1", s=[1], v=b64(b"\2")), "a bool is 0 or 1"),
     "no character": (tagged("ndarray", d="<U1", s=[1], v=b64(b"\xff" * 4)), "beyond Unicode"),
     "base64 with rubbish": (tagged("bytes", v="QUJ\nD"), "not base64"),
-    "wide text": (tagged("ndarray", d="wide", s=[1], v=[["__import__"]]), "not a number"),
+    "wide text": (tagged("ndarray", d="wide", s=[1], v=b64(b"x")), "not a permitted dtype"),
     "fraction by zero": (tagged("Fraction", v=[1, 0]), "not a Fraction"),
     "range by zero": (tagged("range", v=[1, 2, 0]), "must not be zero"),
     "decimal rubbish": (tagged("Decimal", v="1; import os"), "InvalidOperation"),
