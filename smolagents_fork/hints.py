@@ -17,6 +17,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+from .short_texts import brief_text
 from .standard_library import is_standard
 
 __all__ = [
@@ -28,38 +29,11 @@ __all__ = [
     "positions",
 ]
 
-#: Characters shown of a value.
-_MOST_TEXT = 200
 #: Limits of the comparison: characters of a name, and number of names.
 _LONGEST_NAME, _MOST_NAMES = 100, 2000
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 #: Reads the namespace of a class, which a metaclass cannot falsify.
 _NAMESPACE = type.__dict__["__dict__"].__get__
-_NAME_OF = type.__dict__["__name__"].__get__
-
-
-def safe_repr(value: Any, depth: int = 2) -> str:
-    """Return a short ``repr`` without running any of the program's code."""
-    kind = type(value)
-    if kind in _PLAIN:
-        try:
-            text = repr(value)
-        except ValueError:  # an integer too long for text
-            return "<int>"
-        return text if len(text) <= _MOST_TEXT else text[:_MOST_TEXT] + "..."
-    if depth and kind in (list, tuple, dict):
-        if kind is dict:
-            pairs = itertools.islice(value.items(), 11)
-            parts = [f"{safe_repr(k, 0)}: {safe_repr(v, depth - 1)}" for k, v in pairs]
-        else:
-            parts = [safe_repr(one, depth - 1) for one in itertools.islice(value, 11)]
-        if len(parts) > 10:
-            parts[10] = "..."
-        opening, closing = (
-            ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
-        )
-        return f"{opening}{', '.join(parts)}{closing}"
-    return f"<{_NAME_OF(kind)} object>"
 
 
 # -- location of the failure --
@@ -195,7 +169,7 @@ def _index_hint(error: BaseException, tree: ast.Module, entry: TracebackType) ->
             continue
         if isinstance(value, str) and isinstance(key, str):
             return "You're trying to subscript a string with a string index, which is impossible"
-        made = f"Could not index {safe_repr(value)} with {safe_repr(key)}"
+        made = f"Could not index {brief_text(value)} with {brief_text(key)}"
         if type(value) is dict and isinstance(key, str):
             close = _close_matches(key, value)
             if close:
@@ -214,7 +188,7 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
                 found, left = _value_of(node.target, entry.tb_frame)
                 has_right, right = _value_of(node.value, entry.tb_frame)
                 if found and has_right and type(left) is list:
-                    return f"Cannot add non-list value {safe_repr(right)} to a list."
+                    return f"Cannot add non-list value {brief_text(right)} to a list."
     if "not subscriptable" in text or "indices must be" in text:
         return _index_hint(error, tree, entry)
     return ""

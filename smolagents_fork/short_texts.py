@@ -25,7 +25,7 @@ from .texts import (
     without_text,
 )
 
-__all__ = ["has_moderate_text", "limited_text", "short_text"]
+__all__ = ["brief_text", "has_moderate_text", "limited_text", "short_text"]
 
 # Work that a text may take, in characters of simple values; a second of processor time at most.
 _MOST_WORK = 2_000_000
@@ -40,6 +40,12 @@ _SHORT_ITEMS = 10
 _SHORT_LEVELS = 3
 _SHORT_CHARACTERS = 200
 _CONTAINERS = (list, tuple, set, frozenset, deque)
+_BRACES = ("{", "}")
+_BRACKETS: dict[type, tuple[str, str]] = {
+    tuple: ("(", ")"),
+    set: _BRACES,
+    frozenset: _BRACES,
+}
 
 
 class _Costly(Exception):
@@ -93,10 +99,20 @@ def short_text(value: Any) -> str:
     Args:
         value: any value.
     """
-    return f"<{class_name(value)}, too large for its text: {_brief(value, _SHORT_LEVELS)}>"
+    return f"<{class_name(value)}, too large for its text: {brief_text(value)}>"
 
 
-def _brief(value: Any, levels: int) -> str:
+def brief_text(value: Any, levels: int = _SHORT_LEVELS) -> str:
+    """Return the first items of a value, its shape, or its class.
+
+    Args:
+        value: any value. Methods of a program's own class do not run.
+        levels: containers in one another that are shown.
+
+    Example:
+        >>> brief_text((1, [2.5, "text"]))
+        "(1, [2.5, 'text'])"
+    """
     kind = type(value)
     text: str | None
     if kind is str or kind is bytes:
@@ -110,15 +126,15 @@ def _brief(value: Any, levels: int) -> str:
         size = dict.__len__(value) if is_dict else _base(kind).__len__(value)
         if is_dict:
             parts = [
-                f"{_brief(key, levels - 1)}: {_brief(item, levels - 1)}"
+                f"{brief_text(key, levels - 1)}: {brief_text(item, levels - 1)}"
                 for key, item in islice(dict.items(value), _SHORT_ITEMS)
             ]
         else:
             items = islice(_base(kind).__iter__(value), _SHORT_ITEMS)
-            parts = [_brief(item, levels - 1) for item in items]
+            parts = [brief_text(item, levels - 1) for item in items]
         if size > _SHORT_ITEMS:
             parts.append(f"... {size - _SHORT_ITEMS} more")
-        left, right = ("{", "}") if is_dict or kind in (set, frozenset) else ("[", "]")
+        left, right = _BRACKETS.get(kind, _BRACES if is_dict else ("[", "]"))
         return f"{left}{', '.join(parts)}{right}"
     library = _library_of(kind)
     if library is not None:
