@@ -10,20 +10,12 @@ import threading
 
 import docker
 import pytest
-from background import at_once, running
-from smolagents.local_python_executor import CodeOutput, PythonExecutor
+from background import at_once
+from smolagents.local_python_executor import PythonExecutor
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
-
-
-def test_value_of_the_last_expression(shared):
-    assert shared("1+1") == CodeOutput(output=2, logs="", is_final_answer=False)
-
-
-def test_prints_are_logs(shared):
-    assert shared("print('hello')").logs == "hello\n"
 
 
 def test_standard_error_is_in_the_logs_in_order(shared):
@@ -34,15 +26,6 @@ def test_standard_error_is_in_the_logs_in_order(shared):
     assert sorted(logs.splitlines()) == sorted(f"{s} {n}" for s in ("out", "err") for n in range(3))
     outs = [line for line in logs.splitlines() if line.startswith("out")]
     assert outs == ["out 0", "out 1", "out 2"]
-
-
-def test_state_lives_between_calls(shared):
-    shared("import math\nradius = 2")
-    assert shared("round(math.pi * radius ** 2, 2)").output == 12.57
-
-
-def test_statement_has_no_value(shared):
-    assert shared("def f(): pass").output is None
 
 
 def test_error_carries_the_traceback_and_the_state_what_was_printed_before(shared):
@@ -73,28 +56,6 @@ def test_missing_module_gets_advice(shared):
     )
 
 
-def test_syntax_error(shared):
-    with pytest.raises(AgentError, match="SyntaxError"):
-        shared('print("Missing Parenthesis"')
-
-
-def test_next_call_works_after_an_error(shared):
-    with pytest.raises(AgentError):
-        shared("undefined_name")
-    assert shared("'still here'").output == "still here"
-
-
-def test_exception_called_final_answer_is_an_ordinary_error(shared):
-    code = "class FinalAnswerException(Exception): pass\nraise FinalAnswerException('safe:1')"
-    with pytest.raises(AgentError, match="FinalAnswerException"):
-        shared(code)
-
-
-def test_input_says_at_once_that_nobody_is_there(shared):
-    with pytest.raises(AgentError, match=r"input\(\) is not available"):
-        shared("input('name? ')")
-
-
 @pytest.mark.parametrize(
     ("code", "status"),
     [
@@ -118,30 +79,6 @@ def test_leaving_ends_the_step_and_the_kernel_stays(shared, code, status):
 def test_top_level_await_and_magics(shared):
     assert shared("import asyncio\nawait asyncio.sleep(0, 'slept')").output == "slept"
     assert "workspace" in shared("!pwd").logs
-
-
-def test_output_is_streamed_while_the_code_runs(make):
-    arrived = threading.Event()
-    pieces = []
-
-    def listen(text):
-        pieces.append(text)
-        arrived.set()
-
-    executor = make(on_output=listen, timeout_seconds=120)
-    code = (
-        "import os, time\nprint('early', flush=True)\n"
-        "while not os.path.exists('/tmp/go'): time.sleep(0.02)\nprint('late')"
-    )
-    with running(executor, code, stop=executor.cleanup) as call:
-        call.until(arrived.is_set)
-        # A line may come in two pieces: its end is a write of its own, and the kernel sends what
-        # is there whenever its clock says so.
-        assert "early\n".startswith("".join(pieces))
-        assert not call.ended
-        executor.container.exec_run(["touch", "/tmp/go"])
-        assert call.result().logs == "early\nlate\n"
-    assert "".join(pieces) == "early\nlate\n"
 
 
 def test_broken_listener_does_not_break_the_program(make):
@@ -231,13 +168,6 @@ def test_upstreams_contract_and_keywords(name, make, image, engine):
     assert named["Id"] == engine.api.inspect_image(image)["Id"]
     assert executor.is_alive()
     executor.delete()
-
-
-def test_several_side_by_side(make):
-    executors = [make() for _ in range(3)]
-    for number, executor in enumerate(executors):
-        executor(f"mine = {number}")
-    assert [executor("mine").output for executor in executors] == [0, 1, 2]
 
 
 def test_stats(shared):

@@ -7,13 +7,12 @@ import threading
 import time
 
 import pytest
-from background import acting, eventually, running
+from background import eventually, running
 from process_harness import SHARP, executor, gone, limited_to
 
 from smolagents_fork.errors import (
     ConfigurationError,
     ExecutorClosedError,
-    InterpreterError,
     ProgramFailedError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -69,23 +68,6 @@ def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost
             ex("lost")
 
 
-def test_interrupt_from_another_thread_keeps_the_state():
-    started = threading.Event()
-    with executor(timeout_seconds=600, on_output=lambda text: started.set()) as ex:
-        ex("kept = 1")
-        start = time.monotonic()
-        words = r"interrupted by interrupt\(\); its state is kept"
-        with (
-            acting(started.is_set, ex.interrupt),
-            pytest.raises(InterpreterError, match=words),
-        ):
-            ex("print('started')\nfor i in range(10**12): pass")
-        assert ends_in_time(start)
-        assert ex("kept").output == 1
-        ex.interrupt()  # no-op when idle
-        assert ex("kept").output == 1
-
-
 def test_cleanup_ends_a_call_in_another_thread():
     started = threading.Event()
     code = "print('started')\nimport time\ntime.sleep(1000)"
@@ -97,12 +79,6 @@ def test_cleanup_ends_a_call_in_another_thread():
             assert type(call.error(GENEROUS)) is ExecutorClosedError
     assert pid is not None
     assert eventually(lambda: gone(pid))
-
-
-def test_clock_is_paused_while_the_host_works():
-    with executor(timeout_seconds=1.5) as ex:
-        ex.send_tools({"slow": lambda: time.sleep(2.0)})
-        assert ex("slow()\n'done'").output == "done"
 
 
 def test_memory_is_limited_and_the_state_survives():
