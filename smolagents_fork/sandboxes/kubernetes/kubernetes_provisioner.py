@@ -18,7 +18,7 @@ from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from .api_client import ClusterClient
 from .image_check import check_image
-from .pod_labels import is_ours, sandbox_of
+from .pod_labels import PodRecord
 from .pod_removal import reap, remove_pod
 from .pod_sandbox import PodSandbox, StartedPod
 from .pod_start import await_running
@@ -169,7 +169,8 @@ class KubernetesProvisioner:
         Raises:
             EngineUnavailableError: the cluster does not answer.
         """
-        return [sandbox_of(pod) for pod in self._client.list_pods() if is_ours(pod)]
+        records = map(PodRecord, self._client.list_pods())
+        return [record.sandbox for record in records if record.is_own]
 
     def _reap_once(self) -> None:
         place = (self._client.address, self._client.namespace)

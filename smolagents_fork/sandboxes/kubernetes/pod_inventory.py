@@ -12,7 +12,7 @@ from ...errors import ExecutorError
 from ...inventory import Inventory, SandboxEntry
 from ..listed_entries import read_entries
 from .api_client import ClusterClient
-from .pod_labels import created_at, owner_of, sandbox_of
+from .pod_labels import PodRecord
 from .pod_removal import remove_pod
 from .pod_status import pod_state
 
@@ -78,17 +78,16 @@ def _pod_of(client: ClusterClient, sandbox: str) -> str:
 
 
 def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
-    named = pod["metadata"]
-    state = pod_state(pod)
+    record, state = PodRecord(pod), pod_state(pod)
     container = ((pod.get("spec") or {}).get("containers") or [{}])[0]
     limit = str(((container.get("resources") or {}).get("limits") or {}).get("memory", ""))
     return SandboxEntry(
-        id=sandbox_of(pod),
+        id=record.sandbox,
         executor="kubernetes",
-        owner=owner_of(pod),
-        started_at=created_at(pod),
+        owner=record.owner,
+        started_at=record.created_at,
         state=state.status(()).state,
         memory_limit_bytes=int(limit) if _IS_SIZE.fullmatch(limit) else None,
-        name=str(named["name"]),
+        name=str(pod["metadata"]["name"]),
         image=str(container.get("image") or ""),
     )

@@ -21,13 +21,9 @@ __all__ = [
     "MANAGED_BY",
     "NETWORK_LABEL",
     "NONE",
-    "created_at",
-    "is_ours",
+    "PodRecord",
     "labels",
     "metadata",
-    "owner_is_gone",
-    "owner_of",
-    "sandbox_of",
 ]
 
 _PREFIX = "smolagents-fork"
@@ -70,55 +66,45 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
     }
 
 
-def is_ours(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod's owner is this process.
+class PodRecord:
+    """Sandbox and owner of a pod, as its annotations have them. Anyone may have written these.
 
     Args:
         pod: Pod as the API describes it.
     """
-    return _annotation(pod, _OWNER) == process_owner.owner_text()
 
+    def __init__(self, pod: Mapping[str, Any]) -> None:
+        self._pod = pod
+        self._owner = self._annotation(_OWNER)
 
-def sandbox_of(pod: Mapping[str, Any]) -> str:
-    """Return the id of a pod's sandbox; its name if nobody has claimed it from a warm pool.
+    def _annotation(self, name: str) -> str:
+        return str((self._pod.get("metadata", {}).get("annotations") or {}).get(name, ""))
 
-    Args:
-        pod: Pod as the API describes it.
-    """
-    sandbox = _annotation(pod, _SANDBOX)
-    return sandbox if _IS_SANDBOX.fullmatch(sandbox) else str(pod["metadata"]["name"])
+    @property
+    def sandbox(self) -> str:
+        """Id of the sandbox; the pod's name if nobody has claimed it from a warm pool."""
+        sandbox = self._annotation(_SANDBOX)
+        return sandbox if _IS_SANDBOX.fullmatch(sandbox) else str(self._pod["metadata"]["name"])
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the owner is this process."""
+        return self._owner == process_owner.owner_text()
 
-def owner_is_gone(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod's owner is a process of this machine that no longer runs.
+    @property
+    def is_orphan(self) -> bool:
+        """Whether the owner is a process of this machine that no longer runs."""
+        return process_owner.process_is_gone(self._owner)
 
-    Args:
-        pod: Pod as the API describes it.
-    """
-    return process_owner.process_is_gone(_annotation(pod, _OWNER))
+    @property
+    def owner(self) -> OwnerProcess:
+        """Owner, for lists of sandboxes."""
+        node = str((self._pod.get("spec") or {}).get("nodeName") or "")
+        place = f"node {node}" if node else ""
+        return process_owner.named_owner(self._owner, self._annotation(_HOST), place)
 
-
-def owner_of(pod: Mapping[str, Any]) -> OwnerProcess:
-    """Return the process that a pod's annotations name.
-
-    Args:
-        pod: Pod as the API describes it.
-    """
-    node = str((pod.get("spec") or {}).get("nodeName") or "")
-    place = f"node {node}" if node else ""
-    return process_owner.named_owner(_annotation(pod, _OWNER), _annotation(pod, _HOST), place)
-
-
-def created_at(pod: Mapping[str, Any]) -> float:
-    """Return when a pod was created, in seconds of the epoch; now if it does not say.
-
-    Args:
-        pod: Pod as the API describes it.
-    """
-    text, now = _annotation(pod, _CREATED), time.time()
-    # Anyone may have written it.
-    return min(float(text), now) if _IS_TIME.fullmatch(text) else now
-
-
-def _annotation(pod: Mapping[str, Any], name: str) -> str:
-    return str((pod.get("metadata", {}).get("annotations") or {}).get(name, ""))
+    @property
+    def created_at(self) -> float:
+        """Time of its creation, in seconds of the epoch; now if it does not say."""
+        text, now = self._annotation(_CREATED), time.time()
+        return min(float(text), now) if _IS_TIME.fullmatch(text) else now

@@ -13,7 +13,7 @@ from ...errors import ExecutorError
 from ..listed_entries import read_entries
 from ..removals import REMOVAL_SECONDS
 from .api_client import ClusterClient
-from .pod_labels import owner_is_gone
+from .pod_labels import PodRecord
 
 __all__ = ["reap", "remove_pod"]
 
@@ -60,7 +60,8 @@ def reap(client: ClusterClient) -> list[str]:
 
 def _orphan(pod: Mapping[str, Any]) -> str | None:
     """Return the name of a pod that nobody owns any more."""
-    return str(pod["metadata"]["name"]) if owner_is_gone(pod) or _ended_long_ago(pod) else None
+    is_orphan = PodRecord(pod).is_orphan or _ended_long_ago(pod)
+    return str(pod["metadata"]["name"]) if is_orphan else None
 
 
 def _ended_long_ago(pod: Mapping[str, Any]) -> bool:

@@ -53,47 +53,50 @@ def await_running(
         EngineUnavailableError: the cluster does not answer.
     """
     pause = _FIRST_PAUSE_SECONDS
-    state = PodState()
     warnings = _Warnings(client, name)
+    subject = f"pod {name} (image {image})"
     while True:
-        try:
-            state = pod_state(client.read_pod(name))
-        except EngineUnavailableError:
-            if deadline.expired():
-                raise
-        except ClusterRefusal as error:
-            if error.status != 404:
-                raise
-            raise ExecutorStartError(f"pod {name} was deleted while it started") from None
-        if state.running and not until_ended:
+        is_late = deadline.expired()
+        state = _read_state(client, name, is_late)
+        if state.ended if until_ended else state.running:
             return state
         if state.ended:
-            if until_ended:
-                return state
             lines = _last_lines(client, name)
-            raise ExecutorStartError(
-                f"pod {name} (image {image}) ended while it started: {state.status(lines)}"
-            )
+            raise ExecutorStartError(f"{subject} ended while it started: {state.status(lines)}")
         if state.hopeless:
             raise ExecutorStartError(f"image {image!r} in pod {name}: {state.waiting}")
-        warnings.update(now=deadline.expired())
+        warnings.update(now=is_late)
         reason = warnings.beside(state.waiting)
         if reason:
             waiting(reason)
         where = f" on node {state.node}" if state.node else ""
         if state.node and warnings.repeated_seconds >= _REPEATED_SECONDS:
             raise ExecutorStartError(
-                f"pod {name} (image {image}) cannot start{where}, which has repeated for "
+                f"{subject} cannot start{where}, which has repeated for "
                 f"{warnings.repeated_seconds:.0f} s: {reason}"
             )
-        if deadline.expired():
+        if is_late:
             without = f"phase {state.phase or 'unknown'}, without a reason in its status or events"
             raise ExecutorStartError(
-                f"pod {name} (image {image}) did not run in {option}={deadline.seconds:g}{where}: "
+                f"{subject} did not run in {option}={deadline.seconds:g}{where}: "
                 f"{reason or without}"
             )
         time.sleep(deadline.at_most(pause))
         pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)
+
+
+def _read_state(client: ClusterClient, name: str, is_late: bool) -> PodState:
+    """Return a pod's state; an empty one where the cluster does not answer for a while."""
+    try:
+        return pod_state(client.read_pod(name))
+    except EngineUnavailableError:
+        if is_late:
+            raise
+        return PodState()
+    except ClusterRefusal as error:
+        if error.status != 404:
+            raise
+        raise ExecutorStartError(f"pod {name} was deleted while it started") from None
 
 
 class _Warnings:

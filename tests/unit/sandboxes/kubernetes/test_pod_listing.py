@@ -9,7 +9,7 @@ import pytest
 
 from smolagents_fork.inventory import ELSEWHERE
 from smolagents_fork.sandboxes.kubernetes.pod_inventory import _entry
-from smolagents_fork.sandboxes.kubernetes.pod_labels import created_at, owner_is_gone, sandbox_of
+from smolagents_fork.sandboxes.kubernetes.pod_labels import PodRecord
 from smolagents_fork.sandboxes.listed_entries import read_entries
 
 TEXTS = ["²", "²:²:²", "m:-1:1", "m:0:1", "m:1", "a\nb:1:1", "\x1b[2J:1:1", "x" * 10**6, 7, [], {}]
@@ -34,16 +34,16 @@ def test_strange_owners_are_skipped_and_named(caplog):
         assert message.startswith(f"the pod strange-{number} cannot be read, and is left out: ")
         assert message.isprintable()
         assert len(message) < 500
-    assert not any(owner_is_gone(one) for one in pods)
+    assert not any(PodRecord(one).is_orphan for one in pods)
 
 
 @pytest.mark.parametrize("text", ["²", "9" * 400, "-1", "0", "1e9", "", "٣", 10**13])
 def test_strange_dates_are_now(text):
     before = time.time()
-    assert before <= created_at(pod("a", created=text)) <= time.time()
+    assert before <= PodRecord(pod("a", created=text)).created_at <= time.time()
 
 
 def test_sandbox_with_a_strange_name_has_that_of_its_pod():
     for text in ("\x1b[2J", "a b", "../x", "", "x" * 64):
-        assert sandbox_of(pod("a", sandbox=text)) == "a"
-    assert sandbox_of(pod("a", sandbox="0f")) == "0f"
+        assert PodRecord(pod("a", sandbox=text)).sandbox == "a"
+    assert PodRecord(pod("a", sandbox="0f")).sandbox == "0f"
