@@ -54,30 +54,46 @@ def check_seconds(name: str, value: float | None, *, optional: bool = True) -> f
     return float(value)
 
 
-def within(seconds: float, work: Callable[[], _Result], late: ForkError) -> _Result:
+def within(
+    seconds: float,
+    work: Callable[[], _Result],
+    late: ForkError,
+    undo: Callable[[_Result], object] = lambda _result: None,
+) -> _Result:
     """Return the result of work that itself takes no limit, such as the look-up of a name.
 
     Args:
         seconds: Seconds to wait at most; what takes longer goes on in a thread of its own.
         work: returns the result.
         late: raised when it takes longer.
+        undo: takes a result that comes too late.
     """
     found: list[_Result] = []
     errors: list[BaseException] = []
+    finished = threading.Event()
+    lock = threading.Lock()
+    is_late = False
 
     def run() -> None:
         try:
-            found.append(work())
+            result = work()
         except BaseException as error:
             errors.append(error)
+        else:
+            with lock:
+                found.append(result)
+            if is_late:
+                undo(result)
+        finished.set()
 
-    thread = threading.Thread(target=run, name="smolagents-fork-within", daemon=True)
-    thread.start()
-    thread.join(seconds)
+    threading.Thread(target=run, name="smolagents-fork-within", daemon=True).start()
+    finished.wait(seconds)
+    with lock:
+        is_late = not found and not errors
+    if is_late:
+        raise late
     if errors:
         raise errors[0]
-    if not found:
-        raise late
     return found[0]
 
 

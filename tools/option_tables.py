@@ -19,6 +19,9 @@ from smolagents_fork.executors.docker.agent_sandbox import AgentArguments
 from smolagents_fork.executors.docker.arguments import DockerArguments
 from smolagents_fork.executors.docker.docker_pool import DockerPoolArguments
 from smolagents_fork.executors.docker.options import DockerOptions
+from smolagents_fork.executors.hosted.blaxel_executor import BlaxelArguments
+from smolagents_fork.executors.hosted.e2b_executor import E2BArguments
+from smolagents_fork.executors.hosted.modal_executor import ModalArguments
 from smolagents_fork.executors.pools.pool_options import PoolOptions
 from smolagents_fork.executors.process.process_options import ProcessArguments
 from smolagents_fork.executors.wasm.wasm_executor import WasmArguments
@@ -175,6 +178,13 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "process": lambda: _one(ProcessArguments, about(ProcessArguments)),
     "wasm": lambda: _one(WasmArguments, about(WasmArguments)),
     "wasm, pool": lambda: _one(WasmPoolArguments, _POOL),
+    "hosted": lambda: _several(
+        {
+            "e2b": _of_class(E2BArguments),
+            "modal": _of_class(ModalArguments),
+            "blaxel": _of_class(BlaxelArguments),
+        }
+    ),
     "agent sandbox": lambda: _one(
         AgentArguments, _without(AgentArguments, about(DockerOptions).keys() - {"timeout_seconds"})
     ),

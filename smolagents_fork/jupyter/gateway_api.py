@@ -10,17 +10,45 @@ import http.client
 import io
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ProtocolError
 from .websocket import ConnectionLost, TimedSocket
 
-__all__ = ["KernelModel", "channels_path", "create_kernel", "kernel_id_of"]
+__all__ = [
+    "LOOPBACK",
+    "GatewayAddress",
+    "KernelModel",
+    "channels_path",
+    "create_kernel",
+    "kernel_id_of",
+]
 
 _MAX_BODY = 1 << 20
 # It becomes part of an address.
 _KERNEL_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+@dataclass(frozen=True)
+class GatewayAddress:
+    """Address of a gateway's routes on the stream that leads to it.
+
+    Attributes:
+        host: that requests name. The loopback: Jupyter's server refuses others, as pages of other
+            sites use.
+        prefix: path before the gateway's own, without a slash at its end.
+        headers: sent with every request; they may be secret, so no message quotes them.
+    """
+
+    host: str = "localhost"
+    prefix: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+#: Address of a gateway that a stream leads to directly.
+LOOPBACK = GatewayAddress()
 
 
 @dataclass(frozen=True)
@@ -38,7 +66,12 @@ class KernelModel:
 
 
 def create_kernel(
-    sock: TimedSocket, *, token: str | None, timeout: float, name: str | None = None
+    sock: TimedSocket,
+    *,
+    token: str | None,
+    timeout: float,
+    name: str | None = None,
+    address: GatewayAddress = LOOPBACK,
 ) -> KernelModel:
     """Start a kernel on the gateway and return its description; ``sock`` stays open.
 
@@ -49,6 +82,7 @@ def create_kernel(
         token: the gateway's token; ``None`` if it needs none.
         timeout: seconds for the whole call.
         name: name of the kernel specification; ``None`` for the gateway's default.
+        address: of the gateway.
 
     Raises:
         ConnectionLost: the stream ended, or the gateway did not answer in time.
@@ -56,12 +90,12 @@ def create_kernel(
     """
     body = json.dumps({"name": name} if name else {}).encode()
     lines = [
-        # The name of the loopback: Jupyter's server refuses others, as pages of other sites use.
-        "POST /api/kernels HTTP/1.1",
-        "Host: localhost",
+        f"POST {address.prefix}/api/kernels HTTP/1.1",
+        f"Host: {address.host}",
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",
         *([f"Authorization: token {token}"] if token else []),
+        *(f"{name}: {value}" for name, value in address.headers.items()),
     ]
     sock.settimeout(timeout)
     try:

@@ -18,7 +18,8 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import websocket
@@ -430,6 +431,8 @@ class Connection:
             longer payload is kept.
         received: number of messages that the client has received over earlier connections, 0 for
             the first; ``None`` for a client that acknowledges no messages.
+        host: that the request names.
+        headers: sent with the request besides; may be secret.
 
     Attributes:
         peer_received: number of messages that the other end has received of this client, as it
@@ -453,6 +456,8 @@ class Connection:
         timeout: float,
         limit_for: Callable[[bytes], int],
         received: int | None = None,
+        host: str = "localhost",
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
@@ -464,12 +469,13 @@ class Connection:
             header.append(f"Authorization: token {token}")
         if received is not None:
             header.append(f"{_RECEIVED_HEADER}: {received}")
+        header += [f"{name}: {value}" for name, value in headers.items()]
         self._frames = _WebSocketReader(sock, limit_for)
         opening = WebSocket(enable_multithread=False)
         sock.settimeout(timeout)
         try:
             opening.connect(  # type: ignore[no-untyped-call]  # the package is half typed
-                f"ws://localhost{path}",
+                f"ws://{host}{path}",
                 header=header,
                 suppress_origin=True,
                 socket=sock,

@@ -80,6 +80,13 @@ def count_or_none(name: str, value: Any) -> int | None:
     return None if value is None else count(name, value)
 
 
+def text(name: str, value: Any) -> str:
+    """Return text."""
+    if isinstance(value, str):
+        return value
+    raise ConfigurationError(f"{name}={value!r}: give text")
+
+
 def text_or_none(name: str, value: Any) -> str | None:
     """Return text, or ``None``."""
     if value is None or isinstance(value, str):

@@ -34,6 +34,7 @@ __all__ = [
     "BUILT",
     "STEP",
     "ByteStream",
+    "GatewaySandbox",
     "ImageSpec",
     "Limits",
     "NodesProvisioner",
@@ -44,6 +45,7 @@ __all__ = [
     "SandboxOnNode",
     "SandboxSpec",
     "SandboxStatus",
+    "StartsSandboxes",
     "signal_name",
 ]
 
@@ -221,8 +223,8 @@ class ByteStream(Protocol):
     def close(self) -> None: ...
 
 
-class Sandbox(Protocol):
-    """One running sandbox."""
+class GatewaySandbox(Protocol):
+    """One running sandbox, as far as the connection to its kernel needs it."""
 
     @property
     def id(self) -> str:
@@ -256,6 +258,13 @@ class Sandbox(Protocol):
 
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes a few seconds at most."""
+
+    def remove(self) -> None:
+        """End and remove it in the background; idempotent, no error when it is gone."""
+
+
+class Sandbox(GatewaySandbox, Protocol):
+    """One running sandbox of an engine, which knows its resources and reaches its files."""
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now.
@@ -311,9 +320,6 @@ class Sandbox(Protocol):
             ExecutorError: there is nothing, or there are more than 10,000 files; says why.
         """
 
-    def remove(self) -> None:
-        """End and remove it in the background; idempotent, no error when it is gone."""
-
 
 @runtime_checkable
 class PublishesPort(Protocol):
@@ -350,7 +356,28 @@ class NodesProvisioner(Protocol):
         """Prepare an image on every node; see :meth:`Provisioner.prepare_image`."""
 
 
-class Provisioner(Protocol):
+class StartsSandboxes(Protocol):
+    """Starts and removes sandboxes of one kind."""
+
+    def start(self, spec: SandboxSpec) -> GatewaySandbox:
+        """Start a sandbox; its gateway may still be starting. From any thread.
+
+        Raises:
+            ExecutorError: it cannot be started; nothing of it is left.
+        """
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for pending removals, also after :meth:`close`; return whether all are done.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+
+    def close(self) -> None:
+        """Close the connection to the engine; running sandboxes stay. Idempotent."""
+
+
+class Provisioner(StartsSandboxes, Protocol):
     """An engine that runs sandboxes."""
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
@@ -369,21 +396,7 @@ class Provisioner(Protocol):
         """
 
     def start(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox; its gateway may still be starting. From any thread.
-
-        Raises:
-            ExecutorError: it cannot be started; nothing of it is left.
-        """
+        """Start a sandbox; see :class:`StartsSandboxes`."""
 
     def ours(self) -> list[str]:
         """Return the ids of the sandboxes of this process that exist."""
-
-    def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for pending removals, also after :meth:`close`; return whether all are done.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
-
-    def close(self) -> None:
-        """Close the connection to the engine; running sandboxes stay. Idempotent."""

@@ -210,9 +210,10 @@ def test_refusal_of_managed_agents_names_executors_that_can_serve_them(model, ma
 
 
 def test_upstreams_hosted_executors_cannot_serve_managed_agents(model, managed):
-    for name in ("blaxel", "e2b", "modal"):
+    for name in ("BlaxelExecutor", "E2BExecutor", "ModalExecutor"):
+        kind = getattr(smolagents.remote_executors, name)
         with pytest.raises(ConfigurationError, match="cannot serve managed agents"):
-            agent_with(model, executor_type=name, managed_agents=[managed])
+            agent_with(model, executor_class=kind, managed_agents=[managed])
 
 
 def test_instance_that_cannot_serve_managed_agents_is_refused(model, managed):

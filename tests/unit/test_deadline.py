@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from smolagents_fork.deadline import Deadline, check_seconds
-from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.deadline import Deadline, check_seconds, within
+from smolagents_fork.errors import ConfigurationError, ExecutorError
 
 
 class Clock:
@@ -47,3 +49,17 @@ def test_no_limit():
 def test_invalid_seconds_are_rejected(value):
     with pytest.raises(ConfigurationError, match="x="):
         check_seconds("x", value)
+
+
+def test_result_that_comes_too_late_is_undone():
+    begun, undone = threading.Event(), threading.Event()
+    with pytest.raises(ExecutorError, match="too late"):
+        within(0.01, lambda: begun.wait(60), ExecutorError("too late"), lambda _: undone.set())
+    begun.set()
+    assert undone.wait(60)
+
+
+def test_result_in_time_is_returned_and_not_undone():
+    undone: list[int] = []
+    assert within(60, lambda: 5, ExecutorError("too late"), undone.append) == 5
+    assert not undone

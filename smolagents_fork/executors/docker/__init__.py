@@ -9,6 +9,5 @@ __all__ = ["DockerExecutor", "DockerPool", "PoolStats"]
 
 # Saved agents name the class by its public place.
 DockerExecutor.__module__ = DockerPool.__module__ = __name__
-# Code that asks for upstream's class, or for its base, accepts the fork's. The classes that run on
-# hosted services derive from upstream's.
+# Code that asks for upstream's class, or for its base, accepts the fork's.
 _UpstreamDockerExecutor.register(DockerExecutor)

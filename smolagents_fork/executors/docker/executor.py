@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError, InterpreterError
@@ -271,7 +271,8 @@ class DockerExecutor(SandboxExecutor):
 
     @property
     def _sandbox(self) -> Sandbox | None:
-        return None if self._connection is None else self._connection.sandbox
+        # The connection knows no more of sandboxes than it needs; these are an engine's.
+        return cast("Sandbox | None", self._connection and self._connection.sandbox)
 
     @property
     def _address(self) -> tuple[str, int] | None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ...distributions.requirements import requirements_for
-from ...errors import ConfigurationError
-from ...options import accept
-from ...options.option import Options, option, part_of, same_as
+from ...options.option import Options, option, part_of
 from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.engine_protocol import Engine, check_engine
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import Limits
-from ..call_options import CallOptions, OnDeath, SessionLimits
 from ..jupyter.connection import KernelConnection, KernelSettings, streamed_length
+from ..jupyter.kernel_options import KernelOptions
 from ..jupyter.packages import PackageSettings
 from .start_advice import start_advice
 
@@ -46,62 +44,9 @@ class EngineOption(Options):
     )
 
 
-def _placement(name: str, value: Any) -> dict[str, str]:
-    found = accept.mapping(name, value)
-    for tool, place in found.items():
-        accept.one_of("host", "sandbox")(f"{name}[{tool!r}]", place)
-    return found
-
-
 @dataclass(frozen=True)
-class BridgeOptions(CallOptions):
-    """Options of calls of a kernel; the first is upstream's."""
-
-    allow_pickle: bool = option(
-        False,
-        "values that the codec refuses are pickled, with upstream's warning. **The sandbox can "
-        "then run code on the host**",
-        accept.flag,
-    )
-    _: KW_ONLY
-    tool_placement: Mapping[str, Literal["host", "sandbox"]] | None = same_as(
-        CallOptions,
-        "tool_placement",
-        says='`"sandbox"` sends a tool\'s source instead, as upstream does; the others run on the '
-        "host. A misspelt name is an error",
-        check=_placement,
-        form='name to `"host"` or `"sandbox"`',
-    )
-
-    def check_together(self) -> None:
-        """Refuse tools in the sandbox beside a question before each tool.
-
-        Raises:
-            ConfigurationError: both are given.
-        """
-        super().check_together()
-        inside = [name for name, place in self.placement.items() if place == "sandbox"]
-        if self.before_tool is not None and inside:
-            raise ConfigurationError(
-                f"before_tool with tool_placement[{inside[0]!r}]='sandbox': calls in the sandbox "
-                "do not come to the host, and before_tool would not be asked; leave the tool on "
-                "the host, or omit before_tool"
-            )
-
-
-@dataclass(frozen=True)
-class DockerOptions(BridgeOptions, Limits, ImageSpec, ContainerOptions):
+class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
     """Options of one executor, or of a pool's containers."""
-
-    _: KW_ONLY
-    on_death: OnDeath = option(
-        "restart",
-        'the next call after kernel or container ended: `"restart"` starts a new one and sends '
-        'tools, variables and `files` again; `"fail"` raises until `restart()`',
-        accept.one_of("restart", "fail"),
-        form='`"restart"`, `"fail"`',
-        of_call=True,
-    )
 
     @property
     def container(self) -> ContainerOptions:
@@ -117,11 +62,6 @@ class DockerOptions(BridgeOptions, Limits, ImageSpec, ContainerOptions):
     def resources(self) -> Limits:
         """Limits of the sandbox."""
         return part_of(self, Limits)
-
-    @property
-    def session(self) -> SessionLimits:
-        """Limits of the calls in it."""
-        return part_of(self, SessionLimits)
 
     @property
     def streamed_length(self) -> int:

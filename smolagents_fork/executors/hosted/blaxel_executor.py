@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import uuid
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
+from ...options import accept
+from ...options.option import option, same_as, taking
 from ...sandboxes.resource_limits import check_size, parse_size
-from ...upstream import BlaxelExecutor as UpstreamBlaxelExecutor
-from ...upstream import RemotePythonExecutor
-from .cells import Cell
-from .hosted_executor import HostedExecutor
-from .kernel_gateway import KernelGateway
+from .gateway_executor import GatewayArguments, GatewayExecutor
+from .gateway_sandbox import CreatedSandbox
 
 __all__ = ["BlaxelExecutor"]
 
@@ -21,105 +22,126 @@ _PORT = 8888
 _MEGABYTE = 1 << 20
 
 
-class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[misc]  # no types
-    """Upstream's ``BlaxelExecutor`` with deadlines, images, and errors that have the output.
+def megabytes_of(name: str, size: object) -> int:
+    """Return a size in the service's unit; upstream's numbers have it already.
 
     Args:
-        additional_imports: import names or requirements; ``pip`` installs what provides them.
-        logger: upstream's ``AgentLogger``.
-        allow_pickle: as upstream; unsafe with code that is not trusted.
-        timeout_seconds: longest run of one call, in seconds.
-        **options: ``sandbox_name``, ``image``, ``ttl``, ``region`` as upstream, ``memory`` as text
-            such as ``"4g"`` (a small number is megabytes, as upstream), and
-            ``startup_timeout_seconds``, the longest wait for the service at the start and the end.
-    """
-
-    def _begin(
-        self,
-        additional_imports: Sequence[str],
-        logger: Any,
-        allow_pickle: bool,
-        *,
-        sandbox_name: str | None = None,
-        image: str = "blaxel/jupyter-notebook",
-        memory: int | str = "4g",
-        ttl: str | None = None,
-        region: str | None = None,
-        startup_timeout_seconds: float = 120.0,
-    ) -> None:
-        self.memory = megabytes_of(memory)
-        # Not upstream's constructor: that one logs the API key when the kernel does not start.
-        RemotePythonExecutor.__init__(
-            self, additional_imports=additional_imports, logger=logger, allow_pickle=allow_pickle
-        )
-        self.sandbox_name = sandbox_name or f"smolagent-executor-{uuid.uuid4().hex[:8]}"
-        self.image, self.region, self.port = image, region, _PORT
-        self._start_seconds = startup_timeout_seconds
-        runtime: dict[str, Any] = {
-            "image": image,
-            "memory": self.memory,
-            "ports": [{"target": _PORT}],
-        }
-        spec: dict[str, Any] = {"runtime": runtime}
-        if ttl:
-            runtime["ttl"] = ttl
-        if region:
-            spec["region"] = region
-        deadline = Deadline(startup_timeout_seconds)
-        address = self._create({"metadata": {"name": self.sandbox_name}, "spec": spec}, deadline)
-        from blaxel.core import settings
-
-        self._gateway = KernelGateway(f"{address}/port/{_PORT}", settings.headers, "Blaxel")
-        self._gateway.start(deadline)
-        self.installed_packages = self.install_packages(additional_imports)
-
-    def _create(self, config: Any, deadline: Deadline) -> str:
-        """Create the sandbox and return its address."""
-        from blaxel.core import SandboxInstance
-        from blaxel.core.client.api.compute import create_sandbox
-        from blaxel.core.client.models import Sandbox
-
-        self._requested = True
-        with self._client(deadline) as client:
-            made = create_sandbox.sync(client=client, body=config)
-        if not isinstance(made, Sandbox):
-            raise ExecutorStartError(
-                f"Blaxel did not create the sandbox: {getattr(made, 'message', made)}"
-            )
-        self.sandbox = SandboxInstance(made)
-        return str(made.metadata.url)
-
-    def _client(self, deadline: Deadline) -> Any:
-        """Return the SDK's client with a time limit, which it does not have itself."""
-        import attrs
-        import httpx
-        from blaxel.core.client import client
-
-        return attrs.evolve(client, timeout=httpx.Timeout(deadline.at_most(1e6)))
-
-    def _run_cell(self, code: str, deadline: Deadline, cell: Cell) -> None:
-        self._gateway.run(code, deadline, cell)
-
-    def _end(self) -> None:
-        from blaxel.core.client.api.compute import delete_sandbox
-
-        if not getattr(self, "_requested", False):
-            return
-        self._requested = False
-        try:
-            with self._client(Deadline(self._start_seconds)) as client:
-                delete_sandbox.sync(client=client, sandbox_name=self.sandbox_name)
-        except Exception as error:
-            self.logger.log_error(f"Blaxel sandbox {self.sandbox_name} was not deleted: {error}")
-
-
-def megabytes_of(memory: object) -> int:
-    """Return a size in the service's unit; upstream's numbers have it already.
+        name: of the option, for the message.
+        size: text such as ``"4g"``, bytes, or megabytes below one mebibyte.
 
     Raises:
         ConfigurationError: it is not a size.
     """
-    if isinstance(memory, int) and not isinstance(memory, bool) and 0 < memory < _MEGABYTE:
-        return memory
-    check_size("memory", memory, optional=False)
-    return max(1, (parse_size(memory) or 0) // _MEGABYTE)
+    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _MEGABYTE:
+        return size
+    check_size(name, size, optional=False)
+    return max(1, (parse_size(size) or 0) // _MEGABYTE)
+
+
+@dataclass(frozen=True)
+class BlaxelArguments(GatewayArguments):
+    """Arguments of the constructor; the first eight are upstream's, in upstream's order."""
+
+    by_position: ClassVar[tuple[str, ...]] = (
+        *GatewayArguments.by_position,
+        "sandbox_name",
+        "image",
+        "memory",
+        "ttl",
+        "region",
+    )
+
+    sandbox_name: str | None = option(
+        None, "name of the sandbox; `None`: one that nobody has", accept.text_or_none
+    )
+    image: str = option(
+        "blaxel/jupyter-notebook", "image with a Jupyter gateway on port 8888", accept.text
+    )
+    memory: int | str = option(
+        "4g", "memory of the sandbox; a number below 1 MiB is megabytes", megabytes_of
+    )
+    ttl: str | None = option(None, "life of the sandbox, as Blaxel has it", accept.text_or_none)
+    region: str | None = option(None, "region of the sandbox", accept.text_or_none)
+    _: KW_ONLY
+    startup_timeout_seconds: float = same_as(
+        GatewayArguments, "startup_timeout_seconds", default=120.0
+    )
+
+
+class BlaxelExecutor(GatewayExecutor):
+    """Runs an agent's code in a Blaxel sandbox; takes what upstream's ``BlaxelExecutor`` takes.
+
+    Args:
+        *arguments: Upstream's eight: ``additional_imports``, ``logger``, ``allow_pickle``,
+            ``sandbox_name``, ``image``, ``memory``, ``ttl``, ``region``.
+        **keywords: Further options, and these eight by keyword; :class:`BlaxelArguments` has all.
+    """
+
+    options: BlaxelArguments
+
+    @taking(BlaxelArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        given = BlaxelArguments.of(type(self).__name__, arguments, keywords)
+        super().__init__(given, given.image, functools.partial(_create, given))
+
+    @property
+    def sandbox_name(self) -> str | None:
+        """Name of the sandbox; ``None`` without one."""
+        sandbox = self._connection.sandbox
+        return None if sandbox is None else sandbox.id
+
+
+def _create(options: BlaxelArguments, deadline: Deadline) -> CreatedSandbox:
+    from blaxel.core import SandboxInstance, settings
+    from blaxel.core.client.api.compute import create_sandbox
+    from blaxel.core.client.models import Sandbox
+
+    name = options.sandbox_name or f"smolagent-executor-{uuid.uuid4().hex[:8]}"
+
+    def end() -> None:
+        _delete_sandbox(name, options.startup_timeout_seconds)
+
+    try:
+        with _client(deadline) as client:
+            created = create_sandbox.sync(client=client, body=_configuration(name, options))
+        if not isinstance(created, Sandbox):
+            raise ExecutorStartError(
+                f"Blaxel did not create the sandbox: {getattr(created, 'message', created)}"
+            )
+    except BaseException:
+        # It may have been created although its answer did not come.
+        with contextlib.suppress(Exception):
+            end()
+        raise
+    url = f"{created.metadata.url}/port/{_PORT}"
+    return CreatedSandbox(name, url, lambda: settings.headers, end, SandboxInstance(created))
+
+
+def _configuration(name: str, options: BlaxelArguments) -> Any:
+    runtime: dict[str, Any] = {
+        "image": options.image,
+        "memory": options.memory,
+        "ports": [{"target": _PORT}],
+    }
+    spec: dict[str, Any] = {"runtime": runtime}
+    if options.ttl:
+        runtime["ttl"] = options.ttl
+    if options.region:
+        spec["region"] = options.region
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def _delete_sandbox(name: str, seconds: float) -> None:
+    from blaxel.core.client.api.compute import delete_sandbox
+
+    with _client(Deadline(seconds)) as client:
+        delete_sandbox.sync(client=client, sandbox_name=name)
+
+
+def _client(deadline: Deadline) -> Any:
+    """Return the SDK's client with a time limit, which it does not have itself."""
+    import attrs
+    import httpx
+    from blaxel.core.client import client
+
+    return attrs.evolve(client, timeout=httpx.Timeout(deadline.at_most(1e6)))

@@ -2,91 +2,97 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import secrets
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ...deadline import Deadline
-from ...errors import ExecutorError, SandboxDiedError, SandboxTimeoutError
-from ...upstream import E2BExecutor as UpstreamE2BExecutor
-from .cells import Cell, CellError
-from .hosted_executor import HostedExecutor
+from ...errors import ExecutorStartError
+from ...options.option import about, same_as, taking
+from .gateway_executor import GatewayArguments, GatewayExecutor
+from .gateway_sandbox import CreatedSandbox
 
 __all__ = ["E2BExecutor"]
 
-# MIME type of each form of a result, by the SDK's name; the best first.
-_MIME_TYPES = {
-    "png": "image/png",
-    "jpeg": "image/jpeg",
-    "svg": "image/svg+xml",
-    "html": "text/html",
-    "json": "application/json",
-    "latex": "text/latex",
-    "markdown": "text/markdown",
-    "text": "text/plain",
-    "javascript": "application/javascript",
-    "pdf": "application/pdf",
-}
-# How much earlier than asked the SDK's clock may end a request.
-_EARLY_SECONDS = 0.1
-# Names of errors by which the service says that the kernel, with all state, has ended.
-_KERNEL_ENDED = frozenset({"ContextRestarting", "UnexpectedEndOfExecution"})
+# Not that of the template's own Jupyter server, which asks for no token.
+_PORT = 8890
+_FOLDER = "/home/user"
+# The token is in the environment; a server that limits rates would drop output and values.
+_SERVER = (
+    "command -v jupyter > /dev/null || exit 127; "
+    "nohup jupyter server --ServerApp.ip=0.0.0.0 --ServerApp.port={port} "
+    "--ServerApp.port_retries=0 --ServerApp.root_dir={folder} --ServerApp.allow_root=True "
+    "--ServerApp.allow_remote_access=True --ZMQChannelsWebsocketConnection.limit_rate=False "
+    "> /dev/null 2>&1 < /dev/null &"
+)
+_NOT_FOUND = 127
 
 
-class E2BExecutor(HostedExecutor, UpstreamE2BExecutor):  # type: ignore[misc]  # no types upstream
-    """Upstream's ``E2BExecutor`` with deadlines, standard error, and a checked ``pip install``.
+@dataclass(frozen=True)
+class E2BArguments(GatewayArguments):
+    """Arguments of the constructor besides those of ``e2b_code_interpreter.Sandbox.create``."""
+
+    _: KW_ONLY
+    startup_timeout_seconds: float = same_as(
+        GatewayArguments, "startup_timeout_seconds", default=120.0
+    )
+
+
+class E2BExecutor(GatewayExecutor):
+    """Runs an agent's code in an E2B sandbox; takes what upstream's ``E2BExecutor`` takes.
 
     Args:
-        additional_imports: import names or requirements; ``pip`` installs what provides them.
-        logger: upstream's ``AgentLogger``.
-        allow_pickle: as upstream; unsafe with code that is not trusted.
-        timeout_seconds: longest run of one call, in seconds.
-        **options: Options of ``e2b_code_interpreter.Sandbox.create``, such as ``timeout`` (the
-            sandbox's life, in seconds) and ``request_timeout``.
+        *arguments: Upstream's three: ``additional_imports``, ``logger``, ``allow_pickle``.
+        **keywords: Those of :class:`E2BArguments`; all others are given to
+            ``e2b_code_interpreter.Sandbox.create``, such as ``timeout`` (the sandbox's life, in
+            seconds), ``template`` and ``request_timeout``.
     """
 
-    def _run_cell(self, code: str, deadline: Deadline, cell: Cell) -> None:
-        import e2b
-        import httpx
+    @taking(E2BArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        known = about(E2BArguments)
+        own = {name: value for name, value in keywords.items() if name in known}
+        of_service = {name: value for name, value in keywords.items() if name not in known}
+        given = E2BArguments.of(type(self).__name__, arguments, own)
+        super().__init__(given, "of E2B", functools.partial(_create, of_service))
 
-        def show(result: Any) -> None:
-            forms = {
-                mime: getattr(result, name)
-                for name, mime in _MIME_TYPES.items()
-                if getattr(result, name) is not None
-            }
-            if result.is_main_result:
-                cell.result = forms
-            else:
-                cell.shown.add(forms)
 
-        def write(message: Any) -> None:
-            cell.write(message.line)
+# It takes any other keyword, too.
+_signature = inspect.signature(E2BExecutor.__init__)
+E2BExecutor.__init__.__signature__ = _signature.replace(  # type: ignore[attr-defined]
+    parameters=[
+        *_signature.parameters.values(),
+        inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
 
-        try:
-            execution = self.sandbox.run_code(
-                code,
-                on_stdout=write,
-                on_stderr=write,
-                on_result=show,
-                timeout=deadline.remaining(),
-            )
-        except e2b.TimeoutException as error:
-            if deadline.at_most(_EARLY_SECONDS) < _EARLY_SECONDS:
-                raise SandboxTimeoutError(
-                    f"code ran past timeout_seconds={deadline.seconds}; the service interrupts it, "
-                    "and its state may be kept"
-                ) from None
-            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from None
-        except e2b.NotFoundException as error:
-            raise SandboxDiedError(f"the E2B sandbox has ended: {error}") from None
-        except (e2b.SandboxException, httpx.HTTPError, OSError, ValueError) as error:
-            raise ExecutorError(
-                f"E2B did not run the code: {type(error).__name__}: {error}"
+
+def _create(options: Mapping[str, Any], deadline: Deadline) -> CreatedSandbox:
+    from e2b import CommandExitException
+    from e2b_code_interpreter import Sandbox  # type: ignore[import-untyped]  # no types
+
+    token = secrets.token_urlsafe(16)
+    sandbox = Sandbox.create(**options)
+    try:
+        sandbox.commands.run(
+            _SERVER.format(port=_PORT, folder=_FOLDER),
+            envs={"JUPYTER_TOKEN": token, "JUPYTER_NO_CONFIG": "1"},
+            user="root",
+            timeout=deadline.remaining(),
+        )
+    except BaseException as error:
+        sandbox.kill()
+        if isinstance(error, CommandExitException) and error.exit_code == _NOT_FOUND:
+            raise ExecutorStartError(
+                "the E2B sandbox has no jupyter: give template= of one made from E2B's "
+                "code-interpreter template"
             ) from None
-        if execution.error is not None:
-            name, value = execution.error.name, execution.error.value
-            if name in _KERNEL_ENDED:
-                raise SandboxDiedError(
-                    f"the kernel in the E2B sandbox has ended ({name}: {value}); variables and "
-                    "tools are lost"
-                )
-            cell.error = CellError(name, value, execution.error.traceback)
+        raise
+    headers = {"Authorization": f"token {token}"}
+    if sandbox.traffic_access_token:
+        headers["e2b-traffic-access-token"] = sandbox.traffic_access_token
+    url = f"https://{sandbox.get_host(_PORT)}"
+    return CreatedSandbox(sandbox.sandbox_id, url, lambda: headers, sandbox.kill, sandbox)

@@ -15,26 +15,45 @@ import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from ...deadline import Deadline
-from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError, SandboxDiedError
+from ...errors import (
+    ExecutorClosedError,
+    ExecutorError,
+    ExecutorStartError,
+    ProtocolError,
+    SandboxDiedError,
+)
 from ...first_process_link import HasFirstProcess
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
-from ...jupyter.gateway_api import KernelModel, channels_path, create_kernel
+from ...jupyter.gateway_api import (
+    LOOPBACK,
+    GatewayAddress,
+    KernelModel,
+    channels_path,
+    create_kernel,
+)
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.provisioner import (
-    Provisioner,
-    Sandbox,
+    GatewaySandbox,
     SandboxOnNode,
     SandboxSpec,
+    StartsSandboxes,
 )
 from .diagnosis import may_run, status_after_end
 
-__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelLink", "KernelSettings", "streamed_length"]
+__all__ = [
+    "MAX_ERROR_CHARS",
+    "HasGatewayAddress",
+    "KernelConnection",
+    "KernelSettings",
+    "streamed_length",
+]
 
 MAX_ERROR_CHARS = 100_000
 # Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
@@ -53,6 +72,15 @@ def streamed_length(max_print_outputs_length: int) -> int:
         max_print_outputs_length: characters that are kept of them.
     """
     return max(1_000_000, max_print_outputs_length)
+
+
+@runtime_checkable
+class HasGatewayAddress(Protocol):
+    """A sandbox whose streams lead to its gateway through a server of somebody else."""
+
+    @property
+    def gateway_address(self) -> GatewayAddress:
+        """Address of the gateway at that server."""
 
 
 class _NodeLost(Exception):
@@ -78,19 +106,6 @@ class KernelSettings:
     start_advice: str = ""
 
 
-@dataclass
-class KernelLink:
-    """An open channel to a kernel, and whether the kernel is prepared.
-
-    Attributes:
-        channel: to the kernel.
-        installed: whether the kernel has its side of the protocol.
-    """
-
-    channel: Channel
-    installed: bool = False
-
-
 class KernelConnection:
     """A kernel in a sandbox of its own, and the channel to it.
 
@@ -101,29 +116,30 @@ class KernelConnection:
     """
 
     def __init__(
-        self, provisioner: Provisioner, spec: SandboxSpec, settings: KernelSettings
+        self, provisioner: StartsSandboxes, spec: SandboxSpec, settings: KernelSettings
     ) -> None:
         self._provisioner = provisioner
         self._spec = spec
         self._settings = settings
-        self._sandbox: Sandbox | None = None
+        self._sandbox: GatewaySandbox | None = None
         self._kernel: KernelModel | None = None
-        self._link: KernelLink | None = None
-        self._closed = False
+        # Of the kernel's side of the protocol, and whether the kernel has it.
         self._comm_id = ""
-        # The error that ended the link outside of a call; the next call raises it.
+        self._installed = False
+        self._channel: Channel | None = None
+        self._closed = False
+        # The error that ended the channel outside of a call; the next call raises it.
         self._unread_end: Exception | None = None
 
     @property
-    def sandbox(self) -> Sandbox | None:
+    def sandbox(self) -> GatewaySandbox | None:
         """Present sandbox; ``None`` when there is none."""
         return self._sandbox
 
     @property
     def channel(self) -> Channel | None:
         """Present channel; ``None`` when there is none."""
-        link = self._link
-        return None if link is None else link.channel
+        return self._channel
 
     @property
     def kernel_id(self) -> str | None:
@@ -211,8 +227,8 @@ class KernelConnection:
             self.drop_sandbox()
             raise
 
-    def ready(self, timeout: float) -> KernelLink:
-        """Return a link with the kernel's side installed; a new one when the last has ended.
+    def ready(self, timeout: float) -> Channel:
+        """Return a channel to a kernel that has its side; a new one when the last has ended.
 
         Args:
             timeout: seconds for all steps together.
@@ -226,7 +242,7 @@ class KernelConnection:
         if self._sandbox is None:
             self._kernel = None
             self.open(timeout)
-        if self._link is None:
+        if self._channel is None:
             try:
                 self._connect(deadline)
             except ProtocolError:
@@ -237,13 +253,16 @@ class KernelConnection:
                 # No stream to it can be opened: a later call works in another.
                 self.drop_sandbox()
                 raise
-        link = self._link
-        if link is None:
-            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
         self._install(deadline)
-        return link
+        return self._open_channel()
 
-    def _register(self, sandbox: Sandbox) -> None:
+    def _open_channel(self) -> Channel:
+        channel = self._channel
+        if channel is None:
+            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+        return channel
+
+    def _register(self, sandbox: GatewaySandbox) -> None:
         """Store a started sandbox, or remove it when the connection has been closed meanwhile."""
         self._sandbox = sandbox
         # In this order: close() sets the mark before it reads the sandbox.
@@ -261,6 +280,8 @@ class KernelConnection:
         if sandbox is None:
             raise ConnectionLost("the sandbox was removed while the channel was opened")
         session_id = uuid.uuid4().hex
+        if self._kernel is None:
+            self._comm_id, self._installed = secrets.token_hex(16), False
         connection = self._open_connection(sandbox, session_id, 0, deadline)
         kernel = self._kernel
         assert kernel is not None
@@ -276,23 +297,19 @@ class KernelConnection:
                 heard_at=lambda: 0.0 if first is None else first.heard_at,
                 patience=min(self._spec.lease_seconds, _PATIENCE_SECONDS),
             )
-        self._comm_id = secrets.token_hex(16)
-        requests = Requests(session_id, self._comm_id)
-        self._link = KernelLink(
-            Channel(
-                resumable,
-                requests,
-                engine_responds=sandbox.engine_responds,
-                serves_itself=kernel.serves_itself,
-                first_process=first,
-            )
+        self._channel = Channel(
+            resumable,
+            Requests(session_id, self._comm_id),
+            engine_responds=sandbox.engine_responds,
+            serves_itself=kernel.serves_itself,
+            first_process=first,
         )
-        if self._sandbox is not sandbox:  # another thread dropped it before there was a link
+        if self._sandbox is not sandbox:  # another thread dropped it before there was a channel
             self.drop_channel()
             raise ConnectionLost("the sandbox was removed while the channel was opened")
 
     def _open_connection(
-        self, sandbox: Sandbox, session_id: str, received: int, deadline: Deadline
+        self, sandbox: GatewaySandbox, session_id: str, received: int, deadline: Deadline
     ) -> Connection:
         """Open a stream to the sandbox and the kernel's WebSocket on it.
 
@@ -312,12 +329,15 @@ class KernelConnection:
         except OSError as error:
             raise ConnectionLost(str(error)) from None
         token = sandbox.gateway_token
+        address = sandbox.gateway_address if isinstance(sandbox, HasGatewayAddress) else LOOPBACK
         try:
             if self._kernel is None:
-                self._kernel = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
+                self._kernel = create_kernel(
+                    sock, token=token, timeout=deadline.at_most(1e6), address=address
+                )
             return Connection(
                 sock,
-                channels_path(self._kernel.id, session_id),
+                address.prefix + channels_path(self._kernel.id, session_id),
                 token=token,
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
@@ -325,16 +345,16 @@ class KernelConnection:
                     self._settings.max_value_bytes,
                 ),
                 received=received,
+                host=address.host,
+                headers=address.headers,
             )
         except BaseException:
             sock.close()
             raise
 
     def _install(self, deadline: Deadline) -> None:
-        link = self._link
-        if link is None:
-            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
-        if link.installed:
+        channel = self._open_channel()
+        if self._installed:
             return
         code, buffers = install_request(
             comm_id=self._comm_id,
@@ -345,24 +365,21 @@ class KernelConnection:
             allow_pickle=self._settings.allow_pickle,
             allow_root=self._settings.allow_root,
         )
-        request = link.channel.execute(
+        request = channel.execute(
             code, sink=Sink(), silent=True, buffers=buffers, deadline=deadline
         )
-        link.channel.wait(request, deadline)
+        channel.wait(request, deadline)
         if request.error is not None:
             raise ExecutorStartError(
                 f"the kernel of image {self._spec.image} could not be prepared: "
                 f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
             )
-        link.installed = True
+        self._installed = True
 
     def _rehearse(self, deadline: Deadline) -> None:
-        link = self._link
-        if link is None:
-            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
         # A value, so that all of a call's steps are taken.
-        request = link.channel.execute("''", sink=Sink(), deadline=deadline)
-        link.channel.wait(request, deadline)
+        channel = self._open_channel()
+        channel.wait(channel.execute("''", sink=Sink(), deadline=deadline), deadline)
 
     # -- ends --
 
@@ -371,11 +388,11 @@ class KernelConnection:
 
         Reads the messages that have arrived; must not be called while code runs.
         """
-        link = self._link
-        if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
+        channel = self._channel
+        if self._closed or self._sandbox is None or channel is None or self._unread_end is not None:
             return False
         try:
-            link.channel.read_pending(_unsent_request())
+            channel.read_pending(_unsent_request())
         except (ConnectionLost, KernelGone) as error:
             # The next call raises it, or the user would not learn that the state is lost.
             self._unread_end = error
@@ -386,7 +403,7 @@ class KernelConnection:
         """Read what has arrived since the last request, before the next.
 
         Args:
-            channel: of the link.
+            channel: to the kernel.
             stop: returns whether the wait is to end.
 
         Raises:
@@ -397,15 +414,38 @@ class KernelConnection:
             raise self._unread_end
         channel.read_pending(_unsent_request(), stop)
 
+    def reconnect(self) -> bool:
+        """Open the channel again that was lost between two calls; return whether it is open.
+
+        A gateway has its kernel without a client, too. A kernel that serves itself has ended when
+        its conversation is not resumed.
+        """
+        sandbox, kernel = self._sandbox, self._kernel
+        if sandbox is None or kernel is None or kernel.serves_itself or not may_run(sandbox):
+            return False
+        self.drop_channel()
+        deadline = Deadline(_PATIENCE_SECONDS)
+        try:
+            self._connect(deadline)
+            channel = self._open_channel()
+            # A gateway starts another kernel under the id of one that has ended.
+            request = channel.execute(
+                "__smolagents_fork__", sink=Sink(), silent=True, deadline=deadline
+            )
+            channel.wait(request, deadline)
+        except (ExecutorError, KernelGone, DeadlinePassed):
+            return False
+        return request.error is None
+
     def drop_channel(self) -> None:
         """Close the channel; the next request opens another. From any thread."""
-        link, self._link, self._unread_end = self._link, None, None
-        if link is not None:
-            link.channel.close()
+        channel, self._channel, self._unread_end = self._channel, None, None
+        if channel is not None:
+            channel.close()
 
     def drop_sandbox(self) -> None:
         """Remove the sandbox; the next request starts another. From any thread."""
-        # In this order: _connect() stores a link before it reads the sandbox.
+        # In this order: _connect() stores a channel before it reads the sandbox.
         sandbox, self._sandbox = self._sandbox, None
         self.drop_channel()
         self._kernel = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ...sandboxes.provisioner import Sandbox, SandboxStatus
+from ...sandboxes.provisioner import GatewaySandbox, SandboxStatus
 
 __all__ = ["may_run", "status_after_end"]
 
@@ -16,7 +16,7 @@ _WAIT_QUERIES = 10
 _MOST_WAIT_SECONDS = 5.0
 
 
-def status_after_end(sandbox: Sandbox) -> SandboxStatus:
+def status_after_end(sandbox: GatewaySandbox) -> SandboxStatus:
     """Return the status of a sandbox whose stream has ended, which the engine may notice later.
 
     Args:
@@ -34,7 +34,7 @@ def status_after_end(sandbox: Sandbox) -> SandboxStatus:
         time.sleep(0.05)
 
 
-def may_run(sandbox: Sandbox) -> bool:
+def may_run(sandbox: GatewaySandbox) -> bool:
     """Return whether a sandbox runs, or an engine that does not answer may still run it."""
     status = sandbox.status()
     return status.running or status.state.startswith("unknown")

@@ -18,6 +18,7 @@ from ...jupyter.websocket import ConnectionLost, SendTimeout
 from ..session.guest import Ask, Call, End, Failure, Request, Task
 from .connection import KernelConnection
 from .diagnosis import status_after_end
+from .kernel_files import FILE_CODE
 
 __all__ = ["KernelGuest", "KernelGuestSource"]
 
@@ -34,6 +35,7 @@ _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
     Task.VARIABLES: "__smolagents_fork__.receive()",
     Task.READ_STATE: "__smolagents_fork__.variables()",
+    Task.FILE: FILE_CODE,
 }
 
 
@@ -56,7 +58,7 @@ class KernelGuestSource:
             ExecutorStartError: it did not start in time, or has ended.
         """
         try:
-            return KernelGuest(self._connection, self._connection.ready(self._seconds).channel)
+            return KernelGuest(self._connection, self._connection.ready(self._seconds))
         except (ConnectionLost, KernelGone, ProtocolError, DeadlinePassed) as error:
             self._connection.drop_sandbox()
             said = str(error) or f"it did not answer in {self._seconds} s"
@@ -113,7 +115,7 @@ class KernelGuest:
         answer: list[bytes] = []
 
         def receive(content: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
-            if content.get("kind") == "variables" and buffers:
+            if content.get("kind") == "answer" and buffers:
                 answer[:] = [bytes(buffers[0])]
 
         self._read = lambda: answer[0] if answer else b""
@@ -217,7 +219,13 @@ class KernelGuest:
         """Read what has arrived since the last call; tell whether the kernel has ended."""
         try:
             self._connection.catch_up(self._channel, stop)
-        except (ConnectionLost, KernelGone) as error:
+        except ConnectionLost as error:
+            reconnected = self._connection.reconnect() and self._connection.channel
+            if reconnected:
+                self._channel = reconnected
+            else:
+                self._end = error
+        except KernelGone as error:
             # The next call raises it, or the user would not learn that the state is lost.
             self._end = error
         return self._end is None and self._connection.sandbox is not None

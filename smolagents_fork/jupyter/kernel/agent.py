@@ -495,7 +495,7 @@ class KernelSide:
             if hidden.get(name, absent) is not value and value is not self.process.leave
         }
         data = self.codec.encode_variables(found, self.max_value_bytes, binary=True)
-        self.publish({"kind": "variables"}, [data])
+        self.publish({"kind": "answer"}, [data])
 
     def pickling(self, stub):
         """Wrap ``final_answer`` to pickle values that the codec refuses (allow_pickle=True)."""

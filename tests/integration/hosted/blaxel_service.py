@@ -21,7 +21,8 @@ class BlaxelService(DoubledService):
     def _add_to(self, application: web.Application) -> None:
         application.router.add_post("/v0/sandboxes", self._create)
         application.router.add_delete("/v0/sandboxes/{name}", self._delete)
-        KernelRoutes(self._kernel_of).add(application.router, "/box/{name}/port/8888")
+        self.routes = KernelRoutes(self._kernel_of)
+        self.routes.add(application.router, "/box/{name}/port/8888")
 
     def _check_key(self, request: web.Request) -> None:
         given = request.headers.get("X-Blaxel-Authorization")

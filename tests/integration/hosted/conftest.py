@@ -20,6 +20,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
         thread, describe = SERVICES[request.param](Path(folder), Path(folder))
         with thread:
             hosted = describe(f"127.0.0.1:{thread.port}")
+            hosted.thread = thread
             yield hosted
             with pytest.MonkeyPatch.context() as patch:
                 hosted.lead(hosted.address, patch)

@@ -1,22 +1,31 @@
 """Double of E2B: the API that creates and kills sandboxes, and the code interpreter in them.
 
 Speaks what ``e2b_code_interpreter`` sends and parses: ``POST /v2/sandboxes`` and ``DELETE
-/sandboxes/<id>`` of the API, ``GET /health`` of a sandbox's daemon, and ``POST /execute``, which
-answers with one JSON object a line. The SDK addresses all of it by ``E2B_API_URL`` and
-``E2B_SANDBOX_URL``.
+/sandboxes/<id>`` of the API, ``GET /health`` and ``POST /process.Process/Start`` of a sandbox's
+daemon, and ``POST /execute``, which answers with one JSON object a line. The SDK addresses all of
+it by ``E2B_API_URL`` and ``E2B_SANDBOX_URL``. A command that starts a Jupyter server is not run:
+the routes of its gateway have a TLS listener of their own.
 """
 
 from __future__ import annotations
 
 import json
+import ssl
+import struct
 import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 from doubled_service import DoubledService
+from kernel_routes import KernelRoutes
 from sandbox_kernel import SandboxKernel
 
 KEY = "e2b_0123456789abcdef"
+# Head of a message in a stream of the Connect protocol: flags, and length.
+_ENVELOPE = struct.Struct("!BI")
+_END_OF_STREAM = 2
 # The service's name of each form of a result, by MIME type.
 _FORMS = {
     "text/plain": "text",
@@ -35,11 +44,56 @@ _FORMS = {
 class E2BService(DoubledService):
     """State of the doubled service."""
 
+    def __init__(self, folder: Path, packages: Path, tls: ssl.SSLContext) -> None:
+        super().__init__(folder, packages)
+        self._tls = tls
+        self._tokens: dict[str, str] = {}
+        #: Commands that were started in sandboxes, and the exit code of the next ones.
+        self.commands: list[str] = []
+        self.exit_code = 0
+        #: Port of the sandboxes' gateways.
+        self.gateway_port = 0
+        self.routes = KernelRoutes(self._kernel_of)
+
     def _add_to(self, application: web.Application) -> None:
+        application.router.add_post("/process.Process/Start", self._start_process)
+        application.cleanup_ctx.append(self._gateways)
         application.router.add_post("/v2/sandboxes", self._create)
         application.router.add_delete("/sandboxes/{id}", self._kill)
         application.router.add_get("/health", self._health)
         application.router.add_post("/execute", self._execute)
+
+    async def _gateways(self, _application: web.Application) -> AsyncIterator[None]:
+        gateways = web.Application(middlewares=[self.faults.middleware()])
+        self.routes.add(gateways.router, "")
+        runner = web.AppRunner(gateways, handler_cancellation=True, shutdown_timeout=1.0)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls).start()
+        self.gateway_port = runner.addresses[0][1]
+        yield
+        await runner.cleanup()
+
+    def _kernel_of(self, request: web.Request) -> SandboxKernel:
+        token = request.headers.get("Authorization", "").removeprefix("token ")
+        name = self._tokens.get(token)
+        if name not in self.sandboxes:
+            raise web.HTTPForbidden(text="Forbidden")
+        return self.sandboxes[name]
+
+    async def _start_process(self, request: web.Request) -> web.Response:
+        """Answer as the daemon does: a stream of enveloped messages, and its end."""
+        if self._kernel(request) is None:
+            return web.Response(status=502, text="The sandbox was not found")
+        process = json.loads((await request.read())[_ENVELOPE.size :])["process"]
+        self.commands.append(process["args"][-1])
+        self._tokens[process["envs"]["JUPYTER_TOKEN"]] = request.headers["E2b-Sandbox-Id"]
+        ended = {"exitCode": self.exit_code, "exited": True, "status": "exit status"}
+        messages = [(0, {"event": {"start": {"pid": 7}}}), (0, {"event": {"end": ended}})]
+        body = b""
+        for flags, message in [*messages, (_END_OF_STREAM, {})]:
+            data = json.dumps(message).encode()
+            body += _ENVELOPE.pack(flags, len(data)) + data
+        return web.Response(body=body, content_type=request.content_type)
 
     async def _create(self, request: web.Request) -> web.Response:
         if request.headers.get("X-API-Key") != KEY:

@@ -34,15 +34,23 @@ ROWS: tuple[HostedRow, ...] = (
     ),
     HostedRow(
         "Tools on the host",
-        "no: tools are sent as source text and run in the sandbox",
-        ("test_agent_runs_twice",),
+        "yes; `tool_placement` sends a tool's source instead",
+        ("test_agent_runs_twice", "test_final_answer_is_the_value"),
     ),
-    HostedRow("Managed agents", "refused", ("test_managed_agents_are_refused",)),
+    HostedRow("Managed agents", "on the host", ("test_managed_agents_are_called_on_the_host",)),
     HostedRow("Final answer", "its value, unchanged", ("test_final_answer_is_the_value",)),
     HostedRow(
         "Errors",
-        "with the output before them",
-        ("test_error_has_output_before_it_and_no_colours", "test_end_of_the_kernel_is_an_error"),
+        "the output before them is kept",
+        (
+            "test_error_has_no_colours_and_output_before_it_is_kept",
+            "test_end_of_the_kernel_is_an_error",
+        ),
+    ),
+    HostedRow(
+        "Lost connections",
+        "opened again between two calls; one that is lost in a call ends the sandbox",
+        ("test_connection_lost_between_calls_is_opened_again",),
     ),
     HostedRow("Images", "come as PIL images", ("test_image_is_returned",)),
     HostedRow(

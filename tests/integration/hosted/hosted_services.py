@@ -32,13 +32,14 @@ class Hosted:
         name: what ``executor_type`` takes.
         service: the double.
         address: the double's host and port.
+        thread: that serves it.
         lead: leads the SDK to an address, with the variables that ``patch`` sets.
         leave: closes the connections that the SDK keeps.
         upstream: upstream's executor class.
         options: ``executor_kwargs`` that keep the SDK from trying again.
         impatient: options under which the SDK gives up a silent service soon.
         create: part of the path of the request that creates a sandbox.
-        start: part of the path of the request that starts a kernel; empty where there is none.
+        start: part of the path of the request that starts a kernel.
         key: the secret that the SDK sends.
         run: part of the path of the request that runs code.
         refusals: name of the SDK's exception by the status of the answer to a creation.
@@ -59,6 +60,7 @@ class Hosted:
     refusals: dict[int, str]
     _made: list[Any] = field(default_factory=list)
     _shared: Any = None
+    thread: ServiceThread = field(init=False)
 
     @property
     def repaired(self) -> Any:
@@ -82,6 +84,10 @@ class Hosted:
         self._made.append(made)
         return made
 
+    def close_connections(self) -> None:
+        """Close all connections to kernels, as a server between does with silent ones."""
+        self.thread.run(self.service.routes.close())
+
     def close(self) -> None:
         """Close the executors, and forget the faults."""
         self.service.faults.clear()
@@ -97,20 +103,34 @@ class Hosted:
 
 def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
     """Return the service of E2B, not yet started, and what makes its description."""
-    service = e2b_service.E2BService(folder, packages)
+    certificate = certificates.made_in(folder)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    service = e2b_service.E2BService(folder, packages, tls)
+
+    def lead(address: str, patch: pytest.MonkeyPatch) -> None:
+        from e2b import ConnectionConfig
+
+        patch.setenv("E2B_API_KEY", e2b_service.KEY)
+        patch.setenv("E2B_API_URL", f"http://{address}")
+        patch.setenv("E2B_SANDBOX_URL", f"http://{address}")
+        patch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        # The names of sandboxes' ports are resolved by the service's own servers of names.
+        host = f"127.0.0.1:{service.gateway_port}"
+        patch.setattr(ConnectionConfig, "get_host", lambda *_arguments: host)
 
     def describe(address: str) -> Hosted:
         return Hosted(
             name="e2b",
             service=service,
             address=address,
-            lead=_lead_e2b,
+            lead=lead,
             leave=lambda: None,
             upstream=remote_executors.E2BExecutor,
             options={"retries": 0},
             impatient={"request_timeout": 1.0},
             create="/sandboxes",
-            start="",
+            start="/api/kernels",
             key=e2b_service.KEY,
             run="/execute",
             refusals={
@@ -121,12 +141,6 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
         )
 
     return ServiceThread(service.application()), describe
-
-
-def _lead_e2b(address: str, patch: pytest.MonkeyPatch) -> None:
-    patch.setenv("E2B_API_KEY", e2b_service.KEY)
-    patch.setenv("E2B_API_URL", f"http://{address}")
-    patch.setenv("E2B_SANDBOX_URL", f"http://{address}")
 
 
 def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:

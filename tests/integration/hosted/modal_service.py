@@ -47,7 +47,8 @@ class ModalService(DoubledService):
         self._tokens: dict[str, str] = {}
 
     def _add_to(self, application: web.Application) -> None:
-        KernelRoutes(self._kernel_of).add(application.router, "")
+        self.routes = KernelRoutes(self._kernel_of)
+        self.routes.add(application.router, "")
         application.cleanup_ctx.append(self._control_plane)
 
     async def _control_plane(self, _application: web.Application) -> AsyncIterator[None]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import AsyncKernelManager
 
+#: Takes the name of a channel, and a message in its parts.
+Publish = Callable[[str, list[bytes]], Awaitable[None]]
 #: Seconds for the kernel's start.
 START_SECONDS = 60
 
@@ -65,6 +68,41 @@ class SandboxKernel:
             client.start_channels()
             await client.wait_for_ready(timeout=START_SECONDS)
             self.client = client
+
+    @contextlib.asynccontextmanager
+    async def published_to(self, publish: Publish) -> AsyncIterator[None]:
+        """Pass all messages of the kernel on in the block, and its end as a gateway reports it."""
+        names = ("shell", "iopub", "stdin", "control")
+        tasks = [asyncio.ensure_future(self._read(name, publish)) for name in names]
+        tasks.append(asyncio.ensure_future(self._report_end(publish)))
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, name: str, publish: Publish) -> None:
+        while True:
+            parts = await self._socket(name).recv_multipart()
+            _, (_, *message) = self.client.session.feed_identities(parts)
+            await publish(name, message)
+
+    async def _report_end(self, publish: Publish) -> None:
+        while await self._manager.is_alive():
+            await asyncio.sleep(0.1)
+        session = self.client.session
+        status = session.msg("status", {"execution_state": "restarting"})
+        _, (_, *message) = session.feed_identities(session.serialize(status))
+        await publish("iopub", message)
+
+    async def send(self, name: str, parts: list[bytes]) -> None:
+        """Send a message to the kernel."""
+        signed = [b"<IDS|MSG>", self.client.session.sign(parts[:4]), *parts]
+        await self._socket(name).send_multipart(signed)
+
+    def _socket(self, name: str) -> Any:
+        return getattr(self.client, f"{name}_channel").socket
 
     async def run(self, code: str, store_history: bool = True) -> AsyncIterator[dict[str, Any]]:
         """Run ``code`` and give its messages up to its end; interrupt it when abandoned."""

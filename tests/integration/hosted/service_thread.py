@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
+from collections.abc import Coroutine
 from types import TracebackType
+from typing import Any
 
 from aiohttp import web
 
@@ -48,6 +50,10 @@ class ServiceThread:
         assert not self._thread.is_alive(), "the service did not stop"
         if self._failure is not None:
             raise self._failure
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the service's thread, and wait for its end."""
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_STOP_SECONDS)
 
     def _run(self) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hosted_services import Hosted
 
-from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxTimeoutError
+from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 from tests.ports import free_port
 
 
@@ -31,22 +31,37 @@ def test_refused_creation_is_the_sdks_error(hosted: Hosted, status: int):
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_refused_run_is_an_error(hosted: Hosted, executor: Any, status: int):
-    hosted.service.faults.status[hosted.run] = status
-    with pytest.raises(ExecutorError, match=rf"did not run the code: .*{status}"):
-        executor("1")
+def test_refused_connection_to_the_kernel_ends_the_sandbox(hosted: Hosted, status: int):
+    hosted.service.faults.status["/channels"] = status
+    with pytest.raises(ExecutorStartError, match=rf"refused the WebSocket.*{status}"):
+        hosted.make()
+
+
+def test_connection_lost_between_calls_is_opened_again(hosted: Hosted, executor: Any):
+    executor("kept = 1")
+    hosted.close_connections()
+    assert executor("kept").output == 1
+    hosted.close_connections()
+    assert executor.is_alive()
+
+
+def test_kernel_lost_with_the_connection_is_an_error(hosted: Hosted):
+    executor = hosted.make()
+    executor("kept = 1")
+    hosted.service.faults.status["/channels"] = 500
+    hosted.close_connections()
+    with pytest.raises(SandboxDiedError, match=r"between two calls.*its state is lost"):
+        executor("kept")
     hosted.service.faults.clear()
-    assert executor("1").output == "1"
+    assert executor("'kept' in globals()").output is False
 
 
-# E2B's sandboxes start their kernels themselves.
-@pytest.mark.parametrize("running", ["blaxel", "modal"], indirect=True)
 @pytest.mark.parametrize(("status", "seconds"), [(403, 60.0), (500, 5.0)])
 def test_refused_kernel_ends_the_sandbox_and_tells_no_key(
     hosted: Hosted, status: int, seconds: float
 ):
     hosted.service.faults.status[hosted.start] = status
-    with pytest.raises(ExecutorStartError, match=f": no kernel.*{status}") as caught:
+    with pytest.raises(ExecutorStartError, match=f": no kernel gateway.*{status}") as caught:
         hosted.make(startup_timeout_seconds=seconds)
     assert hosted.key not in str(caught.value)
     assert set(hosted.service.sandboxes) <= hosted.service.shared
@@ -58,20 +73,8 @@ def test_silent_service_does_not_start_for_ever(hosted: Hosted):
         hosted.make(**hosted.impatient)
 
 
-def test_silent_service_does_not_run_for_ever(
-    hosted: Hosted, executor: Any, monkeypatch: pytest.MonkeyPatch
-):
-    hosted.service.faults.silent.add(hosted.run)
-    with monkeypatch.context() as patch:
-        patch.setattr(executor, "timeout_seconds", 1.0)
-        with pytest.raises(SandboxTimeoutError, match=r"code ran past timeout_seconds=1\.0; "):
-            executor("1")
-    hosted.service.faults.clear()
-    assert executor("1").output == "1"
-
-
-def test_failed_installation_ends_the_sandbox(hosted: Hosted):
-    hosted.service.faults.status[hosted.run] = 500
-    with pytest.raises(ExecutorError, match="did not run the code"):
-        hosted.make(imports=("nowhere_found",))
+def test_silent_gateway_does_not_start_for_ever(hosted: Hosted):
+    hosted.service.faults.silent.add("/channels")
+    with pytest.raises(ExecutorStartError, match=r"startup_timeout_seconds=2\.0"):
+        hosted.make(startup_timeout_seconds=2.0)
     assert set(hosted.service.sandboxes) <= hosted.service.shared

@@ -14,7 +14,7 @@ from smolagents_fork.executors.hosted.blaxel_executor import megabytes_of
     [("4g", 4096), ("512m", 512), (4096, 4096), (2 << 30, 2048), ("1b", 1), ("1.5g", 1536)],
 )
 def test_memory_is_text_or_upstreams_megabytes(memory, megabytes):
-    assert megabytes_of(memory) == megabytes
+    assert megabytes_of("memory", memory) == megabytes
 
 
 @pytest.mark.parametrize("memory", [1.5, True, "much", 0, -1, None])

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from smolagents_fork.executors.hosted import BlaxelExecutor, E2BExecutor, ModalExecutor
 from tools import option_tables
-from tools.option_tables import default_shown, drawn, of_signature, type_word
+from tools.option_tables import drawn
 from tools.paths import ROOT
 
 PAGE = (ROOT / "docs" / "options.md").read_text("utf-8")
@@ -31,17 +30,3 @@ def test_tables_are_those_of_the_definitions(page):
 def test_every_table_is_on_a_page():
     pages = "".join((ROOT / page).read_text("utf-8") for page in option_tables.PAGES)
     assert sorted(re.findall(r"<!-- options: ([^>]+) -->", pages)) == sorted(option_tables.TABLES)
-
-
-def test_every_parameter_of_the_hosted_executors_has_a_row():
-    head, *rows = cells("Hosted services")
-    classes = {"blaxel": BlaxelExecutor, "e2b": E2BExecutor, "modal": ModalExecutor}
-    said = {row[0].strip("`"): dict(zip(head, row, strict=True)) for row in rows}
-    for column, cls in classes.items():
-        has = of_signature(cls._begin) | of_signature(cls)
-        del has["self"]
-        has.pop("arguments", None)
-        assert {name for name, row in said.items() if row[column] != "no"} == set(has)
-        for name, (annotation, default) in has.items():
-            assert said[name]["type"] == type_word(name, annotation)
-            assert said[name][column] == default_shown(default)

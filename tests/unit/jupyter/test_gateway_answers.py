@@ -9,9 +9,7 @@ import socket
 import pytest
 from background import running
 
-from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ExecutorStartError, ProtocolError
-from smolagents_fork.executors.hosted.kernel_gateway import KernelGateway
+from smolagents_fork.errors import ProtocolError
 from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_id_of
 from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
 
@@ -99,18 +97,3 @@ def test_ids_that_are_no_part_of_an_address_are_refused(answer):
 
 def test_id_is_returned():
     assert kernel_id_of(b'{"id": "0f-3A"}') == "0f-3A"
-
-
-def test_hosted_gateway_with_another_answer_is_not_started(monkeypatch):
-    class Answer:
-        status_code, content, text = 201, b"[1]", "[1]"
-
-    class Specs(Answer):
-        status_code = 200
-
-    gateway = KernelGateway("http://127.0.0.1:9", {}, "Service")
-    monkeypatch.setattr(
-        gateway, "_request", lambda method, *_rest: Specs if method == "GET" else Answer
-    )
-    with pytest.raises(ExecutorStartError, match=r"ProtocolError: .*did not return a kernel id"):
-        gateway.start(Deadline(0.2))

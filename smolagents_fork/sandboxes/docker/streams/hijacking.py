@@ -11,15 +11,14 @@ from __future__ import annotations
 import http.client
 import io
 import json
-import os
 import socket
-import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from ....deadline import Deadline
 from ...stream_errors import StreamUnsupported
+from ...web_connection import connect_to, time_left
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
@@ -120,12 +119,7 @@ class _Answer(io.IOBase):
         """Leave the socket open, which ``http.client`` would close after some heads."""
 
     def _limit(self) -> None:
-        self._sock.settimeout(_time_left(self._deadline))
-
-
-def _time_left(deadline: Deadline) -> float:
-    # Zero would mean a socket that does not block.
-    return max(0.001, deadline.at_most(1e6))
+        self._sock.settimeout(time_left(self._deadline))
 
 
 def _ask(
@@ -165,64 +159,10 @@ def _connect(api: APIClient, deadline: Deadline) -> socket.socket:
         adapter: Any = api.get_adapter(api.base_url)
         sock = socket.socket(socket.AF_UNIX)
         try:
-            sock.settimeout(_time_left(deadline))
+            sock.settimeout(time_left(deadline))
             sock.connect(adapter.socket_path)
         except BaseException:
             sock.close()
             raise
         return sock
-    settings = api.merge_environment_settings(api.base_url, {}, True, None, None)
-    sock = _connect_by_network(str(api.base_url), settings["proxies"], deadline)
-    if base.scheme != "https":
-        return sock
-    try:
-        sock.settimeout(_time_left(deadline))
-        context = _tls_context(settings["verify"], settings["cert"])
-        return context.wrap_socket(sock, server_hostname=base.hostname)
-    except BaseException:
-        sock.close()
-        raise
-
-
-def _connect_by_network(url: str, proxies: Any, deadline: Deadline) -> socket.socket:
-    from requests.utils import get_auth_from_url, select_proxy
-    from urllib3.util import make_headers
-
-    base = urlsplit(url)
-    proxy = select_proxy(url, proxies)
-    if proxy and "//" not in proxy:
-        proxy = f"http://{proxy}"
-    first = urlsplit(proxy or url)
-    connection: Any = http.client.HTTPConnection(
-        str(first.hostname), first.port, timeout=_time_left(deadline)
-    )
-    if proxy:
-        account = ":".join(get_auth_from_url(first.geturl()))
-        headers = make_headers(proxy_basic_auth=account) if account != ":" else {}
-        connection.set_tunnel(base.hostname, base.port, headers)
-    connection.connect()
-    sock: socket.socket = connection.sock
-    return sock
-
-
-def _tls_context(verify: Any, cert: Any) -> ssl.SSLContext:
-    """Return the settings that requests would connect with.
-
-    Args:
-        verify: the path of authorities; true for those of requests; otherwise none is asked.
-        cert: path of a certificate with its key, or of both.
-    """
-    from requests.utils import DEFAULT_CA_BUNDLE_PATH
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    else:
-        path = DEFAULT_CA_BUNDLE_PATH if verify is True else verify
-        context.load_verify_locations(
-            **({"capath": path} if os.path.isdir(path) else {"cafile": path})
-        )
-    if cert:
-        context.load_cert_chain(*((cert,) if isinstance(cert, str) else cert))
-    return context
+    return connect_to(str(api.base_url), api, deadline)

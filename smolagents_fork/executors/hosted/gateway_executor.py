@@ -1,0 +1,192 @@
+"""Base of the executors whose hosted sandbox has a Jupyter gateway at a web address."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from ...deadline import Deadline
+from ...distributions.requirements import missing_requirements, requirements_for
+from ...errors import InterpreterError
+from ...options import accept
+from ...options.option import option, same_as
+from ...sandboxes.provisioner import SandboxSpec
+from ...upstream import LogLevel
+from ..file_transfers import FileStore
+from ..guests.guest_files import GuestFiles
+from ..jupyter.connection import KernelConnection, KernelSettings
+from ..jupyter.error_text import CodeFailedError, failure_text
+from ..jupyter.kernel_files import load_request
+from ..jupyter.kernel_guest import KernelGuestSource
+from ..jupyter.kernel_options import KernelOptions
+from ..session.guest import Ask, Failure, Request, Task
+from ..session.sandbox_executor import SandboxExecutor
+from ..shared_arguments import Arguments
+from ..weak_methods import weakly
+from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
+
+__all__ = ["GatewayArguments", "GatewayExecutor"]
+
+# Longest ``pip install``, and longest wait for the end of a sandbox, in seconds.
+_INSTALL_SECONDS = 600.0
+_END_SECONDS = 30.0
+_INSTALL = """
+def _install():
+    import importlib, subprocess, sys
+    done = subprocess.run(
+        [sys.executable, "-m", *{command!r}],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )
+    if done.returncode:
+        raise RuntimeError({shown!r} + " failed:\\n" + done.stdout.decode("utf-8", "replace"))
+    importlib.invalidate_caches()
+try:
+    _install()
+finally:
+    del _install
+"""
+
+
+@dataclass(frozen=True)
+class GatewayArguments(KernelOptions):
+    """Arguments of the constructors; the first three are upstream's, in upstream's order."""
+
+    by_position: ClassVar[tuple[str, ...]] = ("additional_imports", "logger", "allow_pickle")
+
+    additional_imports: Sequence[str] = option(
+        (),
+        "import names or requirements; `pip` installs what provides them at the start",
+        accept.names,
+        form="import names",
+    )
+    logger: Any = same_as(Arguments, "logger")
+    _: KW_ONLY
+    timeout_seconds: float | None = same_as(KernelOptions, "timeout_seconds", default=300.0)
+
+
+class GatewayExecutor(SandboxExecutor):
+    """An executor whose code runs in a kernel of a hosted sandbox.
+
+    Args:
+        given: arguments of the constructor.
+        image: of the sandbox, for messages.
+        create: creates a sandbox before a deadline.
+    """
+
+    options: GatewayArguments
+
+    def __init__(
+        self,
+        given: GatewayArguments,
+        image: str,
+        create: Callable[[Deadline], CreatedSandbox],
+    ) -> None:
+        super().__init__(
+            given.additional_imports, given.logger, given, allow_pickle=given.allow_pickle
+        )
+        self.installed_packages: list[str] = list(given.additional_imports)
+        self._service = GatewayService(create, weakly(self._log_error))
+        seconds = given.startup_timeout_seconds
+        self._connection = KernelConnection(
+            self._service,
+            SandboxSpec(image, start_seconds=seconds),
+            KernelSettings(
+                max_print_outputs_length=given.print_length,
+                max_value_bytes=given.max_value_bytes,
+                allow_pickle=given.allow_pickle,
+                allow_root=True,  # the service decides
+            ),
+        )
+        self.start()
+
+    def _start(self) -> None:
+        self._open(KernelGuestSource(self._connection, self.options.startup_timeout_seconds))
+
+    def _prepare(self, ask: Ask) -> None:
+        """Give a new kernel the packages and files of the last one."""
+        ask(load_request(), "files")
+        _install(ask, self.installed_packages)
+        self.options.given_files.send(_files(ask))
+
+    def _cleanup(self) -> None:
+        super()._cleanup()
+        service = getattr(self, "_service", None)
+        if service is not None:
+            service.wait_until_removed(_END_SECONDS)
+
+    @property
+    def allow_pickle(self) -> bool:
+        """Tell whether values that the codec refuses may be pickled."""
+        return self.options.allow_pickle
+
+    @property
+    def sandbox(self) -> Any:
+        """Object of the service's SDK for the sandbox; ``None`` without one."""
+        sandbox = self._connection.sandbox
+        return sandbox.created.sdk_object if isinstance(sandbox, WebGateway) else None
+
+    def _sandbox_name(self) -> str:
+        sandbox = self._connection.sandbox
+        return "" if sandbox is None else f"hosted sandbox {sandbox.id}"
+
+    def _log_error(self, line: str) -> None:
+        self._log(line, LogLevel.ERROR)
+
+    def _as_program_error(self, error: InterpreterError) -> Exception:
+        return CodeFailedError(str(error))
+
+    def _explain(self, failure: Failure) -> Exception:
+        return CodeFailedError(
+            failure_text(
+                failure,
+                present=self.installed_packages,
+                of_pool=False,
+                network_remedy="",
+                own_loopback=True,
+            )
+        )
+
+    def _network_hint(self, _logs: str) -> str:
+        return ""
+
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        with self._turn(action):
+            yield _files(self._open_session().request)
+
+    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
+        """Install what provides the import names, or the requirements, ``additional_imports``.
+
+        Raises:
+            ConfigurationError: a name that is neither a module's nor a requirement.
+            ExecutorError: ``pip`` failed; the message has its output.
+        """
+        names = list(accept.names("additional_imports", additional_imports))
+        with self._turn("install_packages"):
+            self._install(names)
+        return names
+
+    def _install(self, requirements: list[str]) -> None:
+        present = self.installed_packages
+        missing = [name for name in requirements if missing_requirements([name], present)]
+        _install(self._open_session().request, missing)
+        self.installed_packages += missing
+
+
+def _install(ask: Ask, names: Sequence[str]) -> None:
+    requirements = requirements_for(names)
+    if not requirements:
+        return
+    command = ["pip", "install", "--", *requirements]
+    code = _INSTALL.format(command=command, shown=shlex.join(command))
+    ask(Request(Task.CODE, (), code, seconds=_INSTALL_SECONDS), "install_packages")
+
+
+def _files(ask: Ask) -> GuestFiles:
+    def carry_out(request: bytes) -> bytes:
+        return ask(Request(Task.FILE, [request]), "files")
+
+    return GuestFiles(carry_out, memory=None, place="hosted sandbox")
