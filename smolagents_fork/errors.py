@@ -132,7 +132,14 @@ class DecodeError(CodecError):
 
 
 class ExecutorError(ForkError):
-    """An executor could not do what was asked of it."""
+    """An executor could not do what was asked of it.
+
+    Attributes:
+        event: what happened, without what the executor says of its next call; empty where it says
+            nothing of that.
+    """
+
+    event: str = ""
 
 
 class ExecutorStartError(ExecutorError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import signal
 import sys
 import threading
@@ -67,8 +66,6 @@ _CHECK = f"import {_SUPERVISOR}"
 _RUN = f"{_CHECK} as supervisor\nsupervisor.run(agent_job, model_exchange)"
 _RUN_PROGRAM = ("-m", "smolagents_fork.agent_sandbox.program_main", "{run}/program.py")
 _RUN_AGENT = ("-m", "smolagents_fork.agent_sandbox.saved_agent", "{run}")
-# Begins what an executor says of its own next call.
-_ITS_LOSS = re.compile(r"; its (?:state is lost|sandbox was removed)")
 _KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 
 
@@ -412,11 +409,13 @@ class AgentSandbox:
                     self._check_open(action)
                     if executor.is_alive():
                         raise
-                    cause = _ITS_LOSS.split(str(error))[0]
-                    text = f"the sandbox was lost while a program ran in it: {cause}"
-                    self._death = f"{text}; make a new AgentSandbox"
+                    event = error.event if isinstance(error, ExecutorError) else ""
+                    text = f"the sandbox was lost while a program ran in it: {event or error}"
                     kind = error.cause if isinstance(error, SandboxDiedError) else ""
-                    raise SandboxDiedError(text, cause=kind) from None
+                    died = SandboxDiedError(text, cause=kind)
+                    died.name_place(error.place)
+                    self._death = f"{died}; make a new AgentSandbox"
+                    raise died from None
             output = executor.state["_print_outputs"]
         stopped = self._program.stopped
         code, answer = (-_SIGKILL, None) if ending is None else _checked_ending(ending)

@@ -395,16 +395,17 @@ class Session:
         if self._closing:
             action = when.removesuffix(": ") if when.endswith(": ") else "the code"
             return ExecutorClosedError(f"{action} was ended by cleanup()")
-        message = f"{when}{error}; its state is lost, "
-        if self.limits.on_death == "fail":
-            self._failure = message = (
-                f"{message}and on_death='fail': call restart(), or make a new executor"
-            )
-            return error.reworded(message)
-        return error.reworded(
-            f"{message}the next call starts in a new {guest.noun} with the tools and variables "
-            "sent again"
+        event = f"{when}{error}"
+        following = (
+            f"the next call starts in a new {guest.noun} with the tools and variables sent again"
         )
+        if self.limits.on_death == "fail":
+            following = "and on_death='fail': call restart(), or make a new executor"
+        lost = error.reworded(f"{event}; its state is lost, {following}")
+        lost.event = event
+        if self.limits.on_death == "fail":
+            self._failure = str(lost)
+        return lost
 
 
 def _refusal(request: Request, action: str, failure: Failure, reason: str | None) -> str:

@@ -145,6 +145,7 @@ def test_end_of_the_kernel_is_an_error(hosted: Hosted):
         executor("print('last', flush=True)\nimport os, time\ntime.sleep(0.3)\nos._exit(3)")
     assert re.match("the kernel in sandbox .* ended: .*; its state is lost, ", str(caught.value))
     assert executor.state["_print_outputs"] == "last\n"
+    assert str(caught.value).startswith(f"{caught.value.event}; its state is lost, ")
     assert executor("'kept' in globals()").output is False
 
 
