@@ -2,109 +2,67 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import secrets
 import socket
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..deadline import Deadline
-from ..errors import (
-    EngineUnavailableError,
-    ExecutorError,
-    ForkError,
-    ProtocolError,
-    SandboxDiedError,
-)
-from ..forks import Owner, disconnect_in_child
+from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
 from ..results import ExecutorStats, FileInfo
 from ..sandboxes.container_files import repeat_after_loss
 from ..sandboxes.stream_errors import StreamLost
 from .node_link import answer_of, connect
-from .placer_process import Placement, PlacerProcess, running_placer, shared_placer
-from .plain_data import (
-    NodeStats,
-    Reservation,
-    SlotRequest,
-    SupervisorPlace,
-    as_data,
-    file_infos_of,
-    from_data,
-    stats_of,
-)
+from .plain_data import NodeStats, Reservation, checked_files, checked_stats
+from .supervisors import Placement, Supervisors
 
-__all__ = ["Cluster", "RemoteSandbox", "StartedSandbox", "waiting_starts"]
+__all__ = ["Cluster", "RemoteSandbox", "shared_supervisors", "waiting_starts"]
 
 _REQUEST_SECONDS = 30.0
-_WAITING_SECONDS = 3.0
+_EXIT_SECONDS = 5.0
 _FILE_SECONDS = 600.0
 # Time without a byte after which the connection of a transfer counts as lost, in seconds.
 _STALLED_SECONDS = 30.0
 _PIECE = 1 << 18
 # Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
 _LOST_SECONDS = 3.0
-# Nodes whose engines may not answer, one after the other, in one start.
-_MOST_NODES = 4
-# Pause before a start is made elsewhere, in seconds.
-_AGAIN_SECONDS = 0.02
-
-
-@dataclass(frozen=True)
-class StartedSandbox:
-    """A sandbox that a node has started.
-
-    Attributes:
-        placer: of the cluster.
-        placement: of the sandbox.
-        place: of its supervisor.
-        kind: such as ``process``.
-        tenant: empty for none.
-        info: what the node says about it; plain data that is not trusted.
-    """
-
-    placer: PlacerProcess
-    placement: Placement
-    place: SupervisorPlace
-    kind: str
-    tenant: str
-    info: dict[str, Any]
 
 
 class RemoteSandbox:
     """One sandbox on a node of the cluster, with its files.
 
     Args:
-        started: by :meth:`Cluster.start`.
+        placement: Placement of the sandbox.
+        info: what the node says about it; not trusted.
     """
 
-    def __init__(self, started: StartedSandbox) -> None:
-        self._started = started
+    def __init__(self, placement: Placement, info: dict[str, Any]) -> None:
+        self.placement = placement
         self._owner = Owner()
         #: Id in the cluster.
-        self.id = started.placement.sandbox
-        self.info = started.info
+        self.id = placement.sandbox
+        self.info = info
 
     def __str__(self) -> str:
-        tenant = f" of tenant {self._started.tenant}" if self._started.tenant else ""
-        return f"sandbox {self.id} on node {self._started.place}{tenant}"
+        tenant = f" of tenant {self.placement.tenant}" if self.placement.tenant else ""
+        return f"sandbox {self.id} on node {self.placement.place}{tenant}"
 
     @property
     def node(self) -> str:
         """Id of the node."""
-        return self._started.place.node
+        return self.placement.place.node
 
     @property
     def lost(self) -> str:
         """Reason for which its supervisor was given up, and when it was last heard of; or empty."""
-        return self._started.placement.lost
+        return self.placement.lost
 
     def why_lost(self) -> str:
         """Return :attr:`lost`, which comes a moment after the end of a stream."""
-        self._started.placer.post("suspect", sandbox=self.id)
-        return self._started.placement.why_lost(_LOST_SECONDS)
+        return self.placement.why_lost(_LOST_SECONDS)
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -126,9 +84,9 @@ class RemoteSandbox:
             raise SandboxDiedError(f"{self}: {self.lost}", cause="node")
         begun = time.monotonic()
         with self.named():
-            place = self._started.place
+            place = self.placement.place
             with connect(place, seconds, op, sandbox=self.id, **arguments) as connection:
-                self._started.placement.add(connection)
+                self.placement.add(connection)
                 yield connection
         self._record("request", time.monotonic() - begun)
 
@@ -146,9 +104,11 @@ class RemoteSandbox:
         if self.lost:
             raise SandboxDiedError(f"{self}: {self.lost}", cause="node")
         with self.named():
-            connection = connect(self._started.place, timeout, op, sandbox=self.id, timeout=timeout)
+            connection = connect(
+                self.placement.place, timeout, op, sandbox=self.id, timeout=timeout
+            )
             try:
-                self._started.placement.add(connection)
+                self.placement.add(connection)
                 head = answer_of(connection, timeout)
             except BaseException:
                 connection.close()
@@ -226,11 +186,11 @@ class RemoteSandbox:
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`Sandbox`."""
-        return file_infos_of(repeat_after_loss(lambda: self.call("list_files", path=path)))
+        return checked_files(repeat_after_loss(lambda: self.call("list_files", path=path)))
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now; see :class:`Sandbox`."""
-        return stats_of(repeat_after_loss(lambda: self.call("stats")))
+        return checked_stats(repeat_after_loss(lambda: self.call("stats")))
 
     def record_call(self, seconds: float) -> None:
         """Record the time of a run of code for the figures of its node; never waits or raises.
@@ -241,16 +201,12 @@ class RemoteSandbox:
         self._record("call", seconds)
 
     def _record(self, name: str, seconds: float) -> None:
-        started = self._started
-        tenant = started.tenant if name == "call" else ""
-        started.placer.record(name, seconds, self.node, started.kind, tenant)
+        self.placement.record(name, seconds, self.placement.tenant if name == "call" else "")
 
     def end(self) -> None:
         """End it in the background. Idempotent; safe in a finaliser."""
-        placement = self._started.placement
-        if not placement.ending and not self._owner.inherited:
-            placement.ending = True
-            self._started.placer.post("remove", sandbox=self.id)
+        if not self._owner.inherited:
+            self.placement.remove()
 
 
 class _SourceError(Exception):
@@ -273,7 +229,7 @@ def _read(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Cluster:
-    """A user of a cluster's placer process.
+    """A user of the supervisors of this process on one cluster.
 
     Args:
         address: of the head, as ``ray.init`` takes it.
@@ -289,7 +245,7 @@ class Cluster:
         self._lock = threading.Lock()
         # Not this object, which belongs to an executor that may be dropped without cleanup().
         self._user = object()
-        self._placer = shared_placer(address, connect_seconds, self._user)
+        self._supervisors = shared_supervisors(address, connect_seconds, self._user)
 
     def start(
         self,
@@ -299,14 +255,14 @@ class Cluster:
         tenant: str = "",
         timeout: float = 60.0,
         slot_timeout: float | None = None,
-    ) -> StartedSandbox:
+    ) -> RemoteSandbox:
         """Start a sandbox on any node with a free slot.
 
         It is started on another node if the first is lost meanwhile, or its engine does not answer.
 
         Args:
             reservation: of its supervisor; supervisors with an equal one are shared.
-            options: of the kind of sandbox; plain data.
+            options: of the kind of sandbox; plain data and instances of ``CLASSES``.
             tenant: named in messages; empty for none.
             timeout: seconds to wait at most.
             slot_timeout: seconds of them to wait for a free slot; ``None``: all.
@@ -315,136 +271,106 @@ class Cluster:
             EngineUnavailableError: the cluster is lost, or the nodes' engines do not answer.
             ExecutorStartError: it did not start, or no slot was free.
         """
-        deadline = Deadline(timeout)
-        failed: dict[str, str] = {}
-        while True:
-            limit = deadline.at_most(timeout if slot_timeout is None else slot_timeout)
-            request = SlotRequest(secrets.token_hex(6), reservation, limit, tuple(failed))
-            try:
-                return self._start_once(request, options, tenant, deadline)
-            except _EngineFailedError as error:
-                failed[error.node] = str(error)
-                if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
-                    raise EngineUnavailableError("; and ".join(failed.values())) from error
-            except SandboxDiedError as error:  # elsewhere, for no code of a program has run
-                if error.cause != "node" or deadline.expired():
-                    raise
-                time.sleep(_AGAIN_SECONDS)
-            except ForkError as error:
-                if not failed:
-                    raise
-                before = "; and ".join(failed.values())
-                raise error.reworded(f"{error}; before that, {before}") from error
-
-    def _start_once(
-        self, request: SlotRequest, options: dict[str, Any], tenant: str, deadline: Deadline
-    ) -> StartedSandbox:
-        """Start a sandbox on one node.
-
-        Raises:
-            _EngineFailedError: the node's engine does not answer.
-            SandboxDiedError: the node was lost meanwhile.
-            ForkError: it did not start; says why.
-        """
-        placer, placement = self._running_placer(), Placement(request.sandbox)
-        placer.watch(placement)
-        request = replace(request, avoided=placer.nodes_without_engine())
-        kind, begun = request.reservation.kind, time.monotonic()
-        try:
-            try:
-                found = placer.ask("acquire", request.seconds, request=as_data(request))
-            finally:
-                placer.record("wait", time.monotonic() - begun, "", kind, tenant)
-            place, begun = from_data(SupervisorPlace, found), time.monotonic()
-            info = _ask_to_start(placement, place, options, tenant, max(1.0, deadline.at_most(1e6)))
-        except BaseException as error:
-            if isinstance(error, _EngineFailedError):
-                placer.engine_errors[error.node] = str(error), time.monotonic()
-            placer.post("suspect", sandbox=request.sandbox)
-            # It may be started yet.
-            placer.post("remove", sandbox=request.sandbox)
-            raise
-        placer.engine_errors.pop(place.node, None)
-        placer.record("start", time.monotonic() - begun, place.node, kind, tenant)
-        return StartedSandbox(placer, placement, place, kind, tenant, info)
-
-    def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
-        if reservation.node:
-            return False
-        try:
-            return not set(self.nodes(reservation)) <= set(nodes)
-        except EngineUnavailableError:
-            return False
+        slot_seconds = timeout if slot_timeout is None else slot_timeout
+        return RemoteSandbox(
+            *self._running().start(reservation, options, tenant, timeout, slot_seconds)
+        )
 
     def stats(self) -> list[NodeStats]:
         """Return the figures of each supervisor of this process."""
-        placer = self._running_placer()
-        figures = [from_data(NodeStats, one) for one in placer.ask("stats", _REQUEST_SECONDS)]
-        errors = placer.engine_errors
-        return [replace(one, engine_error=errors.get(one.node, ("", 0.0))[0]) for one in figures]
+        return self._running().stats()
 
     def nodes(self, reservation: Reservation) -> list[str]:
-        """Return the ids of the nodes that can have a reservation once they are free.
+        """Return the ids of the nodes that can have a reservation; see :class:`Supervisors`."""
+        return self._running().nodes(reservation)
 
-        Args:
-            reservation: of a supervisor.
-
-        Raises:
-            EngineUnavailableError: the cluster is lost, or does not answer.
-        """
-        placer = self._running_placer()
-        nodes: list[str] = placer.ask("nodes", _REQUEST_SECONDS, reservation=as_data(reservation))
-        return nodes
-
-    def _running_placer(self) -> PlacerProcess:
+    def _running(self) -> Supervisors:
         with self._lock:
-            if self._placer.ended or self._placer.owner.inherited:
-                self._placer = shared_placer(self._address, self._connect_seconds, self._user)
-            return self._placer
+            placer = self._supervisors.placer
+            if placer.ended or placer.owner.inherited:
+                self._supervisors = shared_supervisors(
+                    self._address, self._connect_seconds, self._user
+                )
+            return self._supervisors
 
     def close(self) -> None:
         """Give the placer back; sandboxes are removed one by one. Idempotent."""
-        self._placer.release(self._user)
+        self._supervisors.placer.release(self._user)
 
 
-class _EngineFailedError(Exception):
-    """The engine of a node does not answer; the message names the node.
+_shared: dict[str, Supervisors] = {}
+_shared_lock = ForkSafeLock()
+# For the time of a connection, which keeps no other cluster waiting.
+_address_locks: dict[str, threading.RLock] = {}
+
+
+def shared_supervisors(address: str, seconds: float, user: object) -> Supervisors:
+    """Return the supervisors on a cluster, with a placer that is started if necessary.
 
     Args:
-        node: its id.
-        message: of the error.
+        address: Address of the cluster's head.
+        seconds: see :class:`Supervisors`.
+        user: keeps the placer running until :meth:`PlacerProcess.release`.
+
+    Raises:
+        EngineUnavailableError: it did not connect; says why.
     """
+    with _shared_lock:
+        lock = _address_locks.setdefault(address, threading.RLock())
+    with lock:
+        with _shared_lock:
+            found = _running_on(address)
+            if found is not None:
+                found.placer.users.add(user)
+                return found
+        found = Supervisors(address, seconds)
+        found.placer.users.add(user)
+        with _shared_lock:
+            _shared[address] = found
+        threading.Thread(
+            target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
+        ).start()
+        return found
 
-    def __init__(self, node: str, message: str) -> None:
-        super().__init__(message)
-        self.node = node
+
+def _running_on(address: str) -> Supervisors | None:
+    """Return the supervisors on a cluster if its placer runs."""
+    with _shared_lock:
+        found = _shared.get(address)
+    return found if found is not None and not found.placer.ended else None
 
 
-def _ask_to_start(
-    placement: Placement,
-    place: SupervisorPlace,
-    options: dict[str, Any],
-    tenant: str,
-    seconds: float,
-) -> dict[str, Any]:
-    """Have a supervisor start a sandbox and return what it says about it; see `_start_once`."""
-    arguments = {"sandbox": placement.sandbox, "options": options, "tenant": tenant}
-    try:
-        with connect(place, seconds, "start", **arguments) as connection:
-            placement.add(connection)
-            info = answer_of(connection, seconds)
-    except OSError as error:
-        lost = placement.lost or isinstance(error, ConnectionError)
-        raise SandboxDiedError(
-            f"node {place}: {error}", cause="node" if lost else "unknown"
-        ) from error
-    except EngineUnavailableError as error:
-        raise _EngineFailedError(place.node, f"node {place}: {error}") from error
-    except ForkError as error:
-        raise error.reworded(f"node {place}: {error}") from error
-    if type(info) is not dict:
-        raise ProtocolError(f"node {place}: a start answers with what the host has to know")
-    return info
+def _linger(supervisors: Supervisors) -> None:
+    placer = supervisors.placer
+    while not placer.ended:
+        time.sleep(0.5)
+        placer.send_times()
+        with _shared_lock:
+            if placer.is_unused():
+                placer.close()
+    with _shared_lock:
+        if _shared.get(placer.address) is supervisors:
+            del _shared[placer.address]
+    placer.close()
+    placer.wait(_EXIT_SECONDS)
+
+
+@atexit.register
+def _stop_placers() -> None:
+    with _shared_lock:
+        placers = [one.placer for one in _shared.values()]
+        _shared.clear()
+    for placer in placers:
+        placer.close()
+    for placer in placers:
+        placer.wait(_EXIT_SECONDS)
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which has none of its parent's placers."""
+    _address_locks.clear()
+    _shared.clear()
 
 
 def waiting_starts(address: str) -> str:
@@ -455,8 +381,8 @@ def waiting_starts(address: str) -> str:
     Args:
         address: of the cluster.
     """
-    placer = running_placer(address)
-    if placer is not None:
+    supervisors = _running_on(address)
+    if supervisors is not None:
         with contextlib.suppress(ForkError):
-            return str(placer.ask("waiting", _WAITING_SECONDS))
+            return supervisors.waiting()
     return ""

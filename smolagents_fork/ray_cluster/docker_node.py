@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from ..codec import encode
 from ..errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ..process.watchdog import Watchdog
 from ..sandboxes.cluster_owner import ClusterOwner
@@ -19,7 +20,6 @@ from ..sandboxes.removals import count_pending
 from ..sandboxes.stream_copy import copy_both_ways
 from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
-from .plain_data import from_data
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
@@ -49,9 +49,10 @@ class DockerKind:
         self._owner = owner
         self._watchdog = Watchdog(_REAP, owner.cluster, owner.node, owner.supervisor, _REAP_SECONDS)
         self._lock = threading.Lock()
-        self._provisioners: dict[str, DockerProvisioner] = {}
-        self._images: dict[str, tuple[str, str]] = {}
-        self._image_locks: dict[str, threading.Lock] = {}
+        # By what is the same for equal options.
+        self._provisioners: dict[bytes, DockerProvisioner] = {}
+        self._images: dict[bytes, tuple[str, str]] = {}
+        self._image_locks: dict[bytes, threading.Lock] = {}
 
     def start(self, sandbox: str, options: dict[str, Any]) -> NodeSandbox:
         """Start a container, or only prepare its image.
@@ -76,18 +77,15 @@ class DockerKind:
             )
         if options["spec"] is None:
             return PreparedImage(image, digest)
-        spec = from_data(SandboxSpec, {**options["spec"], "image": image})
-        started = provisioner.start(spec)
-        return ContainerOnNode(started, digest)
+        spec: SandboxSpec = replace(options["spec"], image=image)
+        return ContainerOnNode(provisioner.start(spec), digest)
 
-    def _provisioner(self, container: Any) -> DockerProvisioner:
-        key = json.dumps(container, sort_keys=True)
+    def _provisioner(self, container: ContainerOptions) -> DockerProvisioner:
+        key = encode(container)
         with self._lock:
             if key not in self._provisioners:
                 try:
-                    self._provisioners[key] = DockerProvisioner(
-                        from_data(ContainerOptions, container), owner=self._owner
-                    )
+                    self._provisioners[key] = DockerProvisioner(container, owner=self._owner)
                 except EngineUnavailableError as error:
                     raise error.reworded(
                         f"no Docker engine answers ({error}); start one there, or give "
@@ -96,17 +94,16 @@ class DockerKind:
             return self._provisioners[key]
 
     def _prepared(
-        self, provisioner: DockerProvisioner, image: Any, rebuild: bool
+        self, provisioner: DockerProvisioner, image: ImageSpec, rebuild: bool
     ) -> tuple[str, str]:
         """Return name and digest of an image, which is built or pulled once on this node."""
-        key = json.dumps(image, sort_keys=True)
+        key = encode(image)
         with self._lock:
             lock = self._image_locks.setdefault(key, threading.Lock())
         # A build takes minutes; it keeps neither other images nor the end waiting.
         with lock:
             if rebuild or key not in self._images:
-                spec = from_data(ImageSpec, image)
-                name = provisioner.prepare_image(spec, report=_unread, rebuild=rebuild)
+                name = provisioner.prepare_image(image, report=_unread, rebuild=rebuild)
                 self._images[key] = (name, provisioner.image_digest(name))
             return self._images[key]
 

@@ -1,6 +1,6 @@
 """Requests between processes: a key, one request a connection, its answer, the bytes of a stream.
 
-The placer asks supervisors so, and the host both of them.
+The host and the placer ask supervisors so.
 
 Requests and answers are frames: a length, then one value of the codec. Both ends refuse a frame
 over the limit before they read it, and decode without pickle. With ``RAY_USE_TLS=1`` both sides
@@ -33,7 +33,7 @@ from ..errors import (
     ProtocolError,
 )
 from ..sandboxes.stream_copy import copy_both_ways
-from .plain_data import SupervisorPlace, failure_data, failure_of
+from .plain_data import CLASSES, SupervisorPlace, failure_data, failure_of
 
 __all__ = [
     "KEY_BYTES",
@@ -41,11 +41,13 @@ __all__ = [
     "FrameSocket",
     "RequestServer",
     "answer_of",
+    "answer_to",
     "ask",
     "connect",
     "tls_context",
     "use_normal_priority",
     "uses_tls",
+    "value_of",
 ]
 
 #: Length of a supervisor's key.
@@ -103,7 +105,7 @@ class FrameSocket:
             return None
         body, self._read = bytes(self._read[_LENGTH.size :]), bytearray()
         try:
-            value = decode(body, path="frame", max_bytes=_MOST_BYTES)
+            value = decode(body, path="frame", max_bytes=_MOST_BYTES, classes=CLASSES)
         except DecodeError as error:
             raise ProtocolError(f"a frame that cannot be read: {error}") from error
         if type(value) is not dict:
@@ -137,10 +139,11 @@ def connect(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -
         place: of the supervisor.
         seconds: to wait at most; ten are enough for a node that is there.
         op: name of the request.
-        **arguments: plain data.
+        **arguments: plain data and instances of :data:`CLASSES`.
 
     Raises:
         OSError: the supervisor cannot be reached; says where.
+        EncodeError: an argument cannot be sent; says which.
     """
     seconds = min(seconds, _CONNECT_SECONDS)
     deadline = Deadline(seconds)
@@ -184,9 +187,18 @@ def answer_of(connection: socket.socket, seconds: float) -> Any:
     if found is None:
         raise ConnectionError("the supervisor ended the connection")
     connection.settimeout(None)
-    if "error" in found:
-        raise failure_of(found["error"])
-    return found.get("ok")
+    return value_of(found)
+
+
+def value_of(answer: dict[str, Any]) -> Any:
+    """Return the value of an answer.
+
+    Raises:
+        ForkError: its error, or an answer that is none.
+    """
+    if "error" in answer:
+        raise failure_of(answer["error"])
+    return answer.get("ok")
 
 
 def ask(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -> Any:
@@ -220,6 +232,20 @@ def _keep_alive(connection: socket.socket) -> None:
 
 
 # -- the end that answers --
+
+
+def answer_to(work: Callable[[], Any]) -> dict[str, Any]:
+    """Carry out a request and return its answer.
+
+    Args:
+        work: returns the value of the answer, or raises its error.
+    """
+    try:
+        return {"ok": work()}
+    except ForkError as error:
+        return {"error": failure_data(error)}
+    except Exception as error:
+        return {"error": failure_data(ExecutorStartError(f"{type(error).__name__}: {error}"))}
 
 
 @dataclass(frozen=True)
@@ -287,14 +313,7 @@ class RequestServer:
             connection: with which the request came.
             arguments: of the request.
         """
-        try:
-            work: Callable[..., Any] = getattr(self, f"do_{op}")
-            return {"ok": work(connection, **arguments)}
-        except ForkError as error:
-            return {"error": failure_data(error)}
-        except Exception as error:
-            failure = ExecutorStartError(f"{type(error).__name__}: {error}")
-            return {"error": failure_data(failure)}
+        return answer_to(lambda: getattr(self, f"do_{op}")(connection, **arguments))
 
     def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
         op, arguments = str(request.get("op")), request.get("arguments", {})

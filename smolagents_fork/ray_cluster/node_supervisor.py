@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ..codec import encode
 from ..errors import ExecutorError, ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.cluster_owner import ClusterOwner
 from .node_link import (
@@ -26,10 +27,11 @@ from .node_link import (
     AnswerStream,
     FrameSocket,
     RequestServer,
+    answer_to,
     use_normal_priority,
     uses_tls,
 )
-from .plain_data import Reservation, SupervisorPlace, as_data, failure_data, from_data
+from .plain_data import Reservation, SupervisorPlace
 
 __all__ = [
     "KINDS",
@@ -45,9 +47,13 @@ KINDS: dict[str, str] = {
     "process": "smolagents_fork.ray_cluster.process_node:ProcessKind",
 }
 _CHECK_SECONDS = 1.0
+# Heartbeats that are answered at once, each of a byte.
+_MOST_BEATS = 64
 # Time for the sandboxes to end once the lease has, and for each of them, in seconds.
 _END_SECONDS, _REMOVE_SECONDS = 30.0, 20.0
 _FILE_SECONDS = 600.0
+# Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
+_IDLE_SECONDS = 60.0
 _PIECE = 1 << 18
 # Ids that are remembered of sandboxes that were removed.
 _MOST_REMOVED = 1000
@@ -101,21 +107,21 @@ class Supervisor(RequestServer):
     """Owner of the sandboxes of one reservation. Knows nothing of Ray.
 
     Args:
-        reservation: its resources, as plain data.
+        reservation: its resources.
         cluster: name of the cluster.
         node: id of the node.
         address: of the node.
     """
 
-    def __init__(self, reservation: dict[str, Any], cluster: str, node: str, address: str) -> None:
+    def __init__(self, reservation: Reservation, cluster: str, node: str, address: str) -> None:
         self._lock = threading.Lock()
-        self._reservation = from_data(Reservation, reservation)
+        self._reservation = reservation
         owner = ClusterOwner(cluster, node, secrets.token_hex(6))
         key = secrets.token_bytes(KEY_BYTES)
         self._entries: dict[str, _Entry] = {}
         self._removed: deque[str] = deque(maxlen=_MOST_REMOVED)
         self._closed = False
-        self._heard = time.monotonic()
+        self._heard = self._idle_since = time.monotonic()
         self._place = SupervisorPlace(owner.supervisor, node, address, 0, key, uses_tls())
         self._refusal = ""
         module, _, name = KINDS[self._reservation.kind].partition(":")
@@ -135,11 +141,14 @@ class Supervisor(RequestServer):
         except (OSError, ForkError) as error:
             self._refusal = f"the supervisor on node {place} has no port: {error}"
 
-    def describe(self) -> Any:
-        """Return ``("ok", place)`` or ``("error", failure)``: plain data, which Ray unpickles."""
+    def describe(self) -> bytes:
+        """Return the encoded answer to the question for the place: plain data for Ray."""
+        return encode(answer_to(self._found_place))
+
+    def _found_place(self) -> SupervisorPlace:
         if self._refusal:
-            return "error", failure_data(ExecutorStartError(self._refusal))
-        return "ok", as_data(self._place)
+            raise ExecutorStartError(self._refusal)
+        return self._place
 
     # -- lease --
 
@@ -159,6 +168,11 @@ class Supervisor(RequestServer):
                     self._place.supervisor, self._place, silent,
                 )  # fmt: skip
                 self._exit()
+            with self._lock:
+                idle = not self._entries and now - self._idle_since > _IDLE_SECONDS
+                self._closed |= idle
+            if idle:
+                self._exit()
 
     def _exit(self) -> None:
         """End this process; a sandbox that does not end, or an error, does not keep it."""
@@ -175,14 +189,14 @@ class Supervisor(RequestServer):
 
     def _keep_lease(self, connection: socket.socket) -> None:
         use_normal_priority()  # a node that computes is not silent
-        frames = FrameSocket(connection)
-        while (beat := frames.receive()) is not None:
+        while beat := connection.recv(_MOST_BEATS):
             self._heard = time.monotonic()
-            if beat.get("end"):
-                self.close()
-            frames.send({"ok": True})
-            if beat.get("end"):
-                self._exit()
+            connection.sendall(beat)
+
+    def do_end(self, _connection: socket.socket) -> AnswerStream:
+        """End all sandboxes, and then this process."""
+        self.close()
+        return AnswerStream(None, lambda _connection: self._exit())
 
     def close(self) -> None:
         """End all sandboxes. Idempotent."""
@@ -216,13 +230,14 @@ class Supervisor(RequestServer):
             tenant: named in the log; empty for none.
 
         Raises:
-            ExecutorStartError: all slots are in use, the sandbox was removed meanwhile, or the
-                supervisor ends.
+            SandboxDiedError: the supervisor ends.
+            ExecutorStartError: all slots are in use, or the sandbox was removed meanwhile.
         """
         slots = self._reservation.slots
         with self._lock:
             if self._closed:
-                raise ExecutorStartError("the supervisor has ended")
+                # The host starts it elsewhere.
+                raise SandboxDiedError("the supervisor has ended", cause="node")
             if name in self._entries or name in self._removed:
                 raise ExecutorStartError(f"sandbox {name} was removed before it started")
             if len(self._entries) >= slots:
@@ -269,6 +284,7 @@ class Supervisor(RequestServer):
         finally:
             with self._lock:
                 self._entries.pop(name, None)
+                self._idle_since = time.monotonic()
         _log.info("%s removed", self._described(name, entry.tenant))
 
     def do_stream(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
@@ -278,8 +294,8 @@ class Supervisor(RequestServer):
     def do_call(
         self, _connection: socket.socket, sandbox: str, method: str, arguments: dict[str, Any]
     ) -> Any:
-        """Carry out a small request and return plain data."""
-        return as_data(self._request(sandbox, method)(**arguments))
+        """Carry out a small request and return its value."""
+        return self._request(sandbox, method)(**arguments)
 
     def do_calls(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
         """Carry out small requests one after the other, for as long as the connection lasts."""
@@ -334,11 +350,11 @@ class SupervisorActor(Supervisor):
     """A supervisor on the node where Ray has placed it.
 
     Args:
-        reservation: its resources, as plain data.
+        reservation: its resources.
         cluster: name of the cluster.
     """
 
-    def __init__(self, reservation: dict[str, Any], cluster: str) -> None:
+    def __init__(self, reservation: Reservation, cluster: str) -> None:
         import ray
         import ray.util
 

@@ -1,6 +1,6 @@
-"""Reservations, answers and errors as plain data, sent between host, placer and nodes.
+"""Values that host, placer and nodes send to each other, and checks of what comes.
 
-What a node sends is not trusted: names and types are checked before anything uses them.
+What a node sends is not trusted: classes, types and sizes are checked before anything uses them.
 """
 
 from __future__ import annotations
@@ -8,28 +8,30 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .. import errors
-from ..errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..process.child_places import ChildRequest
+from ..process.confinement_report import Bounds, Kernel
 from ..results import ExecutorStats, FileInfo
+from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
+from ..sandboxes.resource_limits import Limits
 
 __all__ = [
+    "CLASSES",
     "NodeStats",
     "Reservation",
-    "SlotRequest",
     "SupervisorPlace",
-    "as_data",
+    "checked",
+    "checked_files",
+    "checked_stats",
     "failure_data",
     "failure_of",
-    "file_infos_of",
-    "from_data",
-    "stats_of",
 ]
 
-_PLAIN: tuple[Any, ...] = (str, bytes, bool, int, float, type(None))
 _MOST_FILES = 10_000
 # Range of numbers; NaN is not in it.
 _LEAST, _MOST = -(1 << 31), 1 << 62
@@ -104,25 +106,6 @@ class SupervisorPlace:
 
 
 @dataclass(frozen=True)
-class SlotRequest:
-    """Request of the host for a supervisor that can start a sandbox.
-
-    Attributes:
-        sandbox: its id, which was never used before.
-        reservation: of the supervisor; supervisors with an equal one are shared.
-        seconds: to wait for a slot.
-        without: ids of nodes on which this start has failed.
-        avoided: ids of nodes that are used where no other has a free slot.
-    """
-
-    sandbox: str
-    reservation: Reservation
-    seconds: float
-    without: tuple[str, ...] = ()
-    avoided: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class NodeStats:
     """Figures of one supervisor.
 
@@ -148,99 +131,66 @@ class NodeStats:
         return 0 if self.engine_error else max(0, self.slots - self.in_use)
 
 
-def as_data(value: object) -> Any:
-    """Return a dataclass, or what it is made of, as plain data.
+#: Classes whose instances are sent; an instance of any other is refused.
+CLASSES: tuple[type, ...] = (
+    Bounds, ChildRequest, ContainerOptions, ExecutorStats, FileInfo, ImageSpec, Kernel, Limits,
+    Reservation, SandboxSpec, SandboxStatus, SupervisorPlace,
+)  # fmt: skip
+
+
+def checked(value: Any, cls: type[_Data]) -> _Data:
+    """Return a value once it has the class and its fields have their types.
 
     Args:
-        value: options, a specification or an answer.
+        value: not trusted.
+        cls: Dataclass whose fields are plain, or tuples of such.
 
     Raises:
-        ConfigurationError: it has an object that cannot be sent.
+        ProtocolError: another class or type, or a number out of range.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [one.name for one in dataclasses.fields(value)]
-        return {name: as_data(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(name): as_data(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_data(one) for one in value]
-    if not isinstance(value, _PLAIN):
-        raise ConfigurationError(
-            f"{value!r} cannot be sent to a node of the cluster: give text, numbers, lists and "
-            "mappings"
-        )
+    if type(value) is not cls:
+        raise ProtocolError(f"what was sent is not a {cls.__name__}")
+    for name, hint in typing.get_type_hints(cls).items():
+        if reason := _fault(getattr(value, name), hint):
+            raise ProtocolError(f"{cls.__name__}.{name} {reason}")
     return value
 
 
-def from_data(cls: type[_Data], data: Any) -> _Data:
-    """Rebuild a dataclass from the output of :func:`as_data`.
-
-    Args:
-        cls: Class whose fields are plain, tuples of such, or dataclasses again. Types that say
-            less, such as ``Any`` and ``Mapping``, are not checked.
-        data: not trusted.
-
-    Raises:
-        ProtocolError: other names or types, or a number out of range.
-    """
-    hints = typing.get_type_hints(cls)
-    names = [one.name for one in dataclasses.fields(cls)]  # type: ignore[arg-type]  # a dataclass
-    if type(data) is not dict or data.keys() != set(names):
-        raise ProtocolError(f"what was sent is not a {cls.__name__}")
-    fields = {}
-    for name in names:
-        try:
-            fields[name] = _rebuilt(data[name], hints[name])
-        except TypeError as error:
-            raise ProtocolError(f"{cls.__name__}.{name} {error}") from None
-    return cls(**fields)
-
-
-def _rebuilt(value: Any, hint: Any) -> Any:
-    """Return a value once it has the type of its field.
-
-    Raises:
-        TypeError: it has not.
-    """
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return from_data(hint, value)
+def _fault(value: Any, hint: Any) -> str:
+    """Return why a value is not one of a field; empty if it is."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        if type(value) in arguments:
-            return _rebuilt(value, type(value))
-        return _rebuilt(value, next(one for one in arguments if one is not type(None)))
-    if origin is tuple and type(value) is list:
-        return tuple(_rebuilt(one, arguments[0]) for one in value)
-    if hint not in _PLAIN and origin is not tuple:
-        return value
+        return min((_fault(value, one) for one in arguments), key=len)
+    if origin is tuple and type(value) is tuple:
+        return next(filter(None, (_fault(one, arguments[0]) for one in value)), "")
     if type(value) is not hint and not (hint is float and type(value) is int):
-        raise TypeError("has a value of the wrong type")
+        return "has a value of the wrong type"
     if isinstance(value, (int, float)) and not _LEAST <= value <= _MOST:
-        raise TypeError("is a number out of range")
-    return value
+        return "is a number out of range"
+    return ""
 
 
-def stats_of(data: Any) -> ExecutorStats:
+def checked_stats(value: Any) -> ExecutorStats:
     """Return the resource use that a node has sent.
 
     Raises:
         ProtocolError: it is not that.
     """
-    found = from_data(ExecutorStats, data)
-    if any(value is not None and value < 0 for value in vars(found).values()):
+    found = checked(value, ExecutorStats)
+    if any(number is not None and number < 0 for number in vars(found).values()):
         raise ProtocolError("a node sent negative resource use")
     return found
 
 
-def file_infos_of(data: Any) -> list[FileInfo]:
+def checked_files(value: Any) -> list[FileInfo]:
     """Return the list of files that a node has sent.
 
     Raises:
         ProtocolError: it is not that.
     """
-    if type(data) is not list or len(data) > _MOST_FILES:
+    if type(value) is not list or len(value) > _MOST_FILES:
         raise ProtocolError("a node sent what is not a list of files, or one that is too long")
-    return [from_data(FileInfo, one) for one in data]
+    return [checked(one, FileInfo) for one in value]
 
 
 def failure_data(error: ForkError) -> list[str]:

@@ -18,8 +18,9 @@ from ..folders.work_folder import WorkFolder
 from ..guest.frames import from_guest
 from ..process.child import Child
 from ..process.child_figures import child_figures
+from ..process.child_places import ChildRequest
 from ..process.child_relay import ChildRelay
-from ..process.confinement_report import Bounds
+from ..process.confinement_report import Bounds, Kernel
 from ..process.sandbox_paths import Layout, layout_for
 from ..process.spawn import spawn, stop_fork_servers
 from ..process.watchdog import Watchdog
@@ -52,18 +53,19 @@ class ProcessKind:
 
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
-        imports = list(options["imports"])
-        if message := missing_packages(imports):
+        request: ChildRequest = options["request"]
+        if message := missing_packages(list(request.imports)):
             raise ConfigurationError(f"on this node: {message} Every node needs the same packages.")
         layout = layout_for(
-            import_names(imports), options["readable"], network=options["bounds"]["network"]
+            import_names(list(request.imports)), request.readable, network=request.bounds.network
         )
         # This package goes before another version of it that the node has installed.
         layout = replace(layout, path=(_SENT, *layout.path))
         folder = os.path.join(self._folder, sandbox)
         os.mkdir(folder, 0o700)
-        bounds = Bounds(folder=folder, **options["bounds"])
-        return ProcessSandbox(layout, bounds, options["max_value_bytes"])
+        # The features of the kernel are those of this node.
+        bounds = replace(request.bounds, folder=folder, readable=(), kernel=Kernel())
+        return ProcessSandbox(layout, bounds, request.max_value_bytes)
 
     def close(self) -> None:
         """End the fork servers and remove the folder."""

@@ -14,11 +14,13 @@ from ray.exceptions import RayActorError, RayError
 from ray.util.metrics import Histogram
 
 from .._version import fork_revision, upstream_version
+from ..codec import decode
 from ..deadline import within
 from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, SandboxDiedError
 from .head_check import CLIENT_SCHEME, refused_token
+from .node_link import value_of
 from .node_supervisor import SupervisorActor
-from .plain_data import Reservation, SupervisorPlace, as_data, failure_of, from_data
+from .plain_data import CLASSES, Reservation, SupervisorPlace, checked
 from .sent_packages import sent_packages
 
 __all__ = [
@@ -187,7 +189,7 @@ class CreatingSupervisor:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"}
         decorate: Any = ray.remote
         actor_class = decorate(SupervisorActor).options(scheduling_strategy="SPREAD", **options)
-        self._actor = actor_class.remote(as_data(reservation), cluster)
+        self._actor = actor_class.remote(reservation, cluster)
         self._described = self._actor.describe.remote()
 
     def place(self) -> SupervisorPlace | None:
@@ -208,11 +210,9 @@ class CreatingSupervisor:
                 # A node that is lost is worth another try; an error of the supervisor is not.
                 raise SandboxDiedError(text, cause="node") from error
             raise ExecutorStartError(f"the supervisor did not start: {text}") from error
-        if type(answer) is not tuple or len(answer) != 2:
+        if type(answer) is not bytes:
             raise ProtocolError("a supervisor answers with its place or an error")
-        if answer[0] != "ok":
-            raise failure_of(answer[1])
-        return from_data(SupervisorPlace, answer[1])
+        return checked(value_of(decode(answer, classes=CLASSES)), SupervisorPlace)
 
     def kill(self) -> None:
         """End its process; no error if it has ended or cannot be reached."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, SandboxDiedError
 from ..guest.frames import Kind
@@ -73,20 +71,9 @@ class RemoteChildren:
 
     def _new_sandbox(self, seconds: float) -> RemoteSandbox:
         self._forget()
-        request = self._request
-        bounds = dataclasses.asdict(request.bounds)
-        for name in ("folder", "readable", "kernel"):
-            del bounds[name]
-        options = {
-            "imports": list(request.imports),
-            "readable": list(request.readable),
-            "bounds": bounds,
-            "max_value_bytes": request.max_value_bytes,
-        }
-        self._sandbox = RemoteSandbox(
-            self._cluster.start(
-                self._reservation, options, tenant=self._tenant, timeout=max(1.0, seconds)
-            )
+        options = {"request": self._request}
+        self._sandbox = self._cluster.start(
+            self._reservation, options, tenant=self._tenant, timeout=max(1.0, seconds)
         )
         return self._sandbox
 

@@ -26,10 +26,10 @@ from ..sandboxes.provisioner import (
     SandboxStatus,
 )
 from ..sandboxes.resource_limits import Limits
-from .cluster_client import Cluster, RemoteSandbox, StartedSandbox
+from .cluster_client import Cluster, RemoteSandbox
 from .node_link import FrameSocket
-from .placer_process import Placement
-from .plain_data import Reservation, as_data, from_data
+from .plain_data import Reservation, checked
+from .supervisors import Placement
 
 __all__ = ["RemoteContainer", "RemoteProvisioner"]
 
@@ -96,7 +96,7 @@ class RemoteProvisioner:
     ) -> None:
         self._place = place
         self._cluster = cluster
-        self._container = as_data(options)
+        self._container = options
         self._reservation = reservation
         self._preparing = Reservation("docker", 1, _PREPARING_CPUS, 0, lease_seconds)
         self._tenant = tenant
@@ -174,7 +174,7 @@ class RemoteProvisioner:
         """Have a node prepare an image; return name, digest and node."""
         options = self._options(image, None, rebuild=rebuild)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
-        made = RemoteSandbox(self._cluster.start(reservation, options, timeout=seconds))
+        made = self._cluster.start(reservation, options, timeout=seconds)
         made.end()
         name, digest = made.info.get("image"), made.info.get("digest")
         if type(name) is not str or type(digest) is not str:
@@ -186,10 +186,10 @@ class RemoteProvisioner:
     ) -> dict[str, Any]:
         return {
             "container": self._container,
-            "image": as_data(image.spec),
+            "image": image.spec,
             "digest": image.digest,
             "rebuild": rebuild,
-            "spec": None if spec is None else as_data(spec),
+            "spec": spec,
         }
 
     def start(self, spec: SandboxSpec) -> RemoteContainer:
@@ -229,8 +229,8 @@ class RemoteContainer(RemoteSandbox):
         spec: that it was started from.
     """
 
-    def __init__(self, started: StartedSandbox, spec: SandboxSpec) -> None:
-        super().__init__(started)
+    def __init__(self, started: RemoteSandbox, spec: SandboxSpec) -> None:
+        super().__init__(started.placement, started.info)
         self.spec = spec
         token, container = self.info.get("token"), self.info.get("container")
         if type(token) is not str or type(container) is not str:
@@ -247,7 +247,7 @@ class RemoteContainer(RemoteSandbox):
         if self.info.get("first_process") is True:
             self.first_process = FirstProcess(self._send_to_first_process)
         _forget_removed()
-        _existing[self.id] = started.placement
+        _existing[self.id] = self.placement
 
     @property
     def place(self) -> str:
@@ -318,10 +318,10 @@ class RemoteContainer(RemoteSandbox):
 
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes the time that a busy node needs at most."""
-        if self._started.placement.ending:
+        if self.placement.ending:
             return SandboxStatus("ended and was removed")
         try:
-            return from_data(SandboxStatus, self.call("status", timeout=_STATUS_SECONDS))
+            return checked(self.call("status", timeout=_STATUS_SECONDS), SandboxStatus)
         except Exception as error:
             if self.lost:
                 return SandboxStatus(f"lost with its node: {self.lost}")

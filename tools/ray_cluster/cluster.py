@@ -48,12 +48,11 @@ _MOUNTED = 'mount --bind "$0" "$1" && shift && exec "$@"'
 #: they are the expected ones or the seconds are over. One process asks, since each imports Ray.
 _ALIVE = """
 import json, sys, time
-from ray._raylet import GcsClient
-client, expected, end = GcsClient(address=sys.argv[1]), json.loads(sys.argv[2]), time.monotonic()
-end += float(sys.argv[3])
+import ray
+ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR")
+expected, end = json.loads(sys.argv[2]), time.monotonic() + float(sys.argv[3])
 while True:
-    nodes = client.get_all_node_info(timeout=20).values()
-    found = [[n.node_manager_address, n.node_id.hex()] for n in nodes if n.state == 0]
+    found = [[n["NodeManagerAddress"], n["NodeID"]] for n in ray.nodes() if n["Alive"]]
     if expected in (None, sorted(id for _, id in found)) or time.monotonic() > end:
         break
     time.sleep(0.2)

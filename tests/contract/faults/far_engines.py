@@ -95,7 +95,7 @@ def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) 
         return stack.enter_context(DockerExecutor(engine=place, **options))
 
     # Keeps the supervisor, to which the others come too.
-    supervisor: SupervisorPlace = make()._sandbox._started.place
+    supervisor: SupervisorPlace = make()._sandbox.placement.place
     proxy = FaultProxy((supervisor.address, supervisor.port), request.param[1])
     stack.enter_context(proxy)
     connect = cluster_client.connect

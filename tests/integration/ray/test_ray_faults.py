@@ -33,7 +33,7 @@ from smolagents_fork.errors import (
     ForkError,
     SandboxDiedError,
 )
-from smolagents_fork.ray_cluster import placer_process
+from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 from tools.ray_cluster.cluster import CPUS, RayCluster
 from tools.ray_cluster.processes import alive, cpu_seconds, descendants
@@ -41,7 +41,7 @@ from tools.ray_cluster.processes import alive, cpu_seconds, descendants
 
 def placer_of(cluster: RayCluster) -> PlacerProcess:
     """Return this process's placer for one cluster; other files have placers for others."""
-    return placer_process._placers[cluster.address]
+    return cluster_client._shared[cluster.address].placer
 
 
 @pytest.fixture

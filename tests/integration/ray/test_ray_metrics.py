@@ -26,9 +26,10 @@ pytestmark = pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 # In a process of its own, as all questions to Ray but those of the placer process.
 _PORT = """
 import sys
-from ray._raylet import GcsClient
-(node,) = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=60).values()
-print(node.metrics_export_port)
+import ray
+ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR")
+(node,) = ray.nodes()
+print(node["MetricsExportPort"])
 """
 _COUNT = re.compile(r'ray_smolagents_fork_(\w+)_seconds_count{.*kind="process".*} ([\d.]+)')
 

@@ -7,27 +7,23 @@ given, and do not end. Everything above and below is the product's own.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
+from smolagents_fork.codec import decode
+from smolagents_fork.errors import ForkError
 from smolagents_fork.forks import Owner
-from smolagents_fork.ray_cluster import cluster_client
+from smolagents_fork.ray_cluster import cluster_client, supervisors
 from smolagents_fork.ray_cluster.cluster_client import Cluster
-from smolagents_fork.ray_cluster.node_link import ask
+from smolagents_fork.ray_cluster.node_link import ask, value_of
 from smolagents_fork.ray_cluster.node_supervisor import Supervisor
-from smolagents_fork.ray_cluster.placer_process import Placement
-from smolagents_fork.ray_cluster.plain_data import (
-    Reservation,
-    SlotRequest,
-    SupervisorPlace,
-    as_data,
-    failure_of,
-    from_data,
-)
+from smolagents_fork.ray_cluster.plain_data import CLASSES, Reservation, SupervisorPlace, checked
+from smolagents_fork.ray_cluster.supervisors import Supervisors
 
-__all__ = ["DoubledPlacer", "Node", "cluster_of"]
+__all__ = ["DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
 
 # Only detects hangs.
 _SECONDS = 240.0
@@ -45,8 +41,7 @@ class Node(Supervisor):
         self.name = name
         #: How often it would have ended its process.
         self.exits = 0
-        reservation = Reservation(kind, 4, 1.0, 0, 15.0)
-        super().__init__(as_data(reservation), "cluster", name, "127.0.0.1")
+        super().__init__(Reservation(kind, 4, 1.0, 0, 15.0), "cluster", name, "127.0.0.1")
 
     def _watch(self) -> None:
         """Leave the lease alone: it would end this process."""
@@ -57,66 +52,92 @@ class Node(Supervisor):
 
     @property
     def place(self) -> SupervisorPlace:
-        status, data = self.describe()
-        if status != "ok":
-            raise failure_of(data)
-        return from_data(SupervisorPlace, data)
+        return checked(value_of(decode(self.describe(), classes=CLASSES)), SupervisorPlace)
 
 
 class DoubledPlacer:
-    """Answers as ``PlacerProcess`` does; each start goes to the next of its nodes.
+    """Answers as ``PlacerProcess`` does.
 
     Args:
-        *nodes: to which starts go, in turn, unless their reservation names one.
+        *nodes: to which supervisors go, in turn, unless their reservation names one.
     """
 
     ended = ""
+    # One that is not asked whether it is there.
+    head = "auto"
 
     def __init__(self, *nodes: Node) -> None:
         self.owner = Owner()
-        #: Seconds that each start waits for a slot.
-        self.slot_limits: list[float] = []
+        #: Seconds that each creation may take.
+        self.creation_seconds: list[float] = []
         #: Name, seconds, node, kind and tenant of each time.
         self.times: list[tuple[str, float, str, str, str]] = []
-        self.engine_errors: dict[str, tuple[str, float]] = {}
+        #: Nodes of the supervisors that were told to end.
+        self.ends: list[str] = []
         self._next = itertools.cycle(nodes)
         self._by_name = {node.name: node for node in nodes}
-        self._sandboxes: dict[str, tuple[Node, Placement]] = {}
-        self._placements: dict[str, Placement] = {}
+        self._places: dict[str, SupervisorPlace] = {}
+
+    def request(self, op: str, **arguments: Any) -> Future[Any]:
+        answer = Future[Any]()
+        work: Callable[..., Any] = getattr(self, f"do_{op}")
+        try:
+            value = work(**arguments)
+        except ForkError as error:
+            answer.set_exception(error)
+        else:
+            if value is not self:
+                answer.set_result(value)
+        return answer
 
     def ask(self, op: str, seconds: float, **arguments: Any) -> Any:
-        del seconds
-        return self._acquire(**arguments) if op == "acquire" else list(self._by_name)
+        return self.request(op, **arguments).result(seconds)
 
-    def _acquire(self, request: dict[str, Any]) -> dict[str, Any]:
-        asked = from_data(SlotRequest, request)
-        self.slot_limits.append(asked.seconds)
-        wanted = asked.reservation.node
-        node = self._by_name[wanted] if wanted else next(self._next)
-        self._sandboxes[asked.sandbox] = node, self._placements[asked.sandbox]
-        return dict(as_data(node.place))
+    def do_create(self, reservation: Reservation, seconds: float, **nodes: Any) -> Any:
+        """Return the place of a supervisor; this object as long as there is none."""
+        self.creation_seconds.append(seconds)
+        node = self.node_for(reservation, **nodes)
+        if node is None:
+            return self
+        self._places[node.place.supervisor] = node.place
+        return node.place
 
-    def nodes_without_engine(self) -> tuple[str, ...]:
-        return ()
+    def node_for(
+        self, reservation: Reservation, without: Sequence[str], avoided: Sequence[str]
+    ) -> Node | None:
+        """Return the node that gets a supervisor."""
+        return self._by_name[reservation.node] if reservation.node else next(self._next)
 
-    def post(self, op: str, sandbox: str) -> None:
-        found = self._sandboxes.pop(sandbox, None) if op == "remove" else None
-        if found is not None:
-            ask(found[0].place, _SECONDS, "remove", sandbox=sandbox)
-            found[1].removed.set()
+    def do_remove(self, supervisor: str, sandbox: str) -> None:
+        ask(self._places[supervisor], _SECONDS, "remove", sandbox=sandbox)
+
+    def do_end(self, supervisor: str) -> None:
+        self.ends.append(self._places[supervisor].node)
+
+    def do_nodes(self, reservation: Reservation) -> list[str]:
+        return list(self._by_name)
+
+    def do_capacity(self) -> str:
+        return "the cluster has 1 nodes"
+
+    def do_heard(self) -> dict[str, float]:
+        return dict.fromkeys(self._places, 0.5)
 
     def record(self, *time: Any) -> None:
         self.times.append(time)
-
-    def watch(self, placement: Placement) -> None:
-        self._placements[placement.sandbox] = placement
 
     def release(self, user: object) -> None:
         """Keep nothing: there is no process."""
 
 
+def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Supervisors:
+    """Return supervisors that a placer makes."""
+    monkeypatch.setattr(supervisors, "PlacerProcess", lambda *_arguments: placer)
+    return Supervisors("127.0.0.1:6379", 4.5)
+
+
 def cluster_of(monkeypatch: pytest.MonkeyPatch, nodes: Sequence[Node]) -> Cluster:
     """Return a cluster of these nodes."""
-    placer = DoubledPlacer(*nodes)
-    monkeypatch.setattr(cluster_client, "shared_placer", lambda _address, _seconds, _user: placer)
+    made = supervisors_of(monkeypatch, DoubledPlacer(*nodes))
+    monkeypatch.setattr(cluster_client, "shared_supervisors", lambda *_arguments: made)
     return Cluster("127.0.0.1:6379", 4.5)

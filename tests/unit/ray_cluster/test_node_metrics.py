@@ -58,7 +58,7 @@ def node_cluster(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Node, Any]
     node = Node(kind)
     cluster = cluster_of(monkeypatch, [node])
     monkeypatch.setattr(RayEngine, "cluster", lambda _self: cluster)
-    return node, cluster._placer
+    return node, cluster._supervisors.placer
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from doubled_placer import Node
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxDiedError
 from smolagents_fork.ray_cluster import node_supervisor
-from smolagents_fork.ray_cluster.node_link import AnswerStream, FrameSocket, answer_of, ask, connect
+from smolagents_fork.ray_cluster.node_link import AnswerStream, answer_of, ask, connect
 
 SECONDS = 60.0
 
@@ -153,21 +153,44 @@ def test_log_names_sandbox_node_and_tenant(node: Node, caplog: pytest.LogCapture
     assert caplog.messages == [f"{shown} started", f"{shown} removed"]
 
 
-def test_heartbeats_renew_the_lease_and_the_end_is_told(node: Node):
+def test_heartbeats_renew_the_lease(node: Node):
     node.start("one", {}, "")
     node._heard = 0.0
-    connection = connect(node.place, SECONDS, "lease")
-    answer_of(connection, SECONDS)
-    lease = FrameSocket(connection)
-    lease.send({"end": False})
-    assert lease.receive(SECONDS) == {"ok": True}
+    with connect(node.place, SECONDS, "lease") as lease:
+        answer_of(lease, SECONDS)
+        lease.settimeout(SECONDS)
+        lease.sendall(b"\n")
+        assert lease.recv(10) == b"\n"
     assert node._heard > 0.0
-    lease.close()  # a connection that ends may have been cut
+    # A connection that ends may have been cut.
     assert not made_by(node)[0].closed.is_set()
-    with connect(node.place, SECONDS, "lease") as connection:
-        answer_of(connection, SECONDS)
-        lease = FrameSocket(connection)
-        lease.send({"end": True})
-        assert lease.receive(SECONDS) == {"ok": True}
+
+
+def test_supervisor_that_is_told_to_end_closes_its_sandboxes(node: Node):
+    node.start("one", {}, "")
+    ask(node.place, SECONDS, "end")
     assert made_by(node)[0].closed.is_set()
     assert eventually(lambda: node.exits == 1, SECONDS)
+    with pytest.raises(SandboxDiedError, match="the supervisor has ended") as caught:
+        node.start("other", {}, "")
+    assert caught.value.cause == "node"  # the host starts it elsewhere
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_supervisor_without_sandboxes_ends(monkeypatch: pytest.MonkeyPatch, busy: bool):
+    monkeypatch.setattr(node_supervisor, "KINDS", {"echo": f"{__name__}:EchoKind"})
+    monkeypatch.setattr(node_supervisor, "_IDLE_SECONDS", 0.0)
+    node = Node("echo")
+    checks = iter(range(3))
+
+    def pass_time(_seconds: float) -> None:
+        if next(checks, None) is None or node.exits:
+            raise InterruptedError
+
+    if busy:
+        node.start("one", {}, "")
+    monkeypatch.setattr(node_supervisor.time, "sleep", pass_time)
+    with pytest.raises(InterruptedError):
+        node_supervisor.Supervisor._watch(node)
+    assert node.exits == (0 if busy else 1)
+    node.close()

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import gc
+import queue
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import ClassVar
+from unittest.mock import MagicMock
 
 import pytest
 
-from smolagents_fork.errors import EngineUnavailableError
+from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
 from smolagents_fork.forks import Owner
-from smolagents_fork.ray_cluster import placer_process
-from smolagents_fork.ray_cluster.placer_process import Placement, PlacerProcess, shared_placer
+from smolagents_fork.ray_cluster import cluster_client, placer_process
+from smolagents_fork.ray_cluster.cluster_client import shared_supervisors
+from smolagents_fork.ray_cluster.node_link import FrameSocket
+from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 
 
 class SilentPlacer(PlacerProcess):
     """A placer whose connection always succeeds; its process is not asked for it."""
+
+    #: Supervisors that were lost, and why.
+    lost: queue.SimpleQueue[tuple[str, str]]
 
     def _wait_for_connection(self) -> None:
         pass
 
 
 class Fake:
-    """A placer that is connected once ``ready`` is set."""
+    """Supervisors, and their placer, which is connected once ``ready`` is set."""
 
     ready: ClassVar[dict[str, threading.Event]] = {}
     connecting: ClassVar[dict[str, threading.Event]] = {}
@@ -34,12 +42,15 @@ class Fake:
         self.owner = Owner()
         self.ended = ""
         self.users: set[object] = set()
-        self.unused_since = 0.0
+        self.placer = self
         self.connecting[address].set()
         assert self.ready[address].wait(60)
 
     def send_times(self) -> None:
         pass
+
+    def is_unused(self) -> bool:
+        return False
 
     def close(self) -> None:
         self.ended = "closed"
@@ -54,14 +65,14 @@ class Fake:
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch):
     names = ("slow.test:1", "quick.test:1")
-    monkeypatch.setattr(placer_process, "PlacerProcess", Fake)
+    monkeypatch.setattr(cluster_client, "Supervisors", Fake)
     monkeypatch.setattr(Fake, "ready", {name: threading.Event() for name in names})
     monkeypatch.setattr(Fake, "connecting", {name: threading.Event() for name in names})
     yield names
     for name in names:
         Fake.ready[name].set()
-        placer_process._address_locks.pop(name, None)
-        found = placer_process._placers.pop(name, None)
+        cluster_client._address_locks.pop(name, None)
+        found = cluster_client._shared.pop(name, None)
         if found is not None:
             found.close()
 
@@ -70,23 +81,25 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
     slow, quick = fakes
     user = object()
     found: list[object] = []
-    thread = threading.Thread(target=lambda: found.append(shared_placer(slow, 1.0, user)))
+    thread = threading.Thread(target=lambda: found.append(shared_supervisors(slow, 1.0, user)))
     thread.start()
     assert Fake.connecting[slow].wait(60)
     Fake.ready[quick].set()
-    other = shared_placer(quick, 1.0, user)
+    other = shared_supervisors(quick, 1.0, user)
     assert not found
     Fake.ready[slow].set()
     thread.join(60)
-    assert found == [placer_process._placers[slow]]
-    assert shared_placer(slow, 1.0, user) is found[0]
+    assert found == [cluster_client._shared[slow]]
+    assert shared_supervisors(slow, 1.0, user) is found[0]
     other.release(user)
 
 
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
     monkeypatch.setattr(placer_process, "check_head", lambda *_arguments: None)
-    made = SilentPlacer("silent.test:1", 1.0)
+    lost: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+    made = SilentPlacer("silent.test:1", 1.0, lambda *event: lost.put(event))
+    made.lost = lost
     yield made
     made.close()
     made.wait(0.0)
@@ -95,47 +108,54 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
 def test_request_after_the_end_is_an_error(silent: SilentPlacer):
     silent.close()
     silent.wait(0.0)
-    with pytest.raises(EngineUnavailableError, match="is lost: the placer process: it was closed"):
-        silent.ask("stats", 60.0)
-    placement = Placement("late")
-    silent.watch(placement)
-    assert placement.lost == "Ray's placer process: it was closed"
+    for _ in range(2):
+        with pytest.raises(
+            EngineUnavailableError, match="is lost: the placer process: it was closed"
+        ):
+            silent.ask("heard", 60.0)
+    assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed")
 
 
-def test_placement_is_told_of_its_end_and_its_streams_end(silent: SilentPlacer):
-    placements = Placement("one"), Placement("other")
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        for placement in placements:
-            silent.watch(placement)
-        placements[0].add(theirs)
-        silent._handle({"lost": ["one", "unknown"], "reason": "silence"})
-        assert ours.recv(1) == b""
-    assert placements[0].why_lost(0.0) == "silence"
-    assert placements[0].removed.is_set()
-    assert placements[1].lost == ""
-    silent._handle({"removed": "other"})
-    assert placements[1].removed.is_set()
-
-
-def test_placements_are_not_kept(silent: SilentPlacer):
-    silent.watch(Placement("one"))
-    gc.collect()
-    assert dict(silent._placements) == {}
-
-
-def test_killed_placer_loses_its_placements_and_says_why(silent: SilentPlacer):
-    placement = Placement("one")
-    silent.watch(placement)
+def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
+    waiting = silent.request("connected")
     silent._process.kill()
-    assert placement.why_lost(60.0) == "Ray's placer process: it ended with exit code -9"
-    with pytest.raises(EngineUnavailableError, match="it ended with exit code -9"):
-        silent.ask("stats", 60.0)
+    assert silent.lost.get(timeout=60.0) == (
+        "", "Ray's placer process: it ended with exit code -9"
+    )  # fmt: skip
+    for answer in (waiting, silent.request("heard")):
+        with pytest.raises(EngineUnavailableError, match="it ended with exit code -9"):
+            answer.result(60.0)
+
+
+def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
+    ours, theirs = map(FrameSocket, socket.socketpair())
+    lost: list[tuple[str, str]] = []
+    made = object.__new__(PlacerProcess)
+    made._pending, made._channel = {}, ours
+    made._lost = lambda *event: lost.append(event)
+    answers = {number: Future[object]() for number in (1, 2)}
+    made._pending.update(answers)
+    ended: list[str] = []
+    made._process = MagicMock(poll=lambda: 0)
+    made._stderr = deque()
+    monkeypatch.setattr(made, "_end", ended.append)
+    theirs.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
+    theirs.send({"number": 3, "ok": None})
+    theirs.send({"number": 1, "ok": "value"})
+    theirs.send({"lost": "supervisor", "reason": "silence"})
+    theirs.send({"odd": 1})
+    made._receive()
+    ours.close()
+    theirs.close()
+    assert answers[1].result(0) == "value"
+    assert isinstance(answers[2].exception(0), ExecutorStartError)
+    assert lost == [("supervisor", "silence")]
+    assert ended == ["it sent what it may not ('lost')"]
 
 
 def test_times_are_sent_together(silent: SilentPlacer, monkeypatch: pytest.MonkeyPatch):
     posted: list[tuple[str, dict[str, object]]] = []
-    monkeypatch.setattr(silent, "post", lambda op, **arguments: posted.append((op, arguments)))
+    monkeypatch.setattr(silent, "request", lambda op, **arguments: posted.append((op, arguments)))
     silent.send_times()
     assert posted == []
     times = [("call", 0.5, "node1", "process", "tenant1"), ("call", 1.5, "node2", "docker", "")]

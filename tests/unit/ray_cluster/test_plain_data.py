@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.errors import ConfigurationError, ProtocolError
+from smolagents_fork.codec import decode, encode
+from smolagents_fork.errors import EncodeError, ProtocolError
+from smolagents_fork.process.child_places import ChildRequest
+from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.ray_cluster.plain_data import (
+    CLASSES,
     NodeStats,
     Reservation,
     SupervisorPlace,
-    as_data,
-    file_infos_of,
-    from_data,
-    stats_of,
+    checked,
+    checked_files,
+    checked_stats,
 )
 from smolagents_fork.results import ExecutorStats, FileInfo
 from smolagents_fork.sandboxes.container_options import ContainerOptions
@@ -30,35 +33,40 @@ FIGURES: dict[str, Any] = {
 
 
 def test_resource_use_is_checked():
-    assert stats_of(FIGURES) == ExecutorStats(**FIGURES)
-    for wrong in ({"memory_bytes": 1.5}, {"pids": "2"}, {"cpu_seconds": None}, {"more": 1}):
-        with pytest.raises(ProtocolError):
-            stats_of({**FIGURES, **wrong})
+    assert checked_stats(ExecutorStats(**FIGURES)) == ExecutorStats(**FIGURES)
+    for wrong in ({"memory_bytes": 1.5}, {"pids": "2"}, {"cpu_seconds": None}):
+        with pytest.raises(ProtocolError, match="a value of the wrong type"):
+            checked_stats(ExecutorStats(**{**FIGURES, **wrong}))
     for number in (-1, 10**400, float("nan"), float("inf"), float("-inf")):
         with pytest.raises(ProtocolError, match=r"negative|out of range"):
-            stats_of({**FIGURES, "cpu_seconds": number})
+            checked_stats(ExecutorStats(**{**FIGURES, "cpu_seconds": number}))
+    with pytest.raises(ProtocolError, match="is not a ExecutorStats"):
+        checked_stats(FIGURES)
 
 
 def test_files_have_a_path_and_a_size():
-    assert file_infos_of([{"path": "a", "size": 1}]) == [FileInfo("a", 1)]
-    for wrong in ({"path": 1, "size": 1}, {"path": "a", "size": "1"}, {"path": "a", "size": True}):
+    assert checked_files([FileInfo("a", 1)]) == [FileInfo("a", 1)]
+    for path, size in ((1, 1), ("a", "1"), ("a", True)):
         with pytest.raises(ProtocolError, match="a value of the wrong type"):
-            file_infos_of([wrong])
+            checked_files([FileInfo(path, size)])  # type: ignore[arg-type]  # as a node may send it
+    for wrong in ({"path": "a"}, [FileInfo("a", 1)] * 10_001, ["a"]):
+        with pytest.raises(ProtocolError):
+            checked_files(wrong)
 
 
 def test_place_of_a_supervisor_is_checked():
     place = SupervisorPlace("s", "n", "10.0.0.1", 4000, b"key", False)
-    data = as_data(place)
-    assert from_data(SupervisorPlace, data) == place
-    for wrong in ({"port": "1"}, {"node": b"n"}, {"extra": 1}, {"port": 1 << 70}):
+    assert checked(place, SupervisorPlace) is place
+    for wrong in ({"port": "1"}, {"node": b"n"}, {"port": 1 << 70}):
         with pytest.raises(ProtocolError, match="SupervisorPlace"):
-            from_data(SupervisorPlace, {**data, **wrong})
+            checked(replace(place, **wrong), SupervisorPlace)  # type: ignore[arg-type]
     assert "key" not in repr(place)
 
 
 @pytest.mark.parametrize(
     "value",
     [
+        ChildRequest(("numpy",), ("/data",), Bounds("", threads=3), 1000, 5.0),
         ContainerOptions(environment={"A": "b"}),
         ImageSpec(image="mine:1", requirements=[]),
         SandboxSpec("mine:1", Limits(memory=None)),
@@ -66,19 +74,20 @@ def test_place_of_a_supervisor_is_checked():
         Reservation("process", 4, 0.5, 0, 15.0),
     ],
 )
-def test_dataclasses_pass_as_plain_data(value: Any):
-    assert from_data(type(value), as_data(value)) == value
+def test_dataclasses_pass(value: Any):
+    assert decode(encode(value), classes=CLASSES) == value
 
 
 def test_log_lines_are_text():
-    data = as_data(SandboxStatus("ended", log_lines=("a line",)))
+    status = SandboxStatus("ended", log_lines=("a line",))
+    assert checked(status, SandboxStatus) is status
     with pytest.raises(ProtocolError, match=r"SandboxStatus\.log_lines has a value of the wrong"):
-        from_data(SandboxStatus, {**data, "log_lines": ["a line", 1]})
+        checked(replace(status, log_lines=("a line", 1)), SandboxStatus)  # type: ignore[arg-type]
 
 
 def test_object_of_the_host_is_not_sent():
-    with pytest.raises(ConfigurationError, match="cannot be sent to a node"):
-        as_data(ContainerOptions(container_run_kwargs={"labels": object()}))
+    with pytest.raises(EncodeError, match=r"container_run_kwargs\['labels'\]: a value of type"):
+        encode(ContainerOptions(container_run_kwargs={"labels": object()}))
 
 
 STATS = NodeStats("node", "supervisor", 4, 3, "", 0.5)

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubled_placer import DoubledPlacer, Node, cluster_of
+from doubled_placer import Node, cluster_of
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork.process.child_places import ChildRequest
+from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.cluster_client import RemoteSandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.sandboxes import container_files
 
 SECONDS = 60.0
-BOUNDS = {"memory_bytes": None, "network": "none"}
-OPTIONS: dict[str, Any] = {
-    "imports": [], "readable": [], "bounds": BOUNDS, "max_value_bytes": 1000
-}  # fmt: skip
+OPTIONS: dict[str, Any] = {"request": ChildRequest((), (), Bounds(""), 1000, SECONDS)}
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def node() -> Iterator[Node]:
 def sandbox(node: Node, monkeypatch: pytest.MonkeyPatch) -> RemoteSandbox:
     cluster = cluster_of(monkeypatch, [node])
     reservation = Reservation("process", 4, 1.0, 0, 15.0)
-    return RemoteSandbox(cluster.start(reservation, OPTIONS, tenant="acme", timeout=SECONDS))
+    return cluster.start(reservation, OPTIONS, tenant="acme", timeout=SECONDS)
 
 
 def test_errors_name_sandbox_node_and_tenant(sandbox: RemoteSandbox):
@@ -101,7 +100,7 @@ def test_request_that_hangs_ends_when_the_node_is_lost(
         threading.Event().wait(SECONDS)
 
     monkeypatch.setattr(node, "do_call", hang)
-    placement = sandbox._started.placement
+    placement = sandbox.placement
     loser = threading.Thread(target=lambda: begun.wait(SECONDS) and placement.lose("silence"))
     loser.start()
     with pytest.raises(SandboxDiedError, match=r"of tenant acme: silence$") as caught:
@@ -114,17 +113,16 @@ def test_request_that_hangs_ends_when_the_node_is_lost(
 
 def test_start_on_a_node_that_is_lost_is_made_elsewhere(monkeypatch: pytest.MonkeyPatch):
     nodes = Node("process", "lost"), Node("process", "other")
-    placer = DoubledPlacer(*nodes)
-    monkeypatch.setattr(cluster_client, "shared_placer", lambda *_arguments: placer)
+    cluster = cluster_of(monkeypatch, nodes)
+    place = nodes[0].place
 
-    def lose(_connection: socket.socket, sandbox: str, **_arguments: Any) -> None:
-        placer._placements[sandbox].lose("silence")
+    def lose(_connection: socket.socket, **_arguments: Any) -> None:
+        cluster._supervisors._lose(place.supervisor, "silence")
         threading.Event().wait(SECONDS)
 
     monkeypatch.setattr(nodes[0], "do_start", lose)
-    cluster = cluster_client.Cluster("127.0.0.1:6379", 4.5)
     reservation = Reservation("process", 4, 1.0, 0, 15.0)
-    assert cluster.start(reservation, OPTIONS, timeout=SECONDS).place.node == "other"
+    assert cluster.start(reservation, OPTIONS, timeout=SECONDS).node == "other"
     for node in nodes:
         node.close()
 

@@ -1,9 +1,8 @@
-"""Supervisors in the placer: heartbeats, what a lost one says, what Ray is asked for."""
+"""The placer: heartbeats, what a lost supervisor says, what Ray is asked for."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,40 +11,33 @@ from unittest.mock import MagicMock
 
 import pytest
 from background import eventually
-from doubled_placer import Node
 
-from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ExecutorStartError, ProtocolError
-from smolagents_fork.ray_cluster import node_supervisor
+from smolagents_fork.codec import encode
+from smolagents_fork.errors import DecodeError, ExecutorStartError, ProtocolError
 from smolagents_fork.ray_cluster.node_link import (
     KEY_BYTES,
     AnswerStream,
     FrameSocket,
     RequestServer,
 )
-from smolagents_fork.ray_cluster.plain_data import (
-    Reservation,
-    SlotRequest,
-    SupervisorPlace,
-    as_data,
-)
+from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 # Only detects hangs.
 SECONDS = 60.0
 RESERVATION = Reservation("process", 4, 1.0, 0, 15.0)
-REQUEST = SlotRequest("one", RESERVATION, SECONDS)
 
 
 class Answering(RequestServer):
-    """A supervisor that answers heartbeats as a test has it."""
+    """A supervisor that answers heartbeats, or is silent."""
 
-    def __init__(self, *answers: Any) -> None:
-        self.answers = itertools.chain(answers, itertools.repeat(True))
+    def __init__(self, *, silent: bool = False) -> None:
+        self.silent = silent
         self.key = b"k" * KEY_BYTES
         self.server = socket.create_server(("127.0.0.1", 0))
         self.place = SupervisorPlace("s", "n", *self.server.getsockname(), self.key, False)
         self.connections: list[socket.socket] = []
+        self.ended = threading.Event()
         self.listen(self.server, self.key, tls=False)
 
     def do_lease(self, _connection: socket.socket) -> AnswerStream:
@@ -53,13 +45,13 @@ class Answering(RequestServer):
 
     def _beat(self, connection: socket.socket) -> None:
         self.connections.append(connection)
-        frames = FrameSocket(connection)
-        while frames.receive() is not None:
-            answer = next(self.answers)
-            if type(answer) is bytes:
-                connection.sendall(answer)
-            elif answer != "silent":
-                frames.send({"ok": answer})
+        while beat := connection.recv(64):
+            if not self.silent:
+                connection.sendall(beat)
+
+    def do_end(self, _connection: socket.socket) -> None:
+        self.ended.set()
+        self.end(port=True)
 
     def end(self, *, port: bool) -> None:
         if port:
@@ -69,13 +61,43 @@ class Answering(RequestServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
+class Host:
+    """The host's end of a placer's connection.
+
+    Attributes:
+        placer: the placer.
+        places: of the supervisors that Ray makes.
+    """
+
+    def __init__(self, placer: Any, channel: FrameSocket, places: list[SupervisorPlace]) -> None:
+        self.placer = placer
+        self.places = places
+        self.channel = channel
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next message of the placer."""
+        found = self.channel.receive(SECONDS)
+        assert found is not None
+        return found
+
+    def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
+        """Return the answer to a request."""
+        self.channel.send({"number": 1, "op": op, "arguments": arguments})
+        return self.receive()
+
+    def create(self, answering: Answering | None = None, seconds: float = SECONDS) -> Any:
+        """Have a supervisor made; return its place, or the error."""
+        self.places += [answering.place] if answering is not None else []
+        found = self.ask("create", reservation=RESERVATION, without=[], avoided=[], seconds=seconds)
+        return found.get("ok", found.get("error"))
+
+
 @pytest.fixture
-def supervisors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Supervisors, of which Ray makes the one in ``places``; what they told is in ``told``."""
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A placer, for which Ray makes the supervisors that a test has."""
     from smolagents_fork.ray_cluster import placer, ray_calls
 
     places: list[SupervisorPlace] = []
-    told: list[dict[str, Any]] = []
 
     class Creating:
         def __init__(self, *_arguments: Any) -> None:
@@ -89,143 +111,142 @@ def supervisors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             pass
 
     monkeypatch.setattr(ray_calls, "CreatingSupervisor", Creating)
+    monkeypatch.setattr(ray_calls, "Figures", MagicMock())
     monkeypatch.setattr(ray_calls, "check_fits", lambda _reservation: None)
-    monkeypatch.setattr(ray_calls, "shown_capacity", lambda: "the cluster has nothing")
     monkeypatch.setattr(placer, "_BEAT_SECONDS", 0.02)
-    made: Any = placer.Supervisors("cluster", lambda **event: told.append(event))
-    made.places, made.told = places, told
-    yield made
-    monkeypatch.setattr(placer, "_CLOSE_SECONDS", 0.1)
-    made.close()
+    monkeypatch.setattr(placer, "_CLOSE_SECONDS", 1.0)
+    ours, theirs = map(FrameSocket, socket.socketpair())
+    made = placer.Placer(theirs)
+    yield Host(made, ours, places)
+    ours.close()
+    made.wait()
+    theirs.close()
 
 
-def acquired(supervisors: Any, answering: Answering, seconds: float = SECONDS) -> Any:
-    supervisors.places.append(answering.place)
-    return supervisors.acquire(REQUEST, Deadline(seconds))
-
-
-def lost(supervisors: Any) -> dict[str, Any]:
-    assert eventually(lambda: supervisors.told, SECONDS)
-    found: dict[str, Any] = supervisors.told[0]
-    return found
-
-
-def test_answer_that_is_no_frame_gives_the_supervisor_up(supervisors: Any):
-    answering = Answering(b"\xff" * 8)
-    acquired(supervisors, answering)
-    found = lost(supervisors)
-    assert found["lost"] == ["one"]
-    assert "a frame of 4294967295 bytes" in found["reason"]
-
-
-def test_process_that_has_ended_is_given_up_at_once(supervisors: Any):
-    answering = Answering()
-    acquired(supervisors, answering)
-    assert eventually(lambda: answering.connections, SECONDS)
-    answering.end(port=True)
-    assert "nothing listens on its port, so its process has ended" in lost(supervisors)["reason"]
-    assert supervisors.stats() == []
-
-
-def test_suspected_process_is_given_up_before_the_next_heartbeat(
-    supervisors: Any, monkeypatch: pytest.MonkeyPatch
-):
+def test_process_that_has_ended_is_given_up_at_once(host: Host, monkeypatch: pytest.MonkeyPatch):
     from smolagents_fork.ray_cluster import placer
 
+    # The end of its connection is noticed, long before the next heartbeat.
     monkeypatch.setattr(placer, "_BEAT_SECONDS", SECONDS)
     answering = Answering()
-    remote = acquired(supervisors, answering)
-    assert eventually(lambda: remote.heard > remote.idle_since, SECONDS)
+    assert host.create(answering) == answering.place
+    assert eventually(lambda: answering.connections, SECONDS)
     answering.end(port=True)
-    assert supervisors.told == []
-    supervisors.suspect("unknown")
-    supervisors.suspect("one")
-    assert "nothing listens on its port" in lost(supervisors)["reason"]
+    found = host.receive()
+    assert found["lost"] == "s"
+    assert "node 127.0.0.1 (n) was given up: nothing listens on its port, so" in found["reason"]
+    assert host.ask("heard")["ok"] == {}
 
 
-def test_cut_connection_is_opened_again(supervisors: Any):
+def test_cut_connection_is_opened_again(host: Host):
     answering = Answering()
-    remote = acquired(supervisors, answering)
+    host.create(answering)
     for count in (1, 2, 3):
         assert eventually(lambda: len(answering.connections) == count, SECONDS)  # noqa: B023
         answering.end(port=False)
-    heard = remote.heard
-    assert eventually(lambda: remote.heard > heard, SECONDS)
-    assert supervisors.told == []
+    lease = host.placer._leases["s"]
+    heard = lease.heard
+    assert eventually(lambda: lease.heard > heard, SECONDS)
+    assert host.ask("heard")["ok"].keys() == {"s"}
 
 
 def test_silence_gives_the_supervisor_up_and_its_node_gets_no_other(
-    supervisors: Any, monkeypatch: pytest.MonkeyPatch
+    host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     from smolagents_fork.ray_cluster import ray_calls
 
     monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
-    acquired(supervisors, Answering(*["silent"] * 1000))
-    assert "it did not answer for" in lost(supervisors)["reason"]
+    host.create(Answering(silent=True))
+    assert "it did not answer for" in host.receive()["reason"]
+
+    def avoided() -> Any:
+        return host.placer._avoided(RESERVATION, [], [])
+
     monkeypatch.setattr(ray_calls, "alive_nodes", lambda: {"n": {}, "other": {}})
     monkeypatch.setattr(ray_calls, "answers", lambda _node: False)
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
-    assert supervisors._avoided(REQUEST) == {"n"}
+    assert avoided() == {"n"}
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
-    assert supervisors._avoided(REQUEST) == ()
+    assert avoided() == []
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
     monkeypatch.setattr(ray_calls, "answers", lambda _node: True)
-    assert supervisors._avoided(REQUEST) == ()
+    assert avoided() == []
 
 
-def test_supervisor_without_sandboxes_ends(supervisors: Any, monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import placer
-
-    monkeypatch.setattr(placer, "_IDLE_SECONDS", 0.0)
-    monkeypatch.setattr(node_supervisor, "KINDS", {"process": f"{__name__}:NoKind"})
-    node = Node("process")
-    supervisors.places.append(node.place)
-    supervisors.acquire(REQUEST, Deadline(SECONDS))
-    supervisors.remove("one")
-    assert eventually(lambda: node.exits, SECONDS)
-    assert eventually(lambda: supervisors.stats() == [], SECONDS)
-    assert supervisors.told == []
+def test_supervisor_that_has_to_end_is_told(host: Host):
+    answering = Answering()
+    host.create(answering)
+    host.channel.send({"number": 2, "op": "end", "arguments": {"supervisor": "s"}})
+    found = [host.receive(), host.receive()]
+    assert {"lost": "s", "reason": ""} in found
+    assert {"number": 2, "ok": None} in found
+    assert answering.ended.is_set()
 
 
-class NoKind:
-    def __init__(self, _owner: Any) -> None:
-        pass
+def test_end_of_the_host_ends_the_supervisors(host: Host):
+    answering = Answering()
+    host.create(answering)
+    host.channel.close()
+    host.placer.wait()
+    assert answering.ended.is_set()
 
-    def close(self) -> None:
-        pass
+
+def test_supervisor_that_is_late_is_not_made(host: Host):
+    assert host.create(seconds=0.0) is None
 
 
-def test_unreachable_port_is_said(supervisors: Any):
+def test_unreachable_port_is_said(host: Host):
     answering = Answering()
     answering.end(port=True)
     assert eventually(lambda: answering.server.fileno() < 0, SECONDS)
-    with pytest.raises(ExecutorStartError) as caught:
-        acquired(supervisors, answering)
-    assert str(caught.value).startswith("node 127.0.0.1 (n): no connection to the supervisor at ")
-    assert str(caught.value).endswith(
+    name, text, _ = host.create(answering)
+    assert name == "ExecutorStartError"
+    assert text.startswith("node 127.0.0.1 (n): no connection to the supervisor at ")
+    assert text.endswith(
         "Connection refused; nodes need to be reached at any port that their system gives"
     )
 
 
-def test_other_use_of_tls_is_said(supervisors: Any, monkeypatch: pytest.MonkeyPatch):
+def test_other_use_of_tls_is_said(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_USE_TLS", "1")
-    with pytest.raises(ExecutorStartError, match="RAY_USE_TLS is not the same here and on the"):
-        acquired(supervisors, Answering())
+    name, text, _ = host.create(Answering())
+    assert name == "ExecutorStartError"
+    assert "RAY_USE_TLS is not the same here and on the" in text
+
+
+def test_connection_that_failed_is_said(host: Host, monkeypatch: pytest.MonkeyPatch):
+    from smolagents_fork.ray_cluster import ray_calls
+
+    def fail(_address: str) -> str:
+        raise ExecutorStartError("no")
+
+    monkeypatch.setattr(ray_calls, "connect_to_ray", fail)
+    host.placer.connect("10.0.0.1:6379")
+    assert host.ask("connected")["error"] == ["ExecutorStartError", "no", ""]
 
 
 def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import placer, ray_calls
+    from smolagents_fork.ray_cluster import ray_calls
 
     answered = threading.Event()
     monkeypatch.setattr(ray_calls.ray, "nodes", lambda: answered.wait(SECONDS) and [])
     for name in ("_NODES_SECONDS", "_SHOWN_SECONDS"):
         monkeypatch.setattr(ray_calls, name, 0.01)
-    monkeypatch.setattr(ray_calls, "CreatingSupervisor", MagicMock(place=lambda: None))
     ray_calls.check_fits(RESERVATION)
-    made = placer.Supervisors("cluster", print)
-    with pytest.raises(ExecutorStartError, match=r"became free in 0 s: .* the head did not say"):
-        made.acquire(REQUEST, Deadline(0.0))
+    assert ray_calls.shown_capacity().startswith("the head did not say")
     answered.set()
+
+
+def test_capacity_is_shown(monkeypatch: pytest.MonkeyPatch):
+    from smolagents_fork.ray_cluster import ray_calls
+
+    nodes = [{"NodeID": "1", "Alive": True, "Resources": {"CPU": 1.0}}]
+    free = {"CPU": 0.5, "memory": float(1 << 29)}
+    monkeypatch.setattr(ray_calls.ray, "nodes", lambda: nodes)
+    monkeypatch.setattr(ray_calls.ray, "available_resources", lambda: free)
+    assert ray_calls.shown_capacity() == (
+        "the cluster has 1 nodes, 1 CPUs and 0.0 GiB, of which 0.5 CPUs and 0.5 GiB are free"
+    )
 
 
 def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
@@ -243,7 +264,7 @@ def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
     place = SupervisorPlace("s", "n", "10.0.0.1", 1, b"", False)
     monkeypatch.setattr(ray_calls.ray.actor.ActorClass, "_remote", create)
     monkeypatch.setattr(ray_calls.ray, "wait", lambda found, timeout: (found, []))
-    monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout: ("ok", as_data(place)))
+    monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout: encode({"ok": place}))
     reservation = Reservation("process", 4, 0.5, 1 << 30, 15.0)
     created = ray_calls.CreatingSupervisor(reservation, "cluster", ["b", "a"])
     assert created.place() == place
@@ -260,7 +281,18 @@ def test_answer_of_a_supervisor_that_is_none_is_refused(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(ray_calls.ray.actor.ActorClass, "_remote", lambda *_, **__: MagicMock())
     monkeypatch.setattr(ray_calls.ray, "wait", lambda found, timeout: (found, []))
-    for answer in (None, ("ok",), ("ok", {"supervisor": 1})):
+    for answer in (None, {"ok": 1}, encode({"ok": 1}), b"{"):
         monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout, answer=answer: answer)
-        with pytest.raises(ProtocolError):
+        with pytest.raises((ProtocolError, DecodeError)):
             ray_calls.CreatingSupervisor(RESERVATION, "cluster", []).place()
+
+
+def test_error_of_a_supervisor_is_its_own(monkeypatch: pytest.MonkeyPatch):
+    from smolagents_fork.ray_cluster import ray_calls
+
+    monkeypatch.setattr(ray_calls.ray.actor.ActorClass, "_remote", lambda *_, **__: MagicMock())
+    monkeypatch.setattr(ray_calls.ray, "wait", lambda found, timeout: (found, []))
+    answer = encode({"error": ["ExecutorStartError", "no port", ""]})
+    monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout: answer)
+    with pytest.raises(ExecutorStartError, match=r"^no port$"):
+        ray_calls.CreatingSupervisor(RESERVATION, "cluster", []).place()

@@ -1,0 +1,202 @@
+"""Slots of supervisors: starts on nodes whose Docker engine does not answer, and on busy nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from background import running
+from doubled_placer import DoubledPlacer, Node, supervisors_of
+
+from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, SandboxDiedError
+from smolagents_fork.ray_cluster import node_supervisor
+from smolagents_fork.ray_cluster.plain_data import Reservation
+from smolagents_fork.ray_cluster.supervisors import Placement
+
+# Only detects hangs.
+SECONDS = 60.0
+RESERVATION = Reservation("dead", 1, 1.0, 0, 15.0)
+
+
+class Sandbox:
+    def __init__(self) -> None:
+        self.info: dict[str, Any] = {}
+        self.requests: dict[str, Callable[..., Any]] = {}
+
+    def close(self) -> None:
+        pass
+
+
+class DeadKind:
+    """Starts sandboxes, unless its node is among the dead."""
+
+    dead: ClassVar[set[str]] = set()
+    asked: ClassVar[list[str]] = []
+
+    def __init__(self, owner: Any) -> None:
+        self.node = owner.node
+
+    def start(self, _sandbox: str, _options: dict[str, Any]) -> Sandbox:
+        self.asked.append(self.node)
+        if self.node in self.dead:
+            raise EngineUnavailableError("the engine does not answer")
+        return Sandbox()
+
+    def close(self) -> None:
+        pass
+
+
+class Nodes(DoubledPlacer):
+    """Nodes of a cluster, on which Ray makes a supervisor each, in turn.
+
+    Attributes:
+        asked: nodes that were asked for a start, in order.
+        dead: names of the nodes whose engine does not answer.
+    """
+
+    def __init__(self, names: str, dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.dead, self.asked = set(dead), list[str]()
+        monkeypatch.setattr(DeadKind, "dead", self.dead)
+        monkeypatch.setattr(DeadKind, "asked", self.asked)
+        monkeypatch.setattr(node_supervisor, "KINDS", {"dead": f"{__name__}:DeadKind"})
+        super().__init__(*[Node("dead", name) for name in names])
+        self.made: list[str] = []
+        self.supervisors = supervisors_of(monkeypatch, self)
+        self.placements: list[Placement] = []
+
+    def node_for(
+        self, reservation: Reservation, without: Sequence[str], avoided: Sequence[str]
+    ) -> Node | None:
+        """Return one without a supervisor."""
+        free = [name for name in self._by_name if name not in {*self.made, *without}]
+        free.sort(key=lambda name: name in avoided)
+        self.made += free[:1]
+        return self._by_name[free[0]] if free else None
+
+    def start(self, slot_seconds: float = SECONDS, reservation: Reservation = RESERVATION) -> str:
+        """Start a sandbox and return its node."""
+        placement, _ = self.supervisors.start(reservation, {}, "", SECONDS, slot_seconds)
+        self.placements.append(placement)
+        return placement.place.node
+
+    def errors(self) -> dict[str, str]:
+        return {one.node: one.engine_error for one in self.supervisors.stats()}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Nodes]:
+    return lambda names, dead: Nodes(names, dead, monkeypatch)
+
+
+def test_node_without_its_engine_is_left_for_another(cluster: Any):
+    nodes = cluster("123", "12")
+    assert nodes.start() == "3"
+    assert nodes.asked == ["1", "2", "3"]
+    failed = {name: f"node 127.0.0.1 ({name}): the engine does not answer" for name in "12"}
+    assert nodes.errors() == {**failed, "3": ""}
+
+
+def test_each_node_is_tried_once_and_named(cluster: Any):
+    nodes = cluster("123", "123")
+    with pytest.raises(EngineUnavailableError) as caught:
+        nodes.start()
+    assert nodes.asked == ["1", "2", "3"]
+    assert str(caught.value) == "; and ".join(
+        f"node 127.0.0.1 ({name}): the engine does not answer" for name in "123"
+    )
+
+
+def test_not_every_node_of_a_large_cluster_is_tried(cluster: Any):
+    nodes = cluster("123456789", "123456789")
+    with pytest.raises(EngineUnavailableError, match=r"127\.0\.0\.1 \(4\)"):
+        nodes.start()
+    assert nodes.asked == ["1", "2", "3", "4"]
+
+
+def test_busy_node_is_waited_for(cluster: Any):
+    nodes = cluster("12", "2")
+    assert nodes.start() == "1"
+    with running(nodes.start) as other:
+        other.until(lambda: nodes.errors().get("2"), SECONDS)
+        nodes.placements[0].remove()
+        assert other.result(SECONDS) == "1"
+    assert nodes.asked == ["1", "2", "1"]
+
+
+def test_wait_that_ends_names_the_nodes_that_were_tried(cluster: Any):
+    nodes = cluster("12", "2")
+    nodes.start()
+    with pytest.raises(ExecutorStartError) as caught:
+        nodes.start(0.5)
+    assert "no slot for a sandbox became free in 0 s" in str(caught.value)
+    assert str(caught.value).endswith(
+        "; before that, node 127.0.0.1 (2): the engine does not answer"
+    )
+
+
+def test_waiting_starts_say_what_is_used_and_asked_for(cluster: Any):
+    nodes = cluster("1", "")
+    nodes.start()
+    assert nodes.supervisors.waiting() == ""
+    with running(nodes.start) as other:
+        other.until(nodes.supervisors.waiting, SECONDS)
+        text = nodes.supervisors.waiting()
+        nodes.placements[0].remove()
+        assert other.result(SECONDS) == "1"
+    assert text.startswith("1 of 1 slots in use on 1 nodes, ")
+    assert text.endswith(
+        " more asked of Ray, each with 1 CPUs (slots_per_node=1); the cluster has 1 nodes"
+    )
+
+
+def test_idle_supervisor_of_another_reservation_makes_room(cluster: Any):
+    nodes = cluster("12", "")
+    assert nodes.start() == "1"
+    nodes.start(reservation=Reservation("dead", 2, 1.0, 0, 15.0))
+    assert nodes.ends == []
+    nodes.placements[0].remove()
+    with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free in 2 s"):
+        nodes.start(2.5, Reservation("dead", 3, 1.0, 0, 15.0))
+    assert nodes.ends == ["1"]
+    # Nor does it get a sandbox any more.
+    with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free in 0 s"):
+        nodes.start(0.1)
+
+
+def test_supervisor_that_has_ended_meanwhile_is_left_for_another(cluster: Any):
+    nodes = cluster("12", "")
+    nodes.start()
+    nodes.placements[0].remove()
+    nodes._by_name["1"].close()
+    nodes.supervisors._lose(nodes.placements[0].place.supervisor, "its process has ended")
+    assert nodes.start() == "2"
+    nodes._by_name["2"]._closed = True  # it ends, and nobody has been told
+    nodes.placements[1].remove()
+    with pytest.raises(SandboxDiedError, match="the supervisor has ended"):
+        nodes.supervisors.start(RESERVATION, {}, "", 0.3, 0.3)
+
+
+def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
+    nodes = cluster("12", "")
+    nodes.start()
+    nodes.start()
+    one, other = nodes.placements
+    nodes.supervisors._lose(one.place.supervisor, "silence")
+    assert one.why_lost(0.0) == "silence"
+    assert one.removed.is_set()
+    assert other.lost == ""
+    assert [found.node for found in nodes.supervisors.stats()] == ["2"]
+    nodes.supervisors._lose("", "the placer has ended")
+    assert other.lost == "the placer has ended"
+    assert nodes.supervisors.stats() == []
+
+
+def test_engine_that_answers_again_is_used_again(cluster: Any):
+    nodes = cluster("1", "1")
+    with pytest.raises(EngineUnavailableError, match=r"^node 127\.0\.0\.1 \(1\): the engine"):
+        nodes.start()
+    assert nodes.errors() != {"1": ""}
+    nodes.dead.clear()
+    assert nodes.start() == "1"
+    assert nodes.errors() == {"1": ""}
