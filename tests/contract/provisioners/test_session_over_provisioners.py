@@ -31,7 +31,7 @@ class Made:
         spec = place.spec
         self.connection = KernelConnection(place.provisioner, spec, KernelSettings(allow_root=True))
         source = KernelGuestSource(self.connection, START_SECONDS)
-        bindings = Bindings(CallOptions(), lambda _record: None)
+        bindings = Bindings(CallOptions(), lambda _record: None, None)
         self.session = Session(limits, source, bindings, self._prepare)
         self.session.open()
 
