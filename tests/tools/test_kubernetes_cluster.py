@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tools.errors import ToolError
 from tools.kubernetes_cluster import __main__ as command
+from tools.kubernetes_cluster.locks import acquire
 from tools.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="clusters run on Linux")
@@ -53,8 +53,15 @@ def test_missing_compiler_is_a_failure_where_a_cluster_is_required(tmp_path):
 def test_command_that_runs_too_long_is_ended(tmp_path):
     file = tmp_path / "pid"
     script = f"echo $$ >{file}; sleep 600 & wait"
-    end = time.monotonic() + 1
-    with pytest.raises(ToolError, match="ran past KUBERNETES_SECONDS"):
-        command._run(["sh", "-c", script], os.environ, end)
+    with pytest.raises(ToolError, match="ran past KUBERNETES_SECONDS=1 "):
+        command._run(["sh", "-c", script], os.environ, 1.0)
     if file.exists():  # a busy machine may not have begun it
         assert not Path("/proc", file.read_text().strip()).exists()
+
+
+def test_lock_of_another_process_is_waited_for_and_named(tmp_path, capsys):
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        acquire(first, "runs a cluster", 1.0)
+        with pytest.raises(ToolError, match=r"another process runs a cluster, after 0\.1 s still"):
+            acquire(second, "runs a cluster", 0.1)
+    assert capsys.readouterr().out == "== waiting: another process runs a cluster\n"

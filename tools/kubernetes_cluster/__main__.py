@@ -3,8 +3,7 @@
 Builds Kubernetes if the cache does not have it, starts a cluster, runs the command with
 ``KUBECONFIG`` and ``KUBERNETES_CLUSTER``, and ends the cluster. A machine that cannot have one
 leaves the command out, with a line that says why; with ``REQUIRE_KUBERNETES=1`` that is a failure.
-A command that runs past ``KUBERNETES_SECONDS``, the cluster's start included, is ended. Without a
-command, it builds only.
+A command that runs longer than ``KUBERNETES_SECONDS`` is ended. Without a command, it builds only.
 
 Exit: the command's, 0 when it was left out, 1 when there is no cluster, 3 when the source package
 cannot be had.
@@ -16,7 +15,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 
 from tools.command import clean_environment, end_session
@@ -38,14 +36,14 @@ def main(command: Sequence[str]) -> int:
         command: program and arguments; empty to build only.
     """
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    end = time.monotonic() + float(os.environ.get("KUBERNETES_SECONDS") or _SECONDS)
+    seconds = float(os.environ.get("KUBERNETES_SECONDS") or _SECONDS)
     try:
         folder = build()
         if not command:
             print(folder)
             return 0
         with KubernetesCluster(folder, REPORTS / "kubernetes") as cluster:
-            return _run(command, clean_environment() | cluster.environment, end)
+            return _run(command, clean_environment() | cluster.environment, seconds)
     except ClusterUnavailable as error:
         print(f"== the real Kubernetes is left out: {str(error).splitlines()[0]}", flush=True)
         if os.environ.get("REQUIRE_KUBERNETES") != "1":
@@ -56,13 +54,13 @@ def main(command: Sequence[str]) -> int:
         return 1
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], end: float) -> int:
+def _run(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> int:
     with subprocess.Popen(command, env=environment, start_new_session=True) as process:
         try:
-            return process.wait(max(0.0, end - time.monotonic()))
+            return process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise ToolError(
-                "the command ran past KUBERNETES_SECONDS and was ended: give it more"
+                f"the command ran past KUBERNETES_SECONDS={seconds:g} and was ended"
             ) from None
         finally:
             end_session(process)

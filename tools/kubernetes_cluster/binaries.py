@@ -7,7 +7,6 @@ stay as they are. What is built is kept in the user's cache, outside of any chec
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -15,11 +14,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from tools.command import clean_environment, run
 from tools.errors import CommandError, ToolError
+
+from .locks import acquire
 
 __all__ = ["PROGRAMS", "ClusterUnavailable", "SourceUnavailable", "build", "cache_folder"]
 
@@ -28,7 +28,6 @@ _NEEDED = {"go": "golang-go", "rsync": "rsync", "dpkg-source": "dpkg-dev", "make
 _DOWNLOAD_SECONDS = 300.0
 _UNPACK_SECONDS = 120.0
 _BUILD_SECONDS = 2400.0
-_LOCK_PAUSE_SECONDS = 1.0
 # Capability that lowers oom_score_adj (capabilities(7)): bit 24 is CAP_SYS_RESOURCE.
 _SYS_RESOURCE = 1 << 24
 # Files with constants of oom_score_adj that are below zero, and the constants.
@@ -76,7 +75,7 @@ def build() -> Path:
     name = f"{recipe!r} {platform.machine()} {_release()} {_may_lower_scores()}"
     folder = cache_folder() / hashlib.sha256(name.encode()).hexdigest()[:20]
     with (cache_folder() / "build.lock").open("w") as lock:
-        _acquire(lock.fileno())
+        acquire(lock, "builds Kubernetes", _BUILD_SECONDS)
         if not folder.exists():
             _build(folder)
     return folder
@@ -84,20 +83,6 @@ def build() -> Path:
 
 def _release() -> str:
     return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-
-
-def _acquire(descriptor: int) -> None:
-    end = time.monotonic() + _BUILD_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise ToolError(
-                    f"another process has been building for {_BUILD_SECONDS:g} s: end it, or wait"
-                ) from None
-            time.sleep(_LOCK_PAUSE_SECONDS)
 
 
 def _build(folder: Path) -> None:

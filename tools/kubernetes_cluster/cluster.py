@@ -8,7 +8,6 @@ policy does. Needs root. Processes end with the one that started them.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
@@ -18,12 +17,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tools.command import Command, run
 from tools.errors import CommandError, ToolError
 
 from .binaries import ClusterUnavailable, cache_folder
+from .locks import acquire
 
 __all__ = ["NAMESPACE", "KubernetesCluster"]
 
@@ -39,6 +39,8 @@ _NODE = "localhost"
 _PAUSE_IMAGE = "smolagents-fork-pause:local"
 _DAY_SECONDS = 86_400.0
 _READY_SECONDS = 180.0
+# For the end of another process's cluster on this machine.
+_OTHER_SECONDS = 1800.0
 _SHORT_SECONDS = 60.0
 _POLL_SECONDS = 0.2
 # Settings of the kernel that a kubelet writes. It gets copies: they are the whole machine's.
@@ -68,7 +70,7 @@ class KubernetesCluster(contextlib.ExitStack):
 
     Raises:
         ClusterUnavailable: a package is missing, or root.
-        ToolError: another cluster runs on this machine, or this one did not start in time.
+        ToolError: another cluster runs on this machine for long, or this one did not start.
     """
 
     def __init__(self, binaries: Path, keep_logs: Path) -> None:
@@ -78,7 +80,9 @@ class KubernetesCluster(contextlib.ExitStack):
         shutil.rmtree(keep_logs, ignore_errors=True)
         keep_logs.mkdir(parents=True)
         with contextlib.ExitStack() as started:
-            self._lock(started.enter_context((cache_folder() / "cluster.lock").open("w")))
+            # Each of two kubelets would remove the other's containers.
+            lock = started.enter_context((cache_folder() / "cluster.lock").open("w"))
+            acquire(lock, "runs a cluster", _OTHER_SECONDS)
             self.folder = Path(tempfile.mkdtemp(prefix="kubernetes-"))
             started.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._start(started)
@@ -91,15 +95,6 @@ class KubernetesCluster(contextlib.ExitStack):
             "KUBECONFIG": str(self.folder / "account.json"),
             "KUBERNETES_CLUSTER": str(self.folder),
         }
-
-    def _lock(self, file: IO[str]) -> None:
-        """Refuse a second cluster: each kubelet would remove the other's containers."""
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ToolError(
-                "another cluster runs on this machine, and its engine can have one: end that first"
-            ) from None
 
     def _start(self, started: contextlib.ExitStack) -> None:
         missing = [package for program, package in _NEEDED.items() if not shutil.which(program)]
