@@ -113,7 +113,7 @@ class ChannelServer:
         """Run a program and pass its streams on."""
         self._send(OUTPUT, b"")
         made = api.exec_create(container, command, stdin=True)["Id"]
-        stream = exec_stream(api, made)
+        stream = exec_stream(api, made, 60.0)
         answering = threading.Thread(
             target=self._answer, args=(api, container, made, stream), daemon=True
         )
@@ -123,7 +123,7 @@ class ChannelServer:
                 if channel == INPUT:
                     _send_all(stream, data)
                 elif channel == CLOSE and data == b"\0":
-                    stream.end_input()
+                    stream.shutdown(socket.SHUT_WR)
         with contextlib.suppress(OSError):
             stream.shutdown(socket.SHUT_RDWR)
         answering.join(30)

@@ -7,7 +7,6 @@ things the second time. So a file is written or read whole, or there is an error
 
 from __future__ import annotations
 
-import base64
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +19,7 @@ from ..errors import (
     ProtocolError,
 )
 from ..results import FileInfo
-from .stream_errors import StreamLost, StreamUnsupported, TooMuchOutput
+from .stream_errors import StreamLost, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 
 __all__ = ["list_files", "make_folder", "read_file", "repeat_after_loss", "write_file"]
@@ -36,17 +35,17 @@ _GET = """
 if [ -e "$1" ] && [ ! -f "$1" ]; then echo 'it is not a regular file' >&2; exit 1; fi
 cat -- "$1" && printf .
 """
-# Run as: python3 -I -S -c PUT path size part[,lost parts] position [pieces in base64]. Without
-# pieces, it reads size bytes from standard input, because not every connection can signal its end.
-# It removes the parts of programs that were lost and checks the free space. It writes to a file
-# that is called part, which nobody has, and replaces the file when all bytes are written. A file
-# that does not fit, or of which not all bytes arrive, leaves no part and the older file.
+# Run as: python3 -I -S -c PUT path size part[,lost parts]. It reads size bytes from standard input,
+# because not every connection can signal its end. It removes the parts of programs that were lost
+# and checks the free space. It writes to a file that is called part, which nobody has, and replaces
+# the file when all bytes are written. A file that does not fit, or of which not all bytes arrive,
+# leaves no part and the older file.
 _PUT = """
-import base64, os, select, sys
-path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
+import os, select, sys
+path, size = os.path.realpath(sys.argv[1]), int(sys.argv[2])
 folder = os.path.dirname(path)
 part, *lost = (os.path.join(folder, name) for name in sys.argv[3].split(","))
-left = size if len(sys.argv) == 5 else 0
+left = size
 def arrived():
     global left
     while left:
@@ -59,20 +58,17 @@ try:
     os.makedirs(folder, exist_ok=True)
     if os.path.isdir(path):
         raise IsADirectoryError("it is a folder")
-    if position == 0:
-        for name in lost:
-            if os.path.exists(name):
-                os.unlink(name)
-        room = os.statvfs(folder)
-        free = room.f_bavail * room.f_frsize
-        if free < size:
-            old = ", where the older file stays until then" if os.path.exists(path) else ""
-            raise OSError("No space left: %d bytes are free in %s%s" % (free, folder, old))
-    file = open(part, "ab" if position else "xb")
+    for name in lost:
+        if os.path.exists(name):
+            os.unlink(name)
+    room = os.statvfs(folder)
+    free = room.f_bavail * room.f_frsize
+    if free < size:
+        old = ", where the older file stays until then" if os.path.exists(path) else ""
+        raise OSError("No space left: %d bytes are free in %s%s" % (free, folder, old))
+    file = open(part, "xb")
     try:
         with file:
-            for piece in sys.argv[5:]:
-                file.write(base64.b64decode(piece))
             for piece in arrived():
                 file.write(piece)
             written = file.tell()
@@ -81,7 +77,7 @@ try:
         raise
     if written == size:
         os.replace(part, path)
-    elif len(sys.argv) == 5:
+    else:
         os.unlink(part)
         sys.stderr.write("%d of %d bytes arrived" % (written, size))
         sys.exit(75)
@@ -120,9 +116,6 @@ except OSError as error:
 _CUT_SHORT = 75
 _MOST_LISTED = 10_000
 _MOST_LIST_BYTES = 64 << 20
-# The system limits one argument to 128 KiB, and all of them together to 2 MiB.
-_PIECE_BYTES = 96_000
-_PIECES = 12
 
 
 _Result = TypeVar("_Result")
@@ -162,10 +155,7 @@ def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
         # Another name each time: the program that was lost may still write.
         parts.insert(0, f".{secrets.token_hex(8)}.part")
         argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size), ",".join(parts)]
-        try:
-            code, message = _put(run, [*argv, "0"], pieces, timeout)
-        except StreamUnsupported:
-            return _put_by_arguments(run, argv, pieces, timeout)
+        code, _, message = run(argv, stdin=pieces, timeout=timeout, max_bytes=65_536)
         if code == _CUT_SHORT:
             raise StreamLost(_reason(code, message))
         return code, message
@@ -195,30 +185,6 @@ def repeat_after_loss(action: Callable[[], _Result]) -> _Result:
             if now > end:
                 raise
             time.sleep(_PAUSE_SECONDS)
-
-
-def _put(run: Run, argv: list[str], pieces: Iterable[bytes], timeout: float) -> tuple[int, bytes]:
-    code, _, message = run(argv, stdin=pieces, timeout=timeout, max_bytes=65_536)
-    return code, message
-
-
-def _put_by_arguments(
-    run: Run, argv: list[str], pieces: Iterable[bytes], timeout: float
-) -> tuple[int, bytes]:
-    """Write a file by arguments of programs, where no stream can be attached."""
-    position, step = 0, _PIECE_BYTES * _PIECES
-    for piece in pieces:
-        for begin in range(0, max(1, len(piece)), step):
-            part = piece[begin : begin + step]
-            arguments = [
-                base64.b64encode(part[start : start + _PIECE_BYTES]).decode()
-                for start in range(0, max(1, len(part)), _PIECE_BYTES)
-            ]
-            code, message = _put(run, [*argv, str(position), *arguments], (), timeout)
-            if code != 0:
-                return code, message
-            position += len(part)
-    return 0, b""
 
 
 def make_folder(run: Run, path: str) -> None:

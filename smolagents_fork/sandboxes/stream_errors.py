@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from ..errors import ExecutorError
 
-__all__ = ["StreamLost", "StreamUnsupported", "TooMuchOutput"]
-
-
-class StreamUnsupported(Exception):
-    """This connection to the engine cannot be a raw stream, such as a Windows named pipe."""
+__all__ = ["StreamLost", "TooMuchOutput"]
 
 
 class StreamLost(ExecutorError):

@@ -19,18 +19,14 @@ from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..relay import relay_command
 from ..removals import Removals
-from ..stream_errors import StreamUnsupported
-from .engine import API_TIMEOUT_SECONDS, engine_responds, mapped_errors, one_call_client
+from .engine import API_TIMEOUT_SECONDS, client_copy, engine_responds, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
 from .resource_usage import usage
-from .streams.exec_run import exit_code, run_attached, run_detached
-from .streams.exec_stream import (
-    AttachedConnection,
-    ExecStream,
-    exec_stream,
-)
+from .streams.exec_run import exit_code, run_attached
+from .streams.exec_stream import ExecStream, exec_stream
 from .streams.gateway_socket import GatewaySocket
+from .streams.logged_connection import LoggedConnection
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -59,7 +55,7 @@ class StartedContainer:
         name: of the container.
         gateway_token: that its gateway asks for.
         published: whether its gateway's port is published.
-        lease: connection that stays open as long as this process runs: see the lease module.
+        connection: to its first process, which renews its lease: see the lease module.
         gateway: socket that its gateway connects to; ``None`` where it does not.
         started_at: seconds of the epoch.
         answered: whether its gateway has answered on the published port.
@@ -69,7 +65,7 @@ class StartedContainer:
     name: str
     gateway_token: str
     published: bool
-    lease: AttachedConnection | None = None
+    connection: LoggedConnection
     gateway: GatewaySocket | None = None
     started_at: float = field(default_factory=time.time)
     answered: bool = False
@@ -114,8 +110,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     @property
     def first_process(self) -> FirstProcess | None:
         """The container's first process; ``None`` where its connection cannot be written to."""
-        lease = self._started.lease
-        return None if lease is None else lease.first_process
+        return self._started.connection.first_process
 
     def published_address(self) -> tuple[str, int] | None:
         """Host and port at which the gateway is reached from here; ``None`` without a port.
@@ -168,10 +163,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 if sock is not None:
                     self._receive_listener(sock, limit)
                     return sock
-                if self.first_process is None or self.first_process.unreachable:
-                    self._access.refuse_sockets()
-                    break
-                if not self._is_running():
+                first = self.first_process
+                if first is None or first.unreachable or not self._is_running():
                     break
         return None
 
@@ -205,21 +198,17 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         """Open an exec's stream, which a relay joins to the kernel's port."""
         seconds = deadline.at_most(_RELAY_SECONDS)
         argv = relay_command(GATEWAY_PORT, seconds)
-        try:
-            stream, _ = self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))
-        except StreamUnsupported as error:
-            raise self._access.stream_error(error) from error
-        return stream
+        return self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))[0]
 
     def _exec_with_id(self, argv: list[str], seconds: float) -> tuple[ExecStream, str]:
         if self._links != self._count_links():
             # A cut leaves connections behind on which the engine never answers.
             self._links = self._count_links()
             self._client.api.close()
-        api = one_call_client(self._client.api, seconds)
+        api = client_copy(self._client.api, seconds)
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
-            return exec_stream(api, exec_id), exec_id
+            return exec_stream(api, exec_id, seconds), exec_id
 
     def _published_port(self, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -257,16 +246,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         Raises:
             ExecutorError: it took too long, or wrote more.
             StreamLost: the engine's connection was lost.
-            StreamUnsupported: the engine's connection cannot carry the input.
         """
-        try:
-            links = self._count_links()
-            stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
-        except StreamUnsupported:
-            if stdin != ():
-                raise
-            api = self._client.api
-            return run_detached(api, self.container.id, argv, timeout=timeout, max_bytes=max_bytes)
+        links = self._count_links()
+        stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
         output = run_attached(
             stream,
             stdin=stdin,
@@ -304,7 +286,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         """Return the container's status; never raises, takes a few seconds at most."""
         started = self._started
         return container_status(
-            self._client.api, self.container.id, started.started_at, started.lease
+            self._client.api, self.container.id, started.started_at, started.connection
         )
 
     def remove(self) -> None:
@@ -314,8 +296,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 return
             self._removed = True
             started = self._started
-        if started.lease is not None:
-            started.lease.close()
+        started.connection.close()
         if started.gateway is not None:
             started.gateway.close()
         self._removals.remove(started.name, wait=False)

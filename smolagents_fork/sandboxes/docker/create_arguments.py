@@ -29,7 +29,6 @@ def container_arguments(
     published: bool = False,
     socket_path: str | None = None,
     command: Sequence[str] = (),
-    renewed: bool = True,
     owner: ClusterOwner | None = None,
 ) -> dict[str, Any]:
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
@@ -42,7 +41,6 @@ def container_arguments(
         published: whether the gateway's port is published.
         socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.
-        renewed: whether the host process can write to the container's standard input.
         owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     # A published port needs a network.
@@ -112,7 +110,7 @@ def container_arguments(
     if socket_path is not None:
         arguments |= _connected(arguments, socket_path, proxied=spec.serve_listener is not None)
     # A terminal's input can be written to by the code.
-    renewed = renewed and not arguments.get("tty")
+    renewed = not arguments.get("tty")
     return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
 
 

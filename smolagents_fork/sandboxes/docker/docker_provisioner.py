@@ -33,11 +33,9 @@ from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.lease import main_command
 from .lifetime.orphans import reap_once, remove_container
 from .streams.attaching import attach, attach_again
-from .streams.exec_stream import AttachedConnection
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
 from .streams.gateway_socket import GatewaySocket
-from .streams.hijacking import carries_streams
-from .streams.log_reader import LoggedConnection, Renewal
+from .streams.logged_connection import LoggedConnection
 
 __all__ = ["DockerProvisioner"]
 
@@ -125,7 +123,6 @@ class DockerProvisioner:
         except BaseException:
             disconnect(self._client)
             raise
-        self._carries_output = carries_streams(self._client.api)
         self._removals = Removals(self._address)
         reap_once(self._address, remove_unfinished)
 
@@ -193,24 +190,22 @@ class DockerProvisioner:
 
     def _start_container(self, spec: SandboxSpec) -> StartedContainer:
         """Start a container, again without a socket where the engine refuses its mount."""
-        while True:
-            needed = spec.serve_listener is not None
-            gateway = self._access.gateway_socket(needed=needed)
-            try:
-                return self._start_with(spec, gateway)
-            except (ConfigurationError, ExecutorStartError) as error:
-                if gateway is None or gateway.path not in str(error):
-                    raise
-                if needed:
-                    raise _no_listener(spec.image, self._address) from error
-            # As one on another machine does.
-            self._access.refuse_sockets()
+        gateway = self._access.gateway_socket()
+        try:
+            return self._start_with(spec, gateway)
+        except (ConfigurationError, ExecutorStartError) as error:
+            # An engine on another machine does not have the socket.
+            if gateway is None or gateway.path not in str(error):
+                raise
+            if spec.serve_listener is not None:
+                raise _no_listener(spec.image, self._address) from error
+        return self._start_with(spec, None)
 
     def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
         options, published = self._options, self._access.published
         name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
         check_answers(self._client)
-        lease: AttachedConnection | None = None
+        connection: LoggedConnection | None = None
         # The name is known before the engine is asked: whatever fails, the container is removed.
         with self._removals.starting(
             name, functools.partial(remove_container, self._address, name)
@@ -246,39 +241,29 @@ class DockerProvisioner:
                         published=published,
                         socket_path=None if gateway is None else gateway.path,
                         command=command,
-                        renewed=self._carries_output,
                         owner=self._owner,
                     )
                     container = self._created(arguments)
-                    lease = self._attached(
-                        container,
-                        framed=not arguments.get("tty"),
-                        lease_seconds=spec.lease_seconds if arguments["detach"] else None,
+                    connection = self._attached(
+                        container, spec.lease_seconds, is_terminal=bool(arguments.get("tty"))
                     )
                     container.start()
             except BaseException:
-                if lease is not None:
-                    lease.close()
+                if connection is not None:
+                    connection.close()
                 if gateway is not None:
                     gateway.close()
                 self._removals.remove(name, wait=True)
                 raise
-        return StartedContainer(container, name, token, published, lease, gateway)
+        return StartedContainer(container, name, token, published, connection, gateway)
 
     def _attached(
-        self, container: Any, *, framed: bool, lease_seconds: float | None
-    ) -> AttachedConnection:
-        """Attach to the container's input and, where the connection can carry it, its output."""
-        # Output only where it is read; otherwise the container's writes would block.
-        output = self._carries_output
-        attached = attach(self._client, container.id, output=output, timeout=API_TIMEOUT_SECONDS)
-        if not output:
-            return AttachedConnection(attached)
-        lease = None
-        if lease_seconds is not None:
-            again = functools.partial(attach_again, self._address, container.id)
-            lease = Renewal(lease_seconds, again)
-        return LoggedConnection(attached, framed=framed, renewal=lease)
+        self, container: Any, lease_seconds: float, *, is_terminal: bool
+    ) -> LoggedConnection:
+        """Attach to the container's input and output."""
+        attached = attach(self._client, container.id, output=True, timeout=API_TIMEOUT_SECONDS)
+        again = functools.partial(attach_again, self._address, container.id)
+        return LoggedConnection(attached, again, None if is_terminal else lease_seconds)
 
     def _created(self, arguments: dict[str, Any]) -> Any:
         """Create the container.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
-from ...errors import ConfigurationError, ExecutorStartError
+from ...errors import ConfigurationError
 from ...forks import disconnect_in_child
 from ..container_options import ContainerOptions
 from .engine import publishes_on, remote_host
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
 
-# Addresses of engines whose containers could not connect to a socket of this machine.
-_without_sockets: set[EngineAddress] = set()
 _REQUEST = b"GET /api HTTP/1.0\r\nHost: localhost\r\n\r\n"
 
 
@@ -67,43 +65,14 @@ class GatewayAccess:
             return remote_host(self._client, self._address) or "127.0.0.1"
         return self._options.host
 
-    def gateway_socket(self, *, needed: bool = False) -> GatewaySocket | None:
-        """Listen on a socket for a container's gateway; ``None`` where none could connect to it.
-
-        Args:
-            needed: Whether nothing can take its place, so that it is tried once more where a
-                container could not connect before.
-        """
+    def gateway_socket(self) -> GatewaySocket | None:
+        """Listen on a socket for a container's gateway; ``None`` where none could connect to it."""
         if self.published or self._options.transport != "auto" or self._options.runtime is not None:
             return None
         # docker-py's name for an engine whose API is on a socket, so that its machine may be this.
         if str(self._client.api.base_url) != "http+docker://localhost":
             return None
-        if self._address in _without_sockets and not needed:
-            return None
         return GatewaySocket.open()
-
-    def refuse_sockets(self) -> None:
-        """Use no sockets with this engine from now on: its machine is another, or refuses them."""
-        _without_sockets.add(self._address)
-
-    def stream_error(self, reason: Exception) -> ExecutorStartError:
-        """Return the error about an engine whose connection carries no stream.
-
-        Nothing takes the stream's place unasked: a published port needs a network.
-
-        Args:
-            reason: the error of the stream.
-        """
-        obstacle = self._obstacle()
-        return ExecutorStartError(
-            "no stream to the program in the container could be opened through the engine at "
-            f"{self._address}: {reason}. Give DockerExecutor transport='port' and a network, such "
-            "as network='bridge': a port is then published, and the code can reach that network"
-            + (f" ({obstacle})" if obstacle else "")
-            + ". Or use another engine (DOCKER_HOST), with a plain connection: a Unix socket, a "
-            "TCP port, or an SSH tunnel to either"
-        )
 
     def _obstacle(self) -> str | None:
         """Explain why a published port cannot be reached; ``None`` if it can."""

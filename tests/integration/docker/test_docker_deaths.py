@@ -15,7 +15,6 @@ from docker_waiting import first_print
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import removals
-from smolagents_fork.sandboxes.docker import docker_provisioner
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
@@ -146,19 +145,6 @@ def test_last_words_do_not_depend_on_the_engines_log(make, engine):
     name = executor.container.name
     message = died(executor, lambda: engine.api.kill(name), cause="signal")
     assert tells_of_the_log(message)
-
-
-def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
-    monkeypatch.setattr(docker_provisioner, "carries_streams", lambda _api: False)
-    executor = make(container_run_kwargs=NO_LOG)
-    assert executor(MUCH).output is None
-    name = executor.container.name
-    message = died(executor, lambda: engine.api.kill(name), cause="signal")
-    assert (
-        "exit code 137 (SIGKILL); the engine removed its log with it (this connection to the "
-        "engine cannot carry a stream that keeps it); the code may have run, in part or to its "
-        "end; its state is lost"
-    ) in message
 
 
 def test_container_removed_from_outside(mortal, engine):

@@ -18,6 +18,7 @@ import json
 import os
 import re
 import secrets
+import socket
 import tarfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
+from ....forks import disconnect_in_child
 from ....redaction import without_passwords
 from ...listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
@@ -37,7 +39,6 @@ from ..lifetime.orphans import remove_container
 from ..list_fields import entry_id, labels_of
 from ..streams.attaching import attach
 from ..streams.exec_run import run_lines
-from ..streams.exec_stream import AttachedConnection
 from .build_errors import KEPT_LINES, installation_message
 from .image_plans import CONFIG, SCRIPT, ImagePlan, with_fewer
 from .image_reference import parse_reference
@@ -224,7 +225,7 @@ def _container(
     """
     name = f"smolagents-fork-build-{secrets.token_hex(8)}"
     removals = Removals(address)
-    lease: AttachedConnection | None = None
+    lease: socket.socket | None = None
     try:
         with removals.starting(name, functools.partial(remove_container, address, name)):
             container = client.containers.create(
@@ -241,8 +242,8 @@ def _container(
                 labels=labels(name),
                 use_config_proxy=False,
             )
-            attached = attach(client, name, output=False, timeout=API_TIMEOUT_SECONDS)
-            lease = AttachedConnection(attached)
+            lease = attach(client, name, output=False, timeout=API_TIMEOUT_SECONDS)
+            disconnect_in_child(lease)
             container.start()
         yield name
     finally:

@@ -7,8 +7,8 @@ removes the container. A lost connection does not matter by itself: the input st
 host process attaches to it again. Nothing but time ends a container whose engine is dead, because
 nobody closes its input then.
 
-Where the connection cannot be written to (a named pipe, docker-py's own SSH, a terminal), the lease
-begins when the engine closes the input, which it does when the connection ends.
+The input of a terminal could be written to by the code. There the lease begins when the engine
+closes the input, which it does when the connection ends.
 
 It has to be process 1, because the code has the same user and could kill or stop any other. It also
 does the work of an init process: reaps orphans, and passes signals on to the main process.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import socket
+from typing import TYPE_CHECKING
 
-from ..engine import connect, disconnect, one_call_client
+from ..engine import connect, disconnect
 from ..engine_address import EngineAddress
-from .hijacking import carries_streams, hijack
+from .hijacking import hijack
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -17,7 +18,7 @@ __all__ = ["attach", "attach_again"]
 _AGAIN_SECONDS = 10
 
 
-def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> Any:
+def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> socket.socket:
     """Attach to a container, which may not have been started yet.
 
     Args:
@@ -25,19 +26,13 @@ def attach(client: DockerClient, container: str, *, output: bool, timeout: float
         container: its id or name.
         output: whether its output is read; if it is not, its writes would block.
         timeout: seconds until the engine has to answer.
-
-    Returns:
-        the connection's socket, or docker-py's object where the engine is not reached by sockets.
     """
     params = {"stdin": 1, "stdout": int(output), "stderr": int(output), "stream": 1}
-    if carries_streams(client.api):
-        path = f"/containers/{container}/attach"
-        return hijack(client.api, path, query=params, seconds=timeout)
-    # docker-py sets no limit for this call.
-    return one_call_client(client.api, timeout).attach_socket(container, params=params)
+    path = f"/containers/{container}/attach"
+    return hijack(client.api, path, query=params, seconds=timeout)
 
 
-def attach_again(address: EngineAddress, container: str) -> Any | None:
+def attach_again(address: EngineAddress, container: str) -> socket.socket | None:
     """Attach to a container that runs, or is about to, after a connection to it was lost.
 
     Args:

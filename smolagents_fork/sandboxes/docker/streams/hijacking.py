@@ -9,6 +9,7 @@ public; here the head is read to its last byte and no further.
 from __future__ import annotations
 
 import http.client
+import importlib
 import io
 import json
 import socket
@@ -17,29 +18,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from ....deadline import Deadline
-from ...stream_errors import StreamUnsupported
 from ...web_connection import connect_to, time_left
+from .threaded_socket import socket_to
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-__all__ = ["carries_streams", "hijack"]
+__all__ = ["hijack"]
 
 _UPGRADE = {"Connection": "Upgrade", "Upgrade": "tcp", "Content-Type": "application/json"}
 # Without an upgrade where a proxy has removed the header; the stream is the same.
 _HIJACKED = (http.client.SWITCHING_PROTOCOLS, http.client.OK)
-
-
-def carries_streams(api: APIClient) -> bool:
-    """Tell whether the engine is reached by sockets, which one thread can select from.
-
-    A Windows named pipe and docker-py's own SSH connection are not.
-
-    Args:
-        api: docker-py's low-level client.
-    """
-    base = urlsplit(str(api.base_url))
-    return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
 def hijack(
@@ -60,14 +49,11 @@ def hijack(
         seconds: until the answer has to be there.
 
     Raises:
-        StreamUnsupported: the engine is not reached by sockets.
         docker.errors.APIError: the engine refuses.
         requests.RequestException: it does not answer.
     """
     import requests
 
-    if not carries_streams(api):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
     url = f"{api.base_url}/v{api.api_version}{path}" + (f"?{urlencode(query)}" if query else "")
     deadline = Deadline(seconds)
     sock: socket.socket | None = None
@@ -79,7 +65,8 @@ def hijack(
             hijacked, sock = sock, None
             return hijacked
         refusal = answer.read()
-    except (OSError, http.client.HTTPException) as error:
+    except Exception as error:
+        # Any: named pipes and SSH have errors of their own.
         raise requests.ConnectionError(error) from error
     finally:
         if sock is not None:
@@ -156,13 +143,29 @@ def _connect(api: APIClient, deadline: Deadline) -> socket.socket:
     """Connect to the engine at the address, by the proxy and with the certificates of a client."""
     base = urlsplit(str(api.base_url))
     if base.scheme == "http+docker":
-        adapter: Any = api.get_adapter(api.base_url)
-        sock = socket.socket(socket.AF_UNIX)
-        try:
-            sock.settimeout(time_left(deadline))
-            sock.connect(adapter.socket_path)
-        except BaseException:
-            sock.close()
-            raise
-        return sock
+        return _connect_locally(api, str(base.hostname), deadline)
     return connect_to(str(api.base_url), api, deadline)
+
+
+def _connect_locally(api: APIClient, transport: str, deadline: Deadline) -> socket.socket:
+    """Connect over a transport of docker-py's own: a Unix socket, a named pipe or SSH."""
+    adapter: Any = api.get_adapter(api.base_url)
+    if transport == "ssh":
+        channel = adapter.ssh_client.get_transport().open_session(timeout=time_left(deadline))
+        # The command by which Docker's own client reaches an engine over SSH.
+        channel.exec_command("docker system dial-stdio")
+        return socket_to(channel)
+    if transport == "localnpipe":
+        # It can be imported on Windows only.
+        pipe: Any = importlib.import_module("docker.transport.npipesocket").NpipeSocket()
+        pipe.settimeout(time_left(deadline))
+        pipe.connect(adapter.npipe_path)
+        return socket_to(pipe)
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.settimeout(time_left(deadline))
+        sock.connect(adapter.socket_path)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

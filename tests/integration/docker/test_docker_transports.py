@@ -1,14 +1,14 @@
-"""Engines whose streams cannot be attached: an error, or a published port if that is asked for."""
+"""Connections to engines of every kind, and published ports."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import time
+import socket
+import threading
 
-import docker
 import pytest
-from background import acting
+from background import acting, eventually
 from docker_freezing_proxy import Proxy
 from docker_waiting import first_print
 from smolagents import tool
@@ -17,44 +17,46 @@ from smolagents.utils import AgentError
 from smolagents_fork.errors import (
     ConfigurationError,
     ExecutorError,
-    ExecutorStartError,
     SandboxDiedError,
     SandboxTimeoutError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import container, docker_provisioner
-from smolagents_fork.sandboxes.docker.streams import attaching, exec_run
-from smolagents_fork.sandboxes.docker.streams.exec_stream import start_exec
+from smolagents_fork.sandboxes.docker.streams import hijacking
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
-from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
-from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
+from smolagents_fork.sandboxes.docker.streams.threaded_socket import socket_to
+
+
+class Blocking:
+    """A connection to the engine that only a thread can wait for, as a named pipe and SSH have."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(path)
+        self.recv, self.sendall = self._socket.recv, self._socket.sendall
+        self.settimeout = self._socket.settimeout
+
+    def close(self) -> None:
+        """Close it, at which a named pipe wakes the thread that reads."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
 
 
 @pytest.fixture
-def no_streams(monkeypatch):
-    """Have the engine behind a connection that is not a socket, as docker-py's over SSH."""
+def no_descriptors(monkeypatch):
+    """Have every stream of the engine's on a connection without a descriptor."""
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        pytest.skip("the engine is not on a socket")
+    opened = []
 
-    def refused(_api, _exec_id):
-        raise StreamUnsupported("this connection to the engine is not a plain socket")
+    def connect(_api, _deadline):
+        opened.append(Blocking(host.removeprefix("unix://")))
+        return socket_to(opened[-1])
 
-    def exec_start(api, exec_id, *, socket):
-        assert socket
-        connection = start_exec(api, exec_id)
-        # The client has read ahead of the answer's head, and loses what it has read.
-        time.sleep(0.2)
-        with contextlib.suppress(BlockingIOError):
-            connection.recv(65536)
-        return connection
-
-    def attach_socket(api, container, *, params):
-        return hijack(api, f"/containers/{container}/attach", query=params, seconds=60)
-
-    for module in (attaching, docker_provisioner, exec_run):
-        monkeypatch.setattr(module, "carries_streams", lambda _api: False)
-    monkeypatch.setattr(container, "exec_stream", refused)
-    monkeypatch.setattr(docker.APIClient, "exec_start", exec_start)
-    monkeypatch.setattr(docker.APIClient, "attach_socket", attach_socket)
+    monkeypatch.setattr(hijacking, "_connect", connect)
     monkeypatch.setattr(GatewaySocket, "open", lambda: None)
+    return opened
 
 
 @tool
@@ -70,44 +72,16 @@ def double(number: int) -> int:
 PORT = {"transport": "port", "network": "bridge"}
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [{}, {"transport": "exec"}, {"transport": "exec", "network": "bridge"}],
-    ids=["defaults", "exec", "exec with a network"],
-)
-def test_stream_that_cannot_be_opened_is_an_error_with_two_ways_out(
-    make, no_streams, monkeypatch, keywords
-):
-    created = []
-    make_arguments = docker_provisioner.container_arguments
-
-    def arguments(*args, **options):
-        created.append(make_arguments(*args, **options))
-        return created[-1]
-
-    monkeypatch.setattr(docker_provisioner, "container_arguments", arguments)
-    with pytest.raises(ExecutorStartError) as caught:
-        make(**keywords)
-    message = str(caught.value)
-    assert "no stream to the program in the container could be opened" in message
-    assert "this connection to the engine is not a plain socket" in message
-    assert "transport='port' and a network, such as network='bridge'" in message
-    assert "Or use another engine (DOCKER_HOST)" in message
-    # One container, with the network that was asked for and no port.
-    (one,) = created
-    assert one.get("network_mode", one.get("network")) == keywords.get("network", "none")
-    assert "ports" not in one
-
-
-def test_every_public_method_works_without_streams(make, no_streams, tmp_path):
+def test_every_public_method_works_without_descriptors(make, no_descriptors, tmp_path):
     limits = {"interrupt_grace_seconds": 60, "workdir_size": "8m", "tmp_size": "8m"}
-    executor = make(timeout_seconds=4, **PORT, **limits)
+    executor = make(timeout_seconds=4, **limits)
     assert executor("1+1").output == 2
+    assert executor.container.attrs["HostConfig"]["NetworkMode"] == "none"
     executor.send_variables({"given": [1, 2]})
     executor.send_tools({"double": double})
     assert executor("double(number=given[1])").output == 4
 
-    big = os.urandom(3_000_000)  # more than one program's arguments hold
+    big = os.urandom(3_000_000)
     for content in (b"", b"small", big):
         executor.put_file(content, "folder/f")
         assert executor.get_file("folder/f") == content
@@ -141,6 +115,10 @@ def test_every_public_method_works_without_streams(make, no_streams, tmp_path):
     assert executor.container.id != first
     executor.delete()
     assert not executor.is_alive()
+    assert len(no_descriptors) > 10
+    # Their threads end with them.
+    names = ("smolagents-fork-receive", "smolagents-fork-send")
+    assert eventually(lambda: not [one for one in threading.enumerate() if one.name in names])
 
 
 @pytest.fixture
@@ -157,19 +135,15 @@ def other_machine(engine, monkeypatch):
     made.close()
 
 
-def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_machine):
-    started = time.monotonic()
-    with pytest.raises(ExecutorStartError) as caught:
-        DockerExecutor(network="bridge")
-    assert time.monotonic() - started < 120
-    assert f"the engine runs on {other_machine.address}" in str(caught.value)
-    assert "pass host='0.0.0.0'" in str(caught.value)
-    with pytest.raises(ConfigurationError, match="transport='port': the engine runs on"):
+def test_port_on_another_machines_loopback_is_refused(image, other_machine):
+    with pytest.raises(ConfigurationError) as caught:
         DockerExecutor(network="bridge", transport="port")
+    assert f"transport='port': the engine runs on {other_machine.address}" in str(caught.value)
+    assert "pass host='0.0.0.0'" in str(caught.value)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "its address"])
-def test_port_of_another_machine_is_reached_there(make, no_streams, other_machine, engine, host):
+def test_port_of_another_machine_is_reached_there(make, other_machine, engine, host):
     host = host if host == "0.0.0.0" else other_machine.address
     executor = make(host=host, **PORT)
     ports = engine.api.inspect_container(executor.container.id)["NetworkSettings"]["Ports"]

@@ -1,0 +1,302 @@
+"""Connections to the first processes of this process's sandboxes, which renew their leases.
+
+A connection to a first process's input and output carries what is in
+:mod:`smolagents_fork.first_process_link`: renewals and requests to it, its answers, and the end of
+the main process. One thread has all connections, because only one may use a connection with TLS. It
+starts with the first lease and ends with the last. A connection that is lost, or whose first
+process does not answer, is replaced by a thread of its own, so that an engine that does not answer
+delays no other lease.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from ..first_process_link import END, FirstProcess
+from ..forks import ForkSafeLock, forget, keep_open, reset_in_child
+
+__all__ = ["Lease", "LeaseStream"]
+
+# Renewals of each lease. The host process may be late for all but one. A connection counts as cut
+# at the renewal after which as many have had no answer.
+_RENEWALS = 5
+_UNANSWERED = 1.5
+# Pauses between attempts to attach again. The first one is before the first attempt: an engine
+# closes the output before it reports the end of the sandbox.
+_FIRST_PAUSE_SECONDS = 0.02
+_LONGEST_PAUSE_SECONDS = 1.0
+
+
+class LeaseStream(Protocol):
+    """Connection to a first process's input and output. Its calls do not wait."""
+
+    @property
+    def unsent(self) -> bool:
+        """Tell whether bytes are left that could not be sent yet."""
+
+    def fileno(self) -> int: ...
+
+    def receive(self) -> bytes | None:
+        """Return what has arrived of the first process's output; ``None`` at its end.
+
+        Raises:
+            Exception: the connection broke.
+        """
+
+    def send(self, data: bytes, /) -> None:
+        """Send a short message.
+
+        Raises:
+            OSError: the connection broke, or cannot take it.
+        """
+
+    def close(self) -> None: ...
+
+
+def _no_note(_broken: str) -> None:
+    """Ignore the end of a lease."""
+
+
+class Lease:
+    """Lease of one sandbox, renewed until :meth:`close`.
+
+    Args:
+        stream: Connection to the sandbox's first process.
+        attach: returns another connection, or ``None`` when the sandbox has ended; raises when the
+            engine does not answer.
+        seconds: of the lease; ``None`` for a first process that cannot be written to: its output is
+            read, and a lost connection is not replaced.
+        note_end: takes the reason for which no other connection takes the place of a lost one;
+            empty when the sandbox has ended.
+
+    Raises:
+        OSError: the process has no free descriptors.
+        RuntimeError: no thread can be started.
+    """
+
+    def __init__(
+        self,
+        stream: LeaseStream,
+        attach: Callable[[], LeaseStream | None],
+        seconds: float | None,
+        note_end: Callable[[str], None] = _no_note,
+    ) -> None:
+        self._attach, self._seconds, self._note_end = attach, seconds, note_end
+        self._requests: deque[bytes] = deque()
+        #: The sandbox's first process; ``None`` where it cannot be written to.
+        self.first_process = None if seconds is None else FirstProcess(self._request)
+        #: The present connection; ``None`` after a loss.
+        self.stream: LeaseStream | None = stream
+        #: Whether another connection is being opened.
+        self.attaching = False
+        #: Whether the lease is not renewed any more.
+        self.closed = False
+        #: Monotonic time of the next renewal.
+        self.due = 0.0 if seconds is not None else float("inf")
+        _keeper.add(self)
+
+    def close(self) -> None:
+        """End the renewal, and the sandbox. Idempotent, from any thread, also in a destructor."""
+        self.closed = True
+        _keeper.wake()
+
+    def _request(self, data: bytes) -> None:
+        self._requests.append(data)
+        _keeper.wake()
+
+    def work(self, stream: LeaseStream) -> None:
+        """Read and write what is due. Only for the thread that has the connections."""
+        try:
+            output = stream.receive()
+        except Exception as error:
+            self._lose(stream, f"{type(error).__name__}: {error}")
+            return
+        if output is None:
+            self._lose(stream, "")
+            return
+        first, seconds = self.first_process, self._seconds
+        if first is None or seconds is None:
+            return
+        first.feed(output)
+        if first.silent_seconds > seconds * _UNANSWERED / _RENEWALS:
+            self._lose(stream, "the first process does not answer")
+            return
+        now = time.monotonic()
+        if now >= self.due:
+            self.due = now + seconds / _RENEWALS
+            first.ask()
+        # An error is met by the next read, too; a full connection is that of a hanging engine.
+        with contextlib.suppress(OSError, ValueError):
+            while self._requests:
+                stream.send(self._requests.popleft())
+
+    def release(self) -> None:
+        """End the sandbox of a closed lease. Only for the thread that has the connections."""
+        stream, self.stream = self.stream, None
+        if stream is None:
+            return
+        if self.first_process is not None:
+            # The engine may take a while to end it.
+            with contextlib.suppress(Exception):
+                stream.send(END)
+        stream.close()
+
+    def _lose(self, stream: LeaseStream, broken: str) -> None:
+        self.stream = None
+        stream.close()
+        self._requests.clear()
+        first = self.first_process
+        if first is not None:
+            first.reconnect(False)
+        if first is None or self.closed:
+            self._end(broken)
+            return
+        self.attaching = True
+        try:
+            threading.Thread(
+                target=self._attach_again, name="smolagents-fork-lease", daemon=True
+            ).start()
+        except RuntimeError as error:  # no thread can be started
+            self.attaching = False
+            self._end(f"{broken} ({error})")
+
+    def _attach_again(self) -> None:
+        """Replace a lost connection, unless the sandbox has ended or its lease is over."""
+        assert self._seconds is not None
+        end = time.monotonic() + self._seconds
+        pause, broken = _FIRST_PAUSE_SECONDS, ""
+        try:
+            while not self.closed:
+                time.sleep(pause)
+                pause = min(_LONGEST_PAUSE_SECONDS, pause * 2)
+                try:
+                    stream = self._attach()
+                except Exception as error:
+                    if time.monotonic() < end:
+                        continue
+                    broken = f"{type(error).__name__}: {error}"
+                    break
+                if stream is None:
+                    break
+                self.due, self.stream = 0.0, stream
+                if self.first_process is not None:
+                    self.first_process.reconnect(True)
+                return
+            self._end(broken)
+        finally:
+            self.attaching = False
+            _keeper.wake()
+
+    def _end(self, broken: str) -> None:
+        self._note_end(broken)
+        self.close()
+
+
+class _Keeper:
+    """The thread that has all connections; runs while there is a lease."""
+
+    def __init__(self) -> None:
+        # Acquired while leases come and go. Never by wake(), which garbage collection may call in a
+        # thread that has it.
+        self._lock = threading.Lock()
+        self._wake_lock = ForkSafeLock()
+        self._leases: set[Lease] = set()
+        self._thread: threading.Thread | None = None
+        # Ends of a pair of sockets while the thread runs: one wakes it.
+        self._woken: socket.socket | None = None
+        self._waker: socket.socket | None = None
+
+    def add(self, lease: Lease) -> None:
+        """Begin to renew a lease; errors as for :class:`Lease`."""
+        with self._lock:
+            self._leases.add(lease)
+            try:
+                if self._thread is None:
+                    self._start()
+            except BaseException:
+                self._leases.discard(lease)
+                self.abandon()
+                raise
+        self.wake()
+
+    def _start(self) -> None:
+        self._woken, self._waker = socket.socketpair()
+        keep_open((self._woken, self._waker))
+        self._woken.setblocking(False)
+        self._waker.setblocking(False)
+        thread = threading.Thread(
+            target=self._work, args=(self._woken,), name="smolagents-fork-leases", daemon=True
+        )
+        thread.start()
+        self._thread = thread
+
+    def wake(self) -> None:
+        """Have the thread look at all leases. From any thread, also in a destructor."""
+        # Under a lock: the descriptor of a closed socket could be another file's by now.
+        with self._wake_lock:
+            if self._waker is not None:
+                with contextlib.suppress(OSError):  # full: the thread wakes anyway
+                    self._waker.send(b"\0")
+
+    def abandon(self) -> None:
+        """Close the pair of sockets."""
+        with self._wake_lock:
+            pair = [end for end in (self._woken, self._waker) if end is not None]
+            self._thread = self._woken = self._waker = None
+            for end in pair:
+                end.close()
+        forget(pair)
+
+    def _work(self, woken: socket.socket) -> None:
+        while leases := self._open_leases():
+            streams = [(one, one.stream) for one in leases]
+            for lease, stream in streams:
+                if stream is not None:
+                    # One lease's error must not end the renewal of the others.
+                    with contextlib.suppress(Exception):
+                        lease.work(stream)
+            self._wait(woken, leases)
+
+    def _open_leases(self) -> list[Lease]:
+        """Release the closed leases and return the others; end the thread when there are none."""
+        with self._lock:
+            for lease in [one for one in self._leases if one.closed and not one.attaching]:
+                self._leases.discard(lease)
+                lease.release()
+            if not self._leases:
+                self.abandon()
+            return list(self._leases)
+
+    def _wait(self, woken: socket.socket, leases: list[Lease]) -> None:
+        """Wait until a connection is ready, a renewal is due, or another thread wakes this one."""
+        open_streams = [(one, one.stream) for one in leases]
+        with selectors.DefaultSelector() as selector:
+            selector.register(woken, selectors.EVENT_READ)
+            due = float("inf")
+            for lease, stream in open_streams:
+                if stream is not None:
+                    due = min(due, lease.due)
+                    events = selectors.EVENT_WRITE if stream.unsent else 0
+                    selector.register(stream, selectors.EVENT_READ | events)
+            seconds = None if due == float("inf") else max(0.0, due - time.monotonic())
+            selector.select(seconds)
+        with contextlib.suppress(OSError):
+            woken.recv(4096)
+
+
+_keeper = _Keeper()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which owns none of its parent's sandboxes."""
+    global _keeper
+    inherited, _keeper = _keeper, _Keeper()
+    inherited.abandon()
