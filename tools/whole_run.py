@@ -28,8 +28,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tools import lint
@@ -38,6 +39,7 @@ from tools.command import Command, clean_environment
 from tools.errors import CommandError, SuiteError, ToolError
 from tools.junit import read_junit
 from tools.paths import REPORTS, ROOT
+from tools.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
@@ -62,11 +64,13 @@ class OwnTests(NamedTuple):
         folder: the checkout.
         reports: folder for the lists of failed and unstable tests.
         arguments: of pytest, for the first run.
+        variables: for the environment of the tests.
     """
 
     folder: Path = ROOT
     reports: Path = REPORTS
     arguments: Sequence[str] = _ALL
+    variables: Mapping[str, str] = MappingProxyType({})
 
     def run(self) -> bool:
         """Run all tests, and a few failed ones again, alone; return whether all passed.
@@ -134,7 +138,7 @@ class OwnTests(NamedTuple):
 
     def _pytest(self, *arguments: str) -> int:
         command = [sys.executable, "-m", "pytest", "-o", "cache_dir=build/test-cache", *arguments]
-        environment = clean_environment()
+        environment = {**clean_environment(), **self.variables}
         return subprocess.run(command, cwd=self.folder, env=environment, check=False).returncode
 
 
@@ -165,18 +169,26 @@ def _run_named(arguments: Sequence[str]) -> int:
 def _run_project(*, everything: bool) -> int:
     REPORTS.mkdir(exist_ok=True)
     left_out = [] if everything else unchanged_folders()
-    tests = OwnTests(arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)))
+    watch = RunWatch()
+    tests = OwnTests(
+        arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)),
+        variables={RUN_VARIABLE: watch.run},
+    )
     log = REPORTS / "upstream.log"
     command = [sys.executable, "-m", "tools.regression", *([] if everything else ["--recorded"])]
     with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
         if not _linted():
             return 1
-        passed = tests.run()
+        with watch:
+            passed = tests.run()
         print("\n== upstream's tests", flush=True)
         same = _ended_well(upstream)
         print(log.read_text("utf-8", "replace"), flush=True)
     if left_out:
         print(f"left out, because their subjects have not changed: {', '.join(left_out)}")
+    if watch.left:
+        print("\n== LEFT BEHIND by the tests")
+        print("\n".join(watch.left))
     tests.print_names()
     stable = not (everything and tests.unstable())
     return 0 if passed and same and stable else 1

@@ -1,0 +1,83 @@
+"""What a run of the tests leaves: found by the run's name, and nobody else's is touched."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from background import eventually
+
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from tools.run_remains import RUN_VARIABLE, RunWatch, processes_of
+
+WAIT = "import sys; sys.stdin.read()"
+
+
+@contextmanager
+def process_of(run: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process with the name of a run in its environment."""
+    environment = {**os.environ, RUN_VARIABLE: run}
+    command = [sys.executable, "-c", WAIT]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def image_of(engine: Any, process: subprocess.Popen[bytes], name: str) -> str:
+    """Make an image that a process owns by its label, and return its id."""
+    text = f"FROM scratch\nLABEL {LABEL}=boot:{process.pid}:1 unique={uuid.uuid4().hex}\n"
+    image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name)
+    return str(image.id)
+
+
+def test_process_that_is_left_is_named(tmp_path: Path) -> None:
+    watch = RunWatch(tmp_path / "images.json", grace_seconds=0)
+    with process_of(watch.run) as left, process_of("another run"):
+        assert eventually(lambda: left.pid in processes_of(watch.run))
+        with watch:
+            pass
+        assert [line.partition(":")[0] for line in watch.left] == [f"process {left.pid}"]
+    assert eventually(lambda: processes_of(watch.run) == {})
+
+
+@pytest.mark.docker
+def test_images_of_the_run_are_removed_and_its_cache_is_kept_for_the_next(
+    engine: Any, tmp_path: Path
+) -> None:
+    mark = uuid.uuid4().hex
+    cached, custom = f"smolagents-fork-jupyter:{mark[:20]}", f"smolagents-fork-test:{mark}"
+    other = f"smolagents-fork-jupyter:{mark[12:]}"
+    file = tmp_path / "images.json"
+
+    def there(image: str) -> bool:
+        with suppress(docker.errors.ImageNotFound):
+            return bool(engine.api.inspect_image(image))
+        return False
+
+    first = RunWatch(file, grace_seconds=0)
+    with process_of(first.run) as process, process_of("another run") as neighbour:
+        with first:
+            kept = image_of(engine, process, cached)
+            removed = image_of(engine, process, custom)
+            others = image_of(engine, neighbour, other)
+            assert eventually(lambda: {kept, removed} <= first._built)
+        try:
+            assert [there(image) for image in (kept, removed, others)] == [True, False, True]
+            assert json.loads(file.read_text()) == [kept]
+            with RunWatch(file, grace_seconds=0):
+                pass
+            assert not there(kept)
+        finally:
+            engine.images.remove(others, force=True)
