@@ -19,14 +19,14 @@ from typing import Any
 
 from ..proxy_environment import PROXY_PORT
 from ..shortages import is_shortage
-from . import landlock, seccomp
-from .call_supervisor import give_listener
-from .capabilities import drop_capabilities
 from .confinement_report import Bounds, Kernel, Report, Shared
-from .libc import libc
-from .proxy_listener import open_listener, send_listener
-from .syscalls import REFUSED_WITHOUT_NETWORK
-from .user_counts import lower_limit, lower_shared_limits
+from .restrictions import landlock, seccomp
+from .restrictions.call_supervisor import give_listener
+from .restrictions.capabilities import drop_capabilities
+from .restrictions.libc import libc
+from .restrictions.proxy_listener import open_listener, send_listener
+from .restrictions.syscalls import REFUSED_WITHOUT_NETWORK
+from .restrictions.user_counts import lower_limit, lower_shared_limits
 
 __all__ = ["Confinement", "die_with_parent"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .syscalls import NetworkScope
+from .restrictions.syscalls import NetworkScope
 
 __all__ = [
     "MEASURES",

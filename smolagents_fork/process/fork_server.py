@@ -38,12 +38,13 @@ from ..deadline import Deadline
 from ..errors import ForkError
 from ..folders.user_folder import remove_abandoned
 from ..shortages import shortage_text
-from . import confinement, file_attributes, seccomp, worker
-from .call_supervisor import CallSupervisor, take_listener
+from . import confinement, worker
 from .confinement_report import Bounds, Shared
-from .libc import libc
+from .restrictions import file_attributes, seccomp
+from .restrictions.call_supervisor import CallSupervisor, take_listener
+from .restrictions.libc import libc
+from .restrictions.user_counts import UserCounts
 from .sandbox_paths import OWN_PROCESS_FILES
-from .user_counts import UserCounts
 
 __all__ = ["main"]
 

@@ -11,12 +11,12 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .syscalls import NetworkScope
+from .restrictions.syscalls import NetworkScope
+from .restrictions.user_counts import control_group_folders
 
 __all__ = [
     "OWN_PROCESS_FILES",
     "Layout",
-    "control_group_folders",
     "layout_for",
 ]
 
@@ -47,7 +47,6 @@ _LIMITS = (
     "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.high", "memory.max",
     "memory.limit_in_bytes",
 )  # fmt: skip
-_CONTROL_GROUPS = "/sys/fs/cgroup"
 
 # Importing these is slow, and forking afterwards is safe.
 _WORTH_PRELOADING = ("numpy", "pandas")
@@ -114,23 +113,6 @@ def layout_for(
         preload=tuple(preload),
         granted=(*_FILES_FOR[network], *extra_readable),
     )
-
-
-def control_group_folders() -> list[str]:
-    """Return the folders of this process's control groups, and of the topmost."""
-    folders = {_CONTROL_GROUPS: None}
-    try:
-        with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        for name in (controllers, *controllers.split(",")):
-            top = os.path.join(_CONTROL_GROUPS, name)
-            own = os.path.normpath(top + path)  # outside of a namespace it begins with "/.."
-            folders.update(dict.fromkeys((top, own) if own.startswith(top) else (top,)))
-    return list(folders)
 
 
 def _limit_files() -> list[str]:

@@ -26,7 +26,7 @@ from ..received_listener import receive_listener
 from ..shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds, Shared
-from .descriptor_passing import send_descriptors
+from .restrictions.descriptor_passing import send_descriptors
 from .sandbox_paths import Layout
 from .stop_request import REQUEST_SIZE
 

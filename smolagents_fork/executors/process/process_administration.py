@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from ...checks import Check, Finding, failed, ok, warning
-from ...process import landlock
 from ...process.confinement_report import MeasureTable
+from ...process.restrictions import landlock
 from ..administration import Administration, run_check
 from .process_executor import ProcessExecutor
 

@@ -15,7 +15,7 @@ from ...options.option import option, same_as
 from ...options.words import CORES, DISK, ENGINES, PROCESSES
 from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
-from ...process.syscalls import NetworkScope
+from ...process.restrictions.syscalls import NetworkScope
 from ...sandboxes.resource_limits import size_or_none
 from ..guests.guest_options import GuestOptions, byte_count, network_of
 from ..shared_arguments import Arguments

@@ -498,7 +498,7 @@ def outcomes(
     kernel: Kernel | None, folder: Path, groups: Iterable[str] = tuple(GROUPS), **options: Any
 ) -> dict[str, str]:
     """Run each attack; its outcome is ``refused: <error>``, or the resource it reached."""
-    from smolagents_fork.process.syscalls import MACHINES
+    from smolagents_fork.process.restrictions.syscalls import MACHINES
 
     host = Host(folder)
     found: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smolagents_fork.process import user_counts
+from smolagents_fork.process.restrictions import user_counts
 
 WATCHES = 4000
 

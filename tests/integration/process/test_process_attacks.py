@@ -120,8 +120,8 @@ other
 
 
 def test_every_call_that_is_not_listed_is_refused():
-    from smolagents_fork.process.seccomp import supported
-    from smolagents_fork.process.syscalls import MACHINES, REFUSED_WITH
+    from smolagents_fork.process.restrictions.seccomp import supported
+    from smolagents_fork.process.restrictions.syscalls import MACHINES, REFUSED_WITH
 
     assert supported()
     numbers = MACHINES[os.uname().machine].numbers

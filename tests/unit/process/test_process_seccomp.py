@@ -11,8 +11,8 @@ from typing import get_args
 
 import pytest
 
-from smolagents_fork.process import seccomp
-from smolagents_fork.process.syscalls import (
+from smolagents_fork.process.restrictions import seccomp
+from smolagents_fork.process.restrictions.syscalls import (
     FIRST_COMMON,
     MACHINES,
     REFUSED_WITH,

@@ -1,0 +1,1 @@
+"""Mechanisms of the kernel that confine a child, and counts that it shares with its user."""
