@@ -12,7 +12,7 @@ from ..errors import DecodeError, ProtocolError, SandboxDiedError
 from ..forks import forget, keep_open
 from .frame_stream import FrameStream
 from .frames import Frame, Kind, of_relay
-from .guest_process import StreamedGuest, remaining_text
+from .guest_process import GuestProcess
 
 __all__ = ["RelayedGuest", "RelayedSandbox"]
 
@@ -31,7 +31,7 @@ class RelayedSandbox(Protocol):
         """Record the time of a run of code; never waits or raises."""
 
 
-class RelayedGuest(StreamedGuest):
+class RelayedGuest(GuestProcess):
     """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
 
     Args:
@@ -40,6 +40,8 @@ class RelayedGuest(StreamedGuest):
         stream: Stream to its relay; closed with this object.
         kinds: frames that are accepted from it.
     """
+
+    late_seconds = 1.0
 
     def __init__(
         self, sandbox: RelayedSandbox, pid: Any, stream: socket.socket, kinds: dict[Kind, int]
@@ -124,10 +126,6 @@ class RelayedGuest(StreamedGuest):
     def record_call(self, seconds: float) -> None:
         """Record the time of a run; see :meth:`RelayedSandbox.record_call`."""
         self._sandbox.record_call(seconds)
-
-    def remaining_text(self) -> str:
-        """Return all remaining text of a child that has ended, or is about to end."""
-        return remaining_text(self, self._decoder, 1.0)
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; from any thread."""

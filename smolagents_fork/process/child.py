@@ -11,13 +11,12 @@ import socket
 import struct
 import threading
 import time
-from typing import Any
 
 from ..errors import SandboxDiedError
 from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
-from ..guest.guest_process import StreamedGuest, exit_text, remaining_text
+from ..guest.guest_process import GuestProcess, exit_text
 from .processor_clock import ProcessorClock
 from .stop_request import STOPPED_RUN
 
@@ -30,7 +29,7 @@ _PIPE_BYTES = 64 * 1024
 _QUOTED = 2000
 
 
-class Child(StreamedGuest):
+class Child(GuestProcess):
     """Host side of a child: frames in and out under deadlines, and its exit.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
@@ -175,12 +174,12 @@ class Child(StreamedGuest):
 
     def _wait_for_end(self, seconds: float) -> None:
         end = time.monotonic() + seconds
+        # Of its own: two threads cannot wait by one object.
+        poll = select.poll()
+        with contextlib.suppress(ValueError):  # closed by another thread
+            poll.register(self._status, select.POLLIN)
         while not self.ended and (left := end - time.monotonic()) > 0:
-            _ready([self._status], select.POLLIN, left)
-
-    def remaining_text(self) -> str:
-        """Return all remaining text of a child that has ended, or is about to end."""
-        return remaining_text(self, self._decoder)
+            poll.poll(math.ceil(left * 1000))
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; any thread may call this, any number of times.
@@ -214,17 +213,3 @@ class Child(StreamedGuest):
             os.close(self._output)
             self._output = None
         os.close(self._request)
-
-
-def _ready(ends: list[Any], event: int, seconds: float) -> list[Any]:
-    """Wait until one of ``ends``, sockets and descriptors, is ready; return all ready ones.
-
-    ``select()`` does not support descriptors above 1023, of which a server may have many.
-    """
-    poll = select.poll()
-    numbers = {end if isinstance(end, int) else end.fileno(): end for end in ends}
-    if -1 in numbers:  # closed by another thread: using it raises the error
-        return [numbers[-1]]
-    for number in numbers:
-        poll.register(number, event)
-    return [numbers[number] for number, _ in poll.poll(math.ceil(seconds * 1000))]

@@ -14,7 +14,7 @@ from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
-from ..guest.guest_process import StreamedGuest, exit_text, remaining_text
+from ..guest.guest_process import GuestProcess, exit_text
 from ..host_pipe import HostPipe
 from ..shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
@@ -32,7 +32,7 @@ _CAUSES = {
 }
 
 
-class DenoProcess(StreamedGuest):
+class DenoProcess(GuestProcess):
     """A Deno process, started by the constructor.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
@@ -112,10 +112,6 @@ class DenoProcess(StreamedGuest):
                 self._stream.unwatch(self._errors)
                 os.close(self._errors)
                 self._errors = -1
-
-    def remaining_text(self) -> str:
-        """Return all remaining text of a process that has ended, or is about to end."""
-        return remaining_text(self, self._decoder)
 
     # -- limits --
 
