@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from ..texts import class_name
 
-__all__ = ["bundle_of", "give_if_changed"]
+__all__ = ["bundle_of", "give_if_changed", "show_images_by"]
 
 #: Methods by which objects give their forms to notebooks, with the form's MIME type.
 _FORMS = {
@@ -65,3 +65,20 @@ def give_if_changed(
         shown.add(figure)
         # A later change of the figure or of anything in it sets it again.
         figure.stale = False
+
+
+def show_images_by(show: Callable[[Any], bool]) -> None:
+    """Have Pillow's ``Image.show`` call a function first; Pillow is imported.
+
+    Args:
+        show: displays an image; returns whether it did, else another viewer is asked.
+    """
+    from PIL import ImageShow
+
+    class ProgramViewer(ImageShow.Viewer):
+        """Displays images of programs."""
+
+        def show(self, image: Any, **_options: Any) -> int:
+            return int(show(image))
+
+    ImageShow.register(ProgramViewer, 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...codec.types.image_values import picture_of
-from ..display_forms import bundle_of, give_if_changed
+from ..display_forms import bundle_of, give_if_changed, show_images_by
 
 __all__ = ["ProgramDisplays", "show_all_figures"]
 
@@ -70,17 +70,11 @@ class ProgramDisplays:
         if self._has_viewer or "PIL.Image" not in sys.modules:
             return
         self._has_viewer = True
-        displays = self
-        from PIL import ImageShow
+        show_images_by(self._show_image)
 
-        class ProgramViewer(ImageShow.Viewer):
-            """Displays images of programs."""
-
-            def show(self, image: Any, **_options: Any) -> int:
-                displays.display(image)
-                return 1
-
-        ImageShow.register(ProgramViewer, 0)
+    def _show_image(self, image: Any) -> bool:
+        self.display(image)
+        return True
 
 
 def show_all_figures() -> None:

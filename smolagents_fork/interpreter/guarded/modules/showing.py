@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ....forks import ForkSafeLock
-from ...display_forms import bundle_of, give_if_changed
+from ...display_forms import bundle_of, give_if_changed, show_images_by
 from .places import ProgramPlaces, current_places
 
 __all__ = ["InterpreterDisplays", "note_import"]
@@ -68,24 +68,21 @@ def note_import(module: ModuleType) -> None:
         places.register_figures()
     if module.__name__ != "PIL.Image":
         return
-    from PIL import ImageShow
-
-    class InterpreterViewer(ImageShow.Viewer):
-        """Displays images of programs, and leaves those of the host to the other viewers."""
-
-        def show(self, image: Any, **_options: Any) -> int:
-            places = current_places()
-            if places is None:
-                return 0
-            places.show(bundle_of(image))
-            return 1
-
+    global _has_viewer
     with _viewer_lock:
-        if not _registered:
-            ImageShow.register(InterpreterViewer, 0)
-            _registered.append(InterpreterViewer)
+        if not _has_viewer:
+            show_images_by(_show_image)
+            _has_viewer = True
+
+
+def _show_image(image: Any) -> bool:
+    """Display an image of a program; one of the host is left to the other viewers."""
+    places = current_places()
+    if places is not None:
+        places.show(bundle_of(image))
+    return places is not None
 
 
 _viewer_lock = ForkSafeLock()
-#: The viewer, once Pillow has it.
-_registered: list[type] = []
+#: Whether Pillow has the viewer of programs.
+_has_viewer = False
