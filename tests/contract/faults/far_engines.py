@@ -162,9 +162,7 @@ ENGINES = {
     ),
 }
 if "KUBERNETES_CLUSTER" in os.environ:
-    # Python's own module leaves a socket open that is reset before its handshake.
-    marks = (pytest.mark.docker, pytest.mark.filterwarnings("ignore:unclosed <ssl:ResourceWarning"))
-    ENGINES["kubernetes"] = pytest.param(kubernetes, marks=marks)
+    ENGINES["kubernetes"] = pytest.param(kubernetes, marks=pytest.mark.docker)
 
 
 def with_grouping(grouping: str) -> list[Any]:
