@@ -50,7 +50,7 @@ class LeaseStream(Protocol):
             Exception: the connection broke.
         """
 
-    def send(self, data: bytes, /) -> None:
+    def send(self, data: bytes, /) -> object:
         """Send a short message.
 
         Raises:

@@ -14,14 +14,14 @@ from ...results import ExecutorStats
 from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
+from ..lease_keeper import Lease
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
 from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import ChannelSocket, RelayStream
+from .streams.channel_socket import AttachedStream, ChannelSocket, RelayStream
 from .streams.pod_exec import run_program, short_command
-from .streams.pod_lease import PodLease
 
 if TYPE_CHECKING:
     from websocket import WebSocket
@@ -31,6 +31,8 @@ __all__ = ["PodSandbox", "StartedPod"]
 _QUERY_SECONDS = 2.0
 _LOG_LINES = 8
 _PING_SECONDS = 2.0
+# Time for one attempt to attach again.
+_ATTEMPT_SECONDS = 5.0
 # Time that a node may take to report the end of a container, and the pause between two looks.
 _LAG_SECONDS, _LAG_PAUSE_SECONDS = 3.0, 0.1
 
@@ -81,12 +83,11 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         super().__init__(started, spec)
         self._client = client
         self._end = end
-        self._lease = PodLease(self._attach, spec.lease_seconds, self._may_run)
-
-    @property
-    def first_process(self) -> FirstProcess:
-        """The pod's first process."""
-        return self._lease.first_process
+        stream = self._attach(spec.lease_seconds)
+        self._lease = Lease(stream, self._attach_again, spec.lease_seconds)
+        assert self._lease.first_process is not None  # it can be written to
+        #: The pod's first process.
+        self.first_process: FirstProcess = self._lease.first_process
 
     @property
     def id(self) -> str:
@@ -126,8 +127,15 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def _exec(self, argv: list[str], seconds: float) -> WebSocket:
         return self._open("exec", seconds, command=short_command(argv), stderr=True)
 
-    def _attach(self, seconds: float) -> ChannelSocket:
-        return ChannelSocket(self._open("attach", seconds))
+    def _attach(self, seconds: float) -> AttachedStream:
+        return AttachedStream(self._open("attach", seconds))
+
+    def _attach_again(self) -> AttachedStream | None:
+        """Replace a lost attachment; return ``None`` if the pod has ended."""
+        state = self._state()
+        # A cluster that does not answer says nothing about the pod.
+        may_run = state.startswith("unknown") if isinstance(state, str) else state.running
+        return self._attach(_ATTEMPT_SECONDS) if may_run else None
 
     def _open(self, subresource: str, seconds: float, **parameters: Any) -> WebSocket:
         asked = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
@@ -205,13 +213,6 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             return f"unknown: {error}"
         except ExecutorError as error:
             return f"unknown: the cluster does not answer ({error})"
-
-    def _may_run(self) -> bool:
-        """Return whether the pod may still run; a cluster that does not answer says nothing."""
-        if self._removed:
-            return False
-        state = self._state()
-        return state.startswith("unknown") if isinstance(state, str) else state.running
 
     def _check_there(self) -> None:
         if self._removed:

@@ -13,8 +13,8 @@ from smolagents_fork import DockerExecutor
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.jupyter import resumption
+from smolagents_fork.sandboxes.kubernetes import pod_sandbox
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
-from smolagents_fork.sandboxes.kubernetes.streams import pod_lease
 
 #: Longer than any pause of a busy machine: the stream, not the lease, is the subject.
 LEASE = 300.0
@@ -24,7 +24,7 @@ LEASE = 300.0
 def patience(monkeypatch):
     """Longer waits: each new connection starts Python in a container of a busy machine."""
     monkeypatch.setattr(connection, "_PATIENCE_SECONDS", 180.0)
-    for module in (resumption, pod_lease):
+    for module in (resumption, pod_sandbox):
         monkeypatch.setattr(module, "_ATTEMPT_SECONDS", 60.0)
 
 
