@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
-from ...options.option import about, options_of_calls, part_of, taking
+from ...options.option import taking
 from ...sandboxes.engine_protocol import ReportsWaitingStarts
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
@@ -27,7 +26,7 @@ class DockerPoolArguments(DockerOptions, EngineOption, PoolOptions):
     """Arguments of the constructor: the pool's own, and the executor's options of the container."""
 
 
-class DockerPool(SandboxPool[KernelConnection]):
+class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
     """Ready containers for :class:`DockerExecutor`.
 
     :class:`DockerPoolArguments` has the arguments, with what each is for.
@@ -45,8 +44,7 @@ class DockerPool(SandboxPool[KernelConnection]):
     @taking(DockerPoolArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         given = DockerPoolArguments.of("DockerPool", arguments, keywords)
-        super().__init__(given, options_of_calls(DockerOptions))
-        self.options = part_of(given, DockerOptions)
+        super().__init__(given, DockerOptions)
         #: Where the containers run.
         self.engine = engine_for(given.engine, self.options)
         self._image: str | None = None
@@ -56,27 +54,14 @@ class DockerPool(SandboxPool[KernelConnection]):
         self._fill()
 
     def options_for(self, asked: DockerOptions, imports: Sequence[str]) -> DockerOptions:
-        """Return the pool's options, with the executor's own taken from ``asked``.
-
-        Args:
-            asked: The executor's options; those that were given count, also with their default.
-            imports: Names the executor's code may import.
-
-        Raises:
-            ConfigurationError: the executor asks for another container than the pool's.
-        """
+        """Return the executor's options; it may not keep more output than is sent."""
         kept, sent = asked.print_length, self.options.streamed_length
         if kept > sent:
             raise ConfigurationError(
                 f"max_print_outputs_length={kept}: the pool's kernels send {sent} characters; give "
                 "the pool the larger one, too"
             )
-        names = asked.given & about(DockerOptions).keys()
-        values = {name: getattr(asked, name) for name in names}
-        return dataclasses.replace(self.options, **self.chosen(values, imports))
-
-    def _option(self, name: str) -> Any:
-        return getattr(self.options, name)
+        return super().options_for(asked, imports)
 
     def _is_alive(self, sandbox: KernelConnection) -> bool:
         return sandbox.is_alive()

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import gc
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -29,7 +30,7 @@ from ...errors import (
     ForkError,
 )
 from ...forks import Owner
-from ...options.option import Check
+from ...options.option import Check, Options, about, options_of_calls, part_of
 from ...representation import represent
 from ..async_calls import Closeable, in_thread
 from .demand import Demand
@@ -47,36 +48,42 @@ _REFILL_SECONDS = 0.05
 _COLLECT_SECONDS = 1.0
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
-_Self = TypeVar("_Self", bound="SandboxPool[Any]")
+_Self = TypeVar("_Self", bound="SandboxPool[Any, Any]")
 
 
 _Sandbox = TypeVar("_Sandbox", bound=Closeable)
+_OfExecutor = TypeVar("_OfExecutor", bound=Options)
 
 
-class SandboxPool(ABC, Generic[_Sandbox]):
+class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     """Ready sandboxes of one kind, each for one executor.
 
     A subclass's constructor ends with :meth:`_fill`.
 
     Args:
-        options: Options of the pool.
-        own_options: names of the executor's options that may differ from the pool's.
+        given: Options of the pool, with those of the executors.
+        kind: class of the executors' options.
+        own_options: names of those that may differ from the pool's, besides those of calls.
     """
 
     #: What a sandbox is called in messages.
     noun: ClassVar[str]
 
-    def __init__(self, options: PoolOptions, own_options: Collection[str]) -> None:
-        self.additional_imports = list(options.additional_imports)
-        self.min_size, self.max_size = options.min_size, options.max_size
-        self.idle_seconds = options.idle_seconds
-        self.acquire_timeout_seconds = options.acquire_timeout_seconds
-        self.own_options = frozenset(own_options)
+    def __init__(
+        self, given: PoolOptions, kind: type[_OfExecutor], own_options: Collection[str] = ()
+    ) -> None:
+        #: Options of the sandboxes, and those of calls that executors do not choose themselves.
+        self.options = part_of(given, kind)
+        self.additional_imports = list(given.additional_imports)
+        self.min_size, self.max_size = given.min_size, given.max_size
+        self.idle_seconds = given.idle_seconds
+        self.acquire_timeout_seconds = given.acquire_timeout_seconds
+        self._own_options = frozenset({*options_of_calls(kind), *own_options})
         self._changed = threading.Condition()
         self._ready: deque[tuple[_Sandbox, float]] = deque()
-        self.max_per_tenant = options.max_per_tenant
-        self._queue: PoolQueue[_Sandbox] = PoolQueue(options.max_per_tenant)
-        self._demand = None if options.on_demand is None else Demand(options.on_demand)
+        self.max_per_tenant = given.max_per_tenant
+        self._queue: PoolQueue[_Sandbox] = PoolQueue(given.max_per_tenant)
+        self._demand = None if given.on_demand is None else Demand(given.on_demand)
         self._starting = 0
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._pause = 0.0
@@ -84,7 +91,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._refill_at = 0.0
         self._collected_at = 0.0
         self._closed = False
-        self._concurrent_starts = options.concurrent_starts
+        self._concurrent_starts = given.concurrent_starts
         telemetry.watch_pool(self)
         self._owner = Owner()
 
@@ -97,10 +104,6 @@ class SandboxPool(ABC, Generic[_Sandbox]):
     @abstractmethod
     def _is_alive(self, sandbox: _Sandbox) -> bool:
         """Tell whether a ready sandbox can be handed out."""
-
-    @abstractmethod
-    def _option(self, name: str) -> Any:
-        """Return the pool's value of one of the executor's options."""
 
     def _waiting_starts(self) -> str:
         """Return what the engine says that starts wait for; empty if it says nothing.
@@ -194,18 +197,20 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._hand_out()  # a ready one, to the next caller of the same tenant
             self._changed.notify_all()
 
-    def chosen(self, given: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
-        """Return the options that an executor chooses for itself.
+    def options_for(self, asked: _OfExecutor, imports: Sequence[str]) -> _OfExecutor:
+        """Return the pool's options, with the executor's own taken from ``asked``.
 
         Args:
-            given: Options given to the executor, also those with their default.
+            asked: The executor's options; those that were given count, also with their default.
             imports: Names that its code may import.
 
         Raises:
             ConfigurationError: the executor asks for another sandbox than the pool's.
         """
-        for name, value in given.items():
-            if name not in self.own_options and value != self._option(name):
+        names = asked.given & about(type(self.options)).keys()
+        values = {name: getattr(asked, name) for name in names}
+        for name, value in values.items():
+            if name not in self._own_options and value != self._option(name):
                 raise ConfigurationError(
                     f"{name}={value!r} is decided by the pool, which has "
                     f"{self._option(name)!r}: give it to the pool"
@@ -213,7 +218,11 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         missing = missing_requirements(imports, self.additional_imports)
         if missing:
             raise ConfigurationError(f"{', '.join(missing)}: not in the pool's additional_imports")
-        return {name: value for name, value in given.items() if name in self.own_options}
+        own = {name: value for name, value in values.items() if name in self._own_options}
+        return dataclasses.replace(self.options, **own)
+
+    def _option(self, name: str) -> Any:
+        return getattr(self.options, name)
 
     # -- for applications --
 
@@ -507,7 +516,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._changed.notify_all()
 
 
-def pool_of(kind: type[SandboxPool[Any]]) -> Check:
+def pool_of(kind: type[SandboxPool[Any, Any]]) -> Check:
     """Make a check for a pool of an executor's own kind, or ``None``.
 
     Args:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
-from ...options.option import about, options_of_calls, part_of, taking
+from ...options.option import taking
 from ...wasm.deno_process import DenoProcess
 from ..pools.pool_options import PoolOptions
 from ..pools.sandbox_pool import SandboxPool
@@ -23,7 +21,7 @@ class WasmPoolArguments(WasmOptions, PoolOptions):
     """Arguments of the constructor: the pool's own, and the executor's options of the guest."""
 
 
-class WasmPool(SandboxPool[DenoProcess]):
+class WasmPool(SandboxPool[DenoProcess, WasmOptions]):
     """Ready guests for :class:`WasmExecutor`: Pyodide and the packages are loaded.
 
     :class:`WasmPoolArguments` has the arguments, with what each is for.
@@ -42,28 +40,10 @@ class WasmPool(SandboxPool[DenoProcess]):
     @taking(WasmPoolArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         given = WasmPoolArguments.of("WasmPool", arguments, keywords)
-        super().__init__(given, {*options_of_calls(WasmOptions), "network"})
-        self.options = part_of(given, WasmOptions)
+        super().__init__(given, WasmOptions, {"network"})
         #: Starts the guests, also those that follow an executor's first one.
         self.source = PyodideSource(self.options, self.additional_imports)
         self._fill()
-
-    def options_for(self, asked: WasmOptions, imports: Sequence[str]) -> WasmOptions:
-        """Return the pool's options, with the executor's own taken from ``asked``.
-
-        Args:
-            asked: The executor's options; those that were given count, also with their default.
-            imports: Names the executor's code may import.
-
-        Raises:
-            ConfigurationError: the executor asks for another guest than the pool's.
-        """
-        names = asked.given & about(WasmOptions).keys()
-        values = {name: getattr(asked, name) for name in names}
-        return dataclasses.replace(self.options, **self.chosen(values, imports))
-
-    def _option(self, name: str) -> Any:
-        return getattr(self.options, name)
 
     def _is_alive(self, sandbox: DenoProcess) -> bool:
         return not sandbox.ended

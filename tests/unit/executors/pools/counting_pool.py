@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from smolagents_fork.executors.pools.pool_options import PoolOptions
 from smolagents_fork.executors.pools.pool_queue import PoolQueue
 from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
+from smolagents_fork.options.option import Options
 
 #: Only detects hangs.
 PATIENCE = 240.0
@@ -42,7 +43,7 @@ class NotedQueue(PoolQueue[Numbered]):
         super().use(sandbox, tenant)
 
 
-class CountingPool(SandboxPool[Numbered]):
+class CountingPool(SandboxPool[Numbered, Options]):
     """A pool that remembers the most sandboxes it had.
 
     Attributes:
@@ -57,7 +58,7 @@ class CountingPool(SandboxPool[Numbered]):
     def __init__(self, max_size: int, **options: Any) -> None:
         minimum = options.pop("min_size", 0)
         numbers = (minimum, max_size, 300.0, PATIENCE)
-        super().__init__(PoolOptions(*numbers, concurrent_starts=max_size, **options), ())
+        super().__init__(PoolOptions(*numbers, concurrent_starts=max_size, **options), Options)
         self.started: list[Numbered] = []
         self._queue = NotedQueue(self.max_per_tenant)
         self.given = self._queue.given
@@ -83,6 +84,3 @@ class CountingPool(SandboxPool[Numbered]):
 
     def _is_alive(self, sandbox: Numbered) -> bool:
         return sandbox.alive
-
-    def _option(self, name: str) -> Any:
-        return None
