@@ -69,7 +69,7 @@ _OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray.ray_factory:RayFactory
 
 # What the command line asks about an executor; other names have nothing to ask.
 _ADMINISTRATIONS = {
-    "local": "smolagents_fork.executors.local_administration:LocalAdministration",
+    "local": "smolagents_fork.executors.local.local_administration:LocalAdministration",
     "process": "smolagents_fork.executors.process.process_administration:ProcessAdministration",
     "docker": "smolagents_fork.executors.docker.docker_administration:DockerAdministration",
     "kubernetes": (

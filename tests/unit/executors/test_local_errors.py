@@ -10,8 +10,12 @@ import traceback
 import pytest
 
 from smolagents_fork import errors, upstream
-from smolagents_fork.executors import local_errors
-from smolagents_fork.executors.local_errors import as_upstreams, is_class_of_host, passive_cause
+from smolagents_fork.executors.local import local_errors
+from smolagents_fork.executors.local.local_errors import (
+    as_upstreams,
+    is_class_of_host,
+    passive_cause,
+)
 
 KINDS = [
     kind

@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ConfigurationError, ExecutorError
-from ..folders.removal import discard_tree
-from ..folders.user_folder import temporary_folder
-from ..folders.work_folder import SUPPORTED, WorkFolder
-from ..forks import Owner
-from .file_transfers import GivenFiles, checked_path
+from ...errors import ConfigurationError, ExecutorError
+from ...folders.removal import discard_tree
+from ...folders.user_folder import temporary_folder
+from ...folders.work_folder import SUPPORTED, WorkFolder
+from ...forks import Owner
+from ..file_transfers import GivenFiles, checked_path
 
 __all__ = ["LocalFiles"]
 

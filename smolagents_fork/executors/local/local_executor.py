@@ -16,35 +16,35 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
-from .. import telemetry, upstream
-from ..bridge import check_name, directly, offer
-from ..codec import Variables, is_public
-from ..codec.types.image_values import open_pictures
-from ..control.approvals import Approvals, BeforeRun, BeforeTool
-from ..deadline import check_seconds
-from ..displays import DisplayLog
-from ..distributions.import_names import import_names, missing_packages
-from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
-from ..figures import FigureFolder
-from ..forks import reset_in_child
-from ..free_threading import check_global_lock
-from ..interpreter.guarded import Interpreter, RunLimits
-from ..interpreter.guarded.policy import REFUSED_BUILTINS
-from ..interpreter.imports import is_authorized
-from ..options import accept
-from ..options.option import words_of
-from ..options.unknown_names import check_known
-from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
-from ..representation import represent
-from ..results import Display
-from ..texts import class_name, exact_text, plain_text, without_text
-from ..upstream import CodeOutput, PythonExecutor
-from .call_options import CallOptions, output_function
-from .file_transfers import FileMethods, Files, FileStore, GivenFiles
+from ... import telemetry, upstream
+from ...bridge import check_name, directly, offer
+from ...codec import Variables, is_public
+from ...codec.types.image_values import open_pictures
+from ...control.approvals import Approvals, BeforeRun, BeforeTool
+from ...deadline import check_seconds
+from ...displays import DisplayLog
+from ...distributions.import_names import import_names, missing_packages
+from ...errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
+from ...figures import FigureFolder
+from ...forks import reset_in_child
+from ...free_threading import check_global_lock
+from ...interpreter.guarded import Interpreter, RunLimits
+from ...interpreter.guarded.policy import REFUSED_BUILTINS
+from ...interpreter.imports import is_authorized
+from ...options import accept
+from ...options.option import words_of
+from ...options.unknown_names import check_known
+from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
+from ...representation import represent
+from ...results import Display
+from ...texts import class_name, exact_text, plain_text, without_text
+from ...upstream import CodeOutput, PythonExecutor
+from ..call_options import CallOptions, output_function
+from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
+from ..shared_arguments import Arguments
+from ..validation import parameters_of
 from .local_errors import as_upstreams, is_class_of_host
 from .local_files import LocalFiles
-from .shared_arguments import Arguments
-from .validation import parameters_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

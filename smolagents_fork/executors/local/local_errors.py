@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .. import errors, upstream
-from ..errors import InterpreterError, TimeLimitExceededError
-from ..hints import advice
-from ..texts import (
+from ... import errors, upstream
+from ...errors import InterpreterError, TimeLimitExceededError
+from ...hints import advice
+from ...texts import (
     chained_anew,
     class_name,
     encodable,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from ..checks import Check
-from .administration import Administration, run_check
-from .local import LocalPythonExecutor
+from ...checks import Check
+from ..administration import Administration, run_check
+from .local_executor import LocalPythonExecutor
 
 __all__ = ["LocalAdministration"]
 
