@@ -227,8 +227,8 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 
 def _declarations() -> Any:
-    """Import the module of the suite, whose folder and shared folder are not packages."""
-    return _module("contract_declarations", SUITE, ROOT / "tests")
+    """Import the module of the suite, whose folder and shared folders are not packages."""
+    return _module("contract_declarations", SUITE, ROOT / "tests", HOSTED)
 
 
 def _hosted() -> Any:

@@ -9,6 +9,7 @@ import pytest
 from contract_clusters import close as close_clusters
 from contract_clusters import is_usual
 from contract_declarations import fault
+from contract_hosted import close as close_hosted
 from contract_kinds import KINDS, Contract, Shared
 from whole_contract import WHOLE
 
@@ -26,6 +27,7 @@ MARKS = {
     "process": pytest.mark.slow,
     "docker": pytest.mark.docker,
     "kubernetes": pytest.mark.docker,
+    "hosted": pytest.mark.slow,
     "wasm": pytest.mark.wasm,
     "ray-process": (pytest.mark.slow, pytest.mark.ray, _CLUSTER_LIMIT),
     "ray-docker": (pytest.mark.docker, pytest.mark.ray, _CLUSTER_LIMIT),
@@ -69,6 +71,7 @@ def shared_executors() -> Iterator[Shared]:
     yield shared
     shared.close()
     close_clusters()
+    close_hosted()
 
 
 @pytest.fixture

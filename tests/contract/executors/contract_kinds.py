@@ -16,6 +16,7 @@ import pytest
 from background import acting
 from contract_clusters import KubernetesExecutor
 from contract_declarations import difference
+from contract_hosted import HostedExecutor
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine, WasmExecutor
@@ -96,6 +97,7 @@ KINDS = {
     "docker": Kind("docker", DockerExecutor),
     "wasm": Kind("wasm", WasmExecutor),
     "kubernetes": Kind("docker", KubernetesExecutor, "kubernetes"),
+    "hosted": Kind("docker", HostedExecutor, "hosted"),
     "ray-process": Kind("process", RayProcess, "ray-process"),
     "ray-docker": Kind("docker", RayDocker, "ray-docker"),
 }

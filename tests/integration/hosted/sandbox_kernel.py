@@ -25,7 +25,7 @@ class SandboxKernel:
     the kernel's folder.
 
     Args:
-        folder: the kernel's working folder, where installed packages go too.
+        folder: of the kernel, with its working folder and the installed packages.
         packages: folder with wheels.
     """
 
@@ -57,13 +57,14 @@ class SandboxKernel:
         async with self._turn:
             if self.client is not None:
                 return
-            (self._folder / "installed").mkdir(parents=True, exist_ok=True)
+            for name in ("installed", "work"):
+                (self._folder / name).mkdir(parents=True, exist_ok=True)
             self._manager = AsyncKernelManager(
                 transport="ipc",
                 connection_file=str(self._folder / "kernel.json"),
                 ip=str(self._folder / "socket"),
             )
-            await self._manager.start_kernel(cwd=str(self._folder), env=self.environment)
+            await self._manager.start_kernel(cwd=str(self._folder / "work"), env=self.environment)
             client = self._manager.client()
             client.start_channels()
             await client.wait_for_ready(timeout=START_SECONDS)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import pickle
 import re
 from typing import Any
 
@@ -48,31 +45,9 @@ def test_logs_are_what_was_printed_on_both_streams(executor: Any):
     assert outcome.output is None
 
 
-def test_long_output_keeps_first_and_last_half_with_a_note(executor: Any):
-    logs = executor("print('begin')\nprint('x' * 200_000)\nprint('end')").logs
-    note = "\n..._This content has been truncated to stay below 50000 characters_...\n"
-    assert logs == "begin\n" + "x" * 24_994 + note + "x" * 24_995 + "\nend\n"
-
-
 def test_output_of_megabytes_arrives(hosted: Hosted):
     executor = hosted.make(max_print_outputs_length=20_000_000)
     assert len(executor("print('x' * 5_000_000)\nprint('y' * 5_000_000)").logs) == 10_000_002
-
-
-def test_stream_that_raises_ends_no_call(hosted: Hosted):
-    pieces: list[str] = []
-
-    def faulty(text: str) -> None:
-        pieces.append(text)
-        raise ValueError("no more")
-
-    outcome = hosted.make(on_output=faulty)(
-        "import time\nprint('first', flush=True)\ntime.sleep(0.3)\nprint('second')\n5"
-    )
-    assert outcome.output == 5
-    note = "[on_output raised ValueError: no more; not called again]"
-    assert outcome.logs == f"first\nsecond\n\n{note}"
-    assert len(pieces) == 1
 
 
 @pytest.mark.parametrize("statement", ["image", "display(image)"])
@@ -166,36 +141,6 @@ def test_variables_are_read(executor: Any):
     assert found["made"] == {"a": [1, (2, b"x")]}
     assert {"math", "function"} <= found.left_out.keys()
     assert not [name for name in found | found.left_out if name.startswith("_")]
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_copies_are_refused(executor: Any, copied: Any):
-    with pytest.raises(TypeError, match=r"other\.send_variables\(executor\.variables\(\)\)"):
-        copied(executor)
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_forked_child_is_refused_and_leaves_the_sandbox_alone(executor: Any):
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            executor("1")
-        except BaseException as error:
-            os.write(writing, str(error).encode())
-        finally:
-            executor.cleanup()
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        text = file.read()
-    os.waitpid(child, 0)
-    name = type(executor).__name__
-    assert text == (
-        f"{name}: call in process {child}, forked from the one that made it ({os.getpid()}) and "
-        f"keeps its sandboxes; make another {name} in this process, after the fork"
-    )
-    assert executor("1").output == 1
 
 
 def test_executor_needs_no_logger(hosted: Hosted):

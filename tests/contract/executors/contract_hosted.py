@@ -1,0 +1,44 @@
+"""An executor on a hosted service: as ``docker`` in the tests below, on the double of Blaxel."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosted_services import blaxel
+
+from smolagents_fork.executors.hosted import BlaxelExecutor
+
+_service_parts = ExitStack()
+
+
+@functools.cache
+def _start_service() -> None:
+    """Start the service of this process, to which the SDK is led until the end of the run."""
+    # A short path: the kernels' sockets are inside.
+    folder = Path(_service_parts.enter_context(tempfile.TemporaryDirectory(prefix="hosted")))
+    thread, describe = blaxel(folder, folder)
+    _service_parts.enter_context(thread)
+    hosted = describe(f"127.0.0.1:{thread.port}")
+    hosted.lead(hosted.address, _service_parts.enter_context(pytest.MonkeyPatch.context()))
+
+
+class HostedExecutor(BlaxelExecutor):
+    """``BlaxelExecutor`` on the double, whose kernels have the packages of the tests."""
+
+    def __init__(
+        self, _additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
+    ) -> None:
+        _start_service()
+        super().__init__([], logger, **keywords)
+
+
+def close() -> None:
+    """Stop the service of this process."""
+    _service_parts.close()
+    _start_service.cache_clear()
