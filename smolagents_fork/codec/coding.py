@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Protocol
@@ -98,6 +99,21 @@ def row(decode_it: Decode, keys: str = "v", work: int = 1_500, memory: int = 100
         memory: bytes that an empty value takes.
     """
     return frozenset({"$", *keys}), decode_it, work, memory
+
+
+def need_library(name: str) -> Any:
+    """Import a library by which a value is made here; a fault if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise Fault(f"{name} is needed to decode this and is not installed on this side") from None
+
+
+def list_of(data: Tree, count: int) -> list[Any]:
+    """Return a list of so many trees; a fault for any other."""
+    if type(data) is not list or len(data) != count:
+        raise Fault(f"a list of {count} expected")
+    return data
 
 
 def plain_text(value: Tree) -> str:

@@ -7,7 +7,16 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
+from smolagents_fork.codec.coding import (
+    Decoding,
+    Encode,
+    Encoding,
+    Row,
+    Tree,
+    list_of,
+    need_library,
+    row,
+)
 from smolagents_fork.codec.limits import Fault
 
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
@@ -66,13 +75,13 @@ def decode_array(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     if numpy is None:
         return _as_lists(decoder, dtype, shape, count, tree["v"])
     if dtype == "O":
-        items = decoder.items(_sized(tree["v"], count))
+        items = decoder.items(list_of(tree["v"], count))
         out = numpy.empty(count, dtype=object)
         for position, item in enumerate(items):
             out[position] = item
         return out.reshape(shape)
     if dtype == "T":
-        items = decoder.items(_sized(tree["v"], count))
+        items = decoder.items(list_of(tree["v"], count))
         if not all(isinstance(item, str) for item in items):
             raise Fault("not every item of a string array is a string")
         kind = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
@@ -92,8 +101,8 @@ def _numpy_scalar_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 
 def _masked_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a masked array."""
-    parts = decoder.items(_sized(tree["v"], 2))
-    numpy = need_numpy()
+    parts = decoder.items(list_of(tree["v"], 2))
+    numpy = need_library("numpy")
     if not all(isinstance(part, numpy.ndarray) for part in parts) or parts[1].dtype.kind != "b":
         raise Fault("a masked array is data and a mask")
     return numpy.ma.MaskedArray(parts[0], mask=parts[1])
@@ -108,26 +117,12 @@ def numpy_or_none() -> Any:
     return numpy
 
 
-def need_numpy() -> Any:
-    """Import numpy; a fault if it is not installed."""
-    numpy = numpy_or_none()
-    if numpy is None:
-        raise Fault("numpy is needed to decode this and is not installed on this side")
-    return numpy
-
-
 def _shape(data: Any) -> tuple[int, ...]:
     if type(data) is not list or len(data) > _MAX_DIMENSIONS:
         raise Fault(f"a shape is a list of at most {_MAX_DIMENSIONS} sizes")
     if not all(type(size) is int and 0 <= size < 1 << 40 for size in data):
         raise Fault("a shape contains sizes only")
     return tuple(data)
-
-
-def _sized(data: Any, count: int) -> list[Any]:
-    if type(data) is not list or len(data) != count:
-        raise Fault(f"{count} items expected")
-    return data
 
 
 def _raw(
@@ -166,7 +161,7 @@ def _structured(decoder: Decoding, numpy: Any, shape: tuple[int, ...], data: Any
     columns: dict[str, Any] = {}
     decoder.charge(20_000 + 3_000 * len(data), 500 * len(data))
     for pair in data:
-        name, tree = _sized(pair, 2)
+        name, tree = list_of(pair, 2)
         column = decoder.value(tree)
         if type(name) is not str or not name or name in columns:
             raise Fault("the names of fields are texts, and unique")

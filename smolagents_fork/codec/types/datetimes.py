@@ -12,7 +12,7 @@ import datetime as dt
 import re
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Row, Tree, row, stored
+from smolagents_fork.codec.coding import Decoding, Encode, Row, Tree, list_of, row, stored
 from smolagents_fork.codec.limits import Fault
 
 _ZONE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,3}")
@@ -46,9 +46,7 @@ def decode_zone(decoder: Decoding, data: Tree) -> dt.tzinfo | None:
     """Decode the output of :func:`encode_zone`."""
     if data is None:
         return None
-    if type(data) is not list or len(data) != 2:
-        raise Fault("a time zone is [offset, key]")
-    offset, key = data
+    offset, key = list_of(data, 2)
     if key is not None:
         if type(key) is not str or len(key) > 64 or not _ZONE_KEY.fullmatch(key):
             raise Fault("not the name of a time zone")
@@ -73,7 +71,7 @@ def _datetime(value: dt.datetime) -> dict[str, Any]:
 
 def _datetime_of(decoder: Decoding, data: Tree) -> dt.datetime:
     """Decode the output of :func:`_datetime`."""
-    *fields, fold, zone = _numbers(data, 9)
+    *fields, fold, zone = list_of(data, 9)
     return dt.datetime(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
@@ -84,7 +82,7 @@ def _date(value: dt.date) -> dict[str, Any]:
 
 def _date_of(data: Any) -> dt.date:
     """Decode the output of :func:`_date`."""
-    return dt.date(*_numbers(data, 3))
+    return dt.date(*list_of(data, 3))
 
 
 def _time(value: dt.time) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def _time(value: dt.time) -> dict[str, Any]:
 
 def _time_of(decoder: Decoding, data: Tree) -> dt.time:
     """Decode the output of :func:`_time`."""
-    *fields, fold, zone = _numbers(data, 6)
+    *fields, fold, zone = list_of(data, 6)
     return dt.time(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
@@ -107,14 +105,8 @@ def _timedelta(value: dt.timedelta) -> dict[str, Any]:
 
 def _timedelta_of(data: Any) -> dt.timedelta:
     """Decode the output of :func:`_timedelta`."""
-    days, seconds, microseconds = _numbers(data, 3)
+    days, seconds, microseconds = list_of(data, 3)
     return dt.timedelta(days, seconds, microseconds)
-
-
-def _numbers(data: Any, count: int) -> list[Any]:
-    if type(data) is not list or len(data) != count:
-        raise Fault(f"{count} fields expected")
-    return data
 
 
 _CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo")

@@ -6,9 +6,18 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, fill, row
+from smolagents_fork.codec.coding import (
+    Decoding,
+    Encode,
+    Encoding,
+    Row,
+    Tree,
+    fill,
+    list_of,
+    need_library,
+    row,
+)
 from smolagents_fork.codec.limits import Fault
-from smolagents_fork.codec.types.arrays import need_numpy
 from smolagents_fork.codec.types.datetimes import decode_zone, encode_zone
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
@@ -141,18 +150,9 @@ def _column(encoder: Encoding, array: Any) -> dict[str, Any]:
     )
 
 
-def need_pandas() -> Any:
-    """Import pandas; a fault if it is not installed."""
-    try:
-        import pandas  # type: ignore[import-untyped]  # it ships no annotations
-    except ImportError:
-        raise Fault("pandas is needed to decode this and is not installed on this side") from None
-    return pandas
-
-
 def _timestamp_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Timestamp with its unit and zone."""
-    pandas, moment = need_pandas(), decoder.value(tree["v"])
+    pandas, moment = need_library("pandas"), decoder.value(tree["v"])
     if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
         raise Fault("a Timestamp is made from a datetime64")
     stamp, zone = pandas.Timestamp(moment), decode_zone(decoder, tree["z"])
@@ -161,7 +161,7 @@ def _timestamp_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 
 def _pandas_timedelta_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Timedelta."""
-    pandas, span = need_pandas(), decoder.value(tree["v"])
+    pandas, span = need_library("pandas"), decoder.value(tree["v"])
     if getattr(getattr(span, "dtype", None), "kind", "") != "m":
         raise Fault("a Timedelta is made from a timedelta64")
     return pandas.Timedelta(span)
@@ -172,18 +172,18 @@ def _period_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     ordinal = decoder.value(tree["v"])
     if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
         raise Fault("a Period is made from an int of 64 bits")
-    return need_pandas().Period(ordinal=ordinal, freq=_frequency(decoder, tree["f"]))
+    return need_library("pandas").Period(ordinal=ordinal, freq=_frequency(decoder, tree["f"]))
 
 
 def _interval_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode an Interval."""
-    left, right = decoder.items(_list_of(tree["v"], 2))
-    return need_pandas().Interval(left, right, closed=_closed(tree["c"]))
+    left, right = decoder.items(list_of(tree["v"], 2))
+    return need_library("pandas").Interval(left, right, closed=_closed(tree["c"]))
 
 
 def _frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a DataFrame; its columns are joined by position, so names may repeat."""
-    pandas = need_pandas()
+    pandas = need_library("pandas")
     trees = tree["v"]
     if type(trees) is not list:
         raise Fault("the columns of a DataFrame are a list")
@@ -202,7 +202,7 @@ def _frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 
 def _series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     """Decode a Series."""
-    pandas = need_pandas()
+    pandas = need_library("pandas")
     array = _column_of(decoder, tree["v"])
     index = _index_of(decoder, tree["i"], len(array))
     name = decoder.value(tree["n"])
@@ -211,15 +211,15 @@ def _series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 
 def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
-    pandas = need_pandas()
+    pandas = need_library("pandas")
     decoder.charge(*_INDEX_COST)
     kind = tree.get("k") if type(tree) is dict else None
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
         if type(tree["l"]) is not list:
             raise Fault("the levels of a MultiIndex are a list")
         levels = [_index_of(decoder, level) for level in tree["l"]]
-        codes = [_flat(decoder, code, "iu") for code in _list_of(tree["c"], len(levels))]
-        names = decoder.items(_list_of(tree["n"], len(levels)))
+        codes = [_flat(decoder, code, "iu") for code in list_of(tree["c"], len(levels))]
+        names = decoder.items(list_of(tree["n"], len(levels)))
         for level, code in zip(levels, codes, strict=True):
             _check_unique(decoder, level)
             if len(code) != len(codes[0]) or _outside(code, len(level)):
@@ -227,7 +227,7 @@ def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
         # pandas would check the levels by hashes, which whoever made the data can make equal.
         return pandas.MultiIndex(levels=levels, codes=codes, names=names, verify_integrity=False)
     if kind == "range" and set(tree) == {"k", "v", "n"}:
-        start, stop, step = _list_of(tree["v"], 3)
+        start, stop, step = list_of(tree["v"], 3)
         if not all(type(part) is int for part in (start, stop, step)):
             raise Fault("a RangeIndex is made from ints")
         # A few digits describe any number of rows, which many operations materialise.
@@ -235,7 +235,7 @@ def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
     if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
         array = _column_of(decoder, tree["v"])
-        if array.dtype.kind == "O" and isinstance(array, need_numpy().ndarray):
+        if array.dtype.kind == "O" and isinstance(array, need_library("numpy").ndarray):
             for item in array:
                 hash(item)  # pandas would accept it, and fail later when the index is used
         index = pandas.Index(array, dtype=array.dtype, name=decoder.value(tree["n"]))
@@ -251,7 +251,7 @@ def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
 
 def _column_of(decoder: Decoding, tree: Any) -> Any:
     """Decode the array of one column: a one-dimensional ndarray, or a pandas array."""
-    pandas = need_pandas()
+    pandas = need_library("pandas")
     kind = tree.get("k") if type(tree) is dict else None
     if type(kind) is not str:
         raise Fault("not a column")
@@ -275,7 +275,7 @@ def _column_of(decoder: Decoding, tree: Any) -> Any:
             dtype = pandas.PeriodDtype(_frequency(decoder, tree["f"]))
             return pandas.arrays.PeriodArray(_flat(decoder, values, "i"), dtype=dtype)
         case "interval", "cv":
-            left, right = (_index_of(decoder, end) for end in _list_of(values, 2))
+            left, right = (_index_of(decoder, end) for end in list_of(values, 2))
             return pandas.arrays.IntervalArray.from_arrays(left, right, closed=_closed(tree["c"]))
         case _, "nv" if _NULLABLE.fullmatch(kind):
             mask = _flat(decoder, tree["n"], "b")
@@ -288,7 +288,7 @@ def _column_of(decoder: Decoding, tree: Any) -> Any:
 
 def _categorical(decoder: Decoding, codes: Any, categories: Any, ordered: bool) -> Any:
     decoder.charge(*_CATEGORY_COST)
-    pandas = need_pandas()
+    pandas = need_library("pandas")
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
         raise Fault("categories are values of one level, and none is missing")
     _check_unique(decoder, categories)
@@ -299,7 +299,7 @@ def _categorical(decoder: Decoding, codes: Any, categories: Any, ordered: bool) 
     dtype = pandas.CategoricalDtype.__new__(pandas.CategoricalDtype)
     dtype.__setstate__({"categories": categories, "ordered": ordered})
     array = pandas.Categorical.__new__(pandas.Categorical)
-    smallest = need_numpy().min_scalar_type(-2 - len(categories))
+    smallest = need_library("numpy").min_scalar_type(-2 - len(categories))
     array.__setstate__((codes.astype(smallest), dtype, {}))
     return array
 
@@ -311,7 +311,7 @@ def _outside(codes: Any, size: int) -> bool:
 
 def _check_unique(decoder: Decoding, index: Any) -> None:
     """Reject an index with equal items, by sorting or by Python's hashes, which are counted."""
-    pandas, numpy = need_pandas(), need_numpy()
+    pandas, numpy = need_library("pandas"), need_library("numpy")
     if isinstance(index, pandas.RangeIndex):
         return
     if isinstance(index, pandas.IntervalIndex):
@@ -366,12 +366,6 @@ def _flat(decoder: Decoding, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
     return array
 
 
-def _list_of(data: Any, count: int) -> list[Any]:
-    if type(data) is not list or len(data) != count:
-        raise Fault(f"a list of {count} expected")
-    return data
-
-
 def _frequency(decoder: Decoding, text: Any) -> str:
     decoder.charge(40_000, 500)
     if type(text) is not str or not _FREQUENCY.fullmatch(text):
@@ -386,8 +380,8 @@ def _closed(text: Any) -> str:
 
 
 PANDAS_TAGS: dict[str, Row] = {
-    "NaT": row(lambda _, __: need_pandas().NaT, "", work=5_000),
-    "NA": row(lambda _, __: need_pandas().NA, "", work=5_000),
+    "NaT": row(lambda _, __: need_library("pandas").NaT, "", work=5_000),
+    "NA": row(lambda _, __: need_library("pandas").NA, "", work=5_000),
     "Timestamp": row(_timestamp_of, "vz", work=10_000),
     "Timedelta": row(_pandas_timedelta_of, work=10_000),
     "Period": row(_period_of, "vf", work=10_000),

@@ -15,6 +15,7 @@ from smolagents_fork.codec.coding import (
     Encoding,
     Row,
     Tree,
+    need_library,
     plain_text,
     row,
 )
@@ -56,14 +57,14 @@ def _polars_frame(encoder: Encoding, value: Any) -> Tree:
 
 
 def _polars_frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
-    polars, columns = _need_polars(), decoder.items(tree["v"])
+    polars, columns = need_library("polars"), decoder.items(tree["v"])
     if not all(isinstance(column, polars.Series) for column in columns):
         raise Fault("a table of polars has columns")
     return polars.DataFrame(columns)
 
 
 def _polars_series(encoder: Encoding, value: Any) -> Tree:
-    polars = _need_polars()
+    polars = need_library("polars")
     described = _type_tree(polars, value.dtype)
     stored_type = _stored_type(polars, described)
     # Without "strict" a value that does not fit would become null.
@@ -75,7 +76,7 @@ def _polars_series(encoder: Encoding, value: Any) -> Tree:
 
 
 def _polars_series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
-    polars, described = _need_polars(), decoder.value(tree["t"])
+    polars, described = need_library("polars"), decoder.value(tree["t"])
     final, stored_type = _type_of(polars, described), _stored_type(polars, described)
     name, values = plain_text(decoder.value(tree["n"])), decoder.value(tree["v"])
     if type(values) is not list:
@@ -193,14 +194,6 @@ def _are_fields(value: Any) -> bool:
         and all(type(one) is list and len(one) == 2 and type(one[0]) is str for one in value)
         and len({one[0] for one in value}) == len(value)
     )
-
-
-def _need_polars() -> Any:
-    try:
-        import polars
-    except ImportError:
-        raise Fault("polars is needed to decode this and is not installed on this side") from None
-    return polars
 
 
 POLARS_TAGS: dict[str, Row] = {
