@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.table import Table
 from ..inventory import ImageEntry, Inventory, Removal, size_text
 from ..terminal import TerminalConsole
 from .inventories import INVENTORIES, Where
-from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError, age_text, as_data
+from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError, age_text, listing
 
 __all__ = ["gc", "images"]
 
@@ -29,7 +30,7 @@ def images(_: argparse.Namespace) -> CommandOutcome:
             return
         console.print(_table(entries))
 
-    return CommandOutcome({"images": [as_data(entry) for entry in entries]}, show)
+    return CommandOutcome({"images": [dataclasses.asdict(entry) for entry in entries]}, show)
 
 
 def _all_inventories() -> list[Inventory]:
@@ -37,10 +38,7 @@ def _all_inventories() -> list[Inventory]:
 
 
 def _table(entries: list[ImageEntry]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("ID", no_wrap=True)
-    for column in ("NAME", "SIZE", "OWN", "AGE", "PACKAGES", "IN USE"):
-        table.add_column(column, overflow="fold")
+    table = listing("ID", "NAME", "SIZE", "OWN", "AGE", "PACKAGES", "IN USE")
     for entry in entries:
         table.add_row(
             entry.id,
@@ -60,7 +58,7 @@ def gc(arguments: argparse.Namespace) -> CommandOutcome:
         (one, removal) for one in _all_inventories() for removal in one.garbage(arguments.match)
     ]
     removals = [removal for _, removal in garbage]
-    data = {"found": [as_data(removal) for removal in removals]}
+    data = {"found": [dataclasses.asdict(removal) for removal in removals]}
     asks = not (arguments.dry_run or arguments.yes)
     if removals and asks and (arguments.json or not sys.stdin.isatty()):
         raise UsageError("nothing was removed: pass --yes to remove, or --dry-run to look")
@@ -96,10 +94,7 @@ def _show_found(console: Console, removals: list[Removal]) -> None:
     if not removals:
         console.print("nothing to remove")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("ID", no_wrap=True)
-    for column in ("WHAT", "FREES", "NAME", "REASON"):
-        table.add_column(column, overflow="fold")
+    table = listing("ID", "WHAT", "FREES", "NAME", "REASON")
     for removal in removals:
         table.add_row(
             removal.id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import sys
@@ -12,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from ..terminal import TerminalConsole
 
-__all__ = ["DONE", "NOT_DONE", "WRONG_USE", "CommandOutcome", "UsageError", "age_text", "as_data"]
+__all__ = ["DONE", "NOT_DONE", "WRONG_USE", "CommandOutcome", "UsageError", "age_text", "listing"]
 
 #: Exit codes.
 DONE, NOT_DONE, WRONG_USE = 0, 1, 2
@@ -58,13 +58,18 @@ class CommandOutcome:
             print("\n".join(line.rstrip() for line in plain.getvalue().splitlines()))
 
 
-def as_data(entry: Any) -> dict[str, Any]:
-    """Return a dataclass as data for JSON.
+def listing(first: str, *columns: str) -> Table:
+    """Return an empty table of things, whose first column is never cut.
 
     Args:
-        entry: the dataclass.
+        first: heading of what names a thing.
+        columns: other headings.
     """
-    return dataclasses.asdict(entry)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def age_text(since: float) -> str:

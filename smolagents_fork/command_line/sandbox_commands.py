@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,7 @@ from ..errors import ForkError
 from ..inventory import ELSEWHERE, GONE, OwnerProcess, SandboxEntry, size_text
 from ..proc_table import has_proc
 from .inventories import Where, all_sandboxes, sandbox_named
-from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, as_data
+from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, listing
 
 __all__ = ["kill", "logs", "ps"]
 
@@ -35,7 +36,9 @@ def ps(arguments: argparse.Namespace) -> CommandOutcome:
         for executor, why in missing.items():
             console.print(f"not listed: {executor}: {why}", style="yellow", soft_wrap=True)
 
-    return CommandOutcome({"sandboxes": [as_data(e) for e in entries], "not_listed": missing}, show)
+    return CommandOutcome(
+        {"sandboxes": [asdict(entry) for entry in entries], "not_listed": missing}, show
+    )
 
 
 def _where(arguments: argparse.Namespace) -> Where:
@@ -43,10 +46,7 @@ def _where(arguments: argparse.Namespace) -> Where:
 
 
 def _table(entries: list[SandboxEntry]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("ID", no_wrap=True)
-    for column in ("EXECUTOR", "OWNER", "AGE", "MEMORY", "STATE", "IMAGE"):
-        table.add_column(column, overflow="fold")
+    table = listing("ID", "EXECUTOR", "OWNER", "AGE", "MEMORY", "STATE", "IMAGE")
     for entry in entries:
         table.add_row(
             entry.id,
