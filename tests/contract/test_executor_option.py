@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import pytest
-from smolagents import ChatMessage, MessageRole, Model, cli
+from scripted_model import Script
+from smolagents import cli
 
 from smolagents_fork.executors.agents.selection import VARIABLE
-
-
-class Script(Model):
-    def __init__(self) -> None:
-        super().__init__(model_id="script")
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        text = "Thought: done.\n<code>\nfinal_answer(6 * 7)\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-    def generate_stream(self, messages: Any, **kwargs: Any) -> Any:
-        yield self.generate(messages)
 
 
 @pytest.fixture
 def smolagent(monkeypatch, capsys):
     """Run the command as its entry point does, with a scripted model; return what it printed."""
     monkeypatch.setenv(VARIABLE, "")
-    monkeypatch.setattr(cli, "load_model", lambda *args, **kwargs: Script())
+    monkeypatch.setattr(cli, "load_model", lambda *args, **kwargs: Script("final_answer(6 * 7)"))
 
     def run(*arguments: str) -> str:
         monkeypatch.setattr(sys, "argv", ["smolagent", *arguments])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model
-from smolagents.models import ChatMessageStreamDelta
+from scripted_model import Script
+from smolagents import CodeAgent
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
 
@@ -26,24 +26,6 @@ class Sandbox:
             interrupt_grace_seconds=10,  # long, so that a busy machine fails no test
             on_output=lambda text: self.on_output(text),
         )
-
-
-class Script(Model):
-    """Model with scripted steps, one per call; also streams them."""
-
-    def __init__(self, *steps: str) -> None:
-        super().__init__(model_id="script")
-        self.steps = list(steps)
-
-    def _next(self) -> str:
-        return f"Thought: next.\n<code>\n{self.steps.pop(0)}\n</code>"
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        return ChatMessage(role=MessageRole.ASSISTANT, content=self._next())
-
-    def generate_stream(self, messages: Any, **kwargs: Any) -> Iterator[ChatMessageStreamDelta]:
-        for word in self._next().split(" "):
-            yield ChatMessageStreamDelta(content=word + " ")
 
 
 def code_agent(executor: Any, *steps: str, **more: Any) -> CodeAgent:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bridge_harness import Script
+from scripted_model import Script
 from smolagents import CodeAgent, GradioUI, Tool
 from smolagents.models import ChatMessageStreamDelta
 

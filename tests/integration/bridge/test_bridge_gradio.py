@@ -66,7 +66,7 @@ def interfaces(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with (found.folder / "app.log").open("wb") as output:
         app = subprocess.Popen(
             [sys.executable, str(APP), *map(str, ports), str(found.folder)],
-            env={**os.environ, **quiet, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, **quiet, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -9,13 +9,18 @@ import os
 import pytest
 import smolagents.remote_executors
 from background import eventually
-from docker_agents import WHERE, Script
 from docker_waiting import gone
+from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.models import MODEL_REGISTRY
 
 from smolagents_fork import DockerExecutor, DockerPool
 from smolagents_fork.errors import ConfigurationError
+
+# User, host name and network interfaces, as the program sees them.
+WHERE = (
+    "import os, socket\nwhere = [os.getuid(), socket.gethostname(), os.listdir('/sys/class/net')]"
+)
 
 # The packages of science_image.
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]

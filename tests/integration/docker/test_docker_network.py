@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import ssl
 
 import pytest
-from web_servers import LARGE, authority, serving
+from web_servers import LARGE
 
 from smolagents_fork import AllowedHost, DockerExecutor, DockerPool, KubernetesEngine, RayEngine
 from smolagents_fork.errors import ConfigurationError
@@ -23,17 +22,6 @@ GET = (
     "context = ssl.create_default_context(cafile='authority.pem')\n"
     "urllib.request.urlopen({!r}, timeout=60, context=context).read().decode()"
 )
-
-
-@pytest.fixture(scope="module")
-def trusted(tmp_path_factory) -> tuple[ssl.SSLContext, str]:
-    return authority(tmp_path_factory.mktemp("authority"), "localhost")
-
-
-@pytest.fixture(scope="module")
-def secure(trusted):
-    with serving(trusted[0]) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

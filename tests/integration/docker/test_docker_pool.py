@@ -9,8 +9,8 @@ import time
 
 import pytest
 from background import PATIENCE_SECONDS, acting, at_once, eventually, running
-from docker_agents import Script
 from docker_waiting import gone
+from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
 

@@ -7,8 +7,8 @@ import time
 from textwrap import dedent
 
 import pytest
-from docker_agents import Script
 from rich.console import Console
+from scripted_model import Script
 from smolagents import CodeAgent, FinalAnswerTool, Tool, tool
 from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents.utils import AgentError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 import sys
 import threading
 
@@ -12,7 +11,7 @@ import confined_attacks
 import pytest
 from confined_attacks import raw_executor
 from process_harness import NewResources, by_ordinary_user, executor, masked
-from web_servers import LARGE, authority, serving
+from web_servers import LARGE, serving
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProgramFailedError
@@ -46,17 +45,6 @@ GETS = {
         "asyncio.run(get())"
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def trusted(tmp_path_factory) -> tuple[ssl.SSLContext, str]:
-    return authority(tmp_path_factory.mktemp("authority"), "localhost")
-
-
-@pytest.fixture(scope="module")
-def secure(trusted):
-    with serving(trusted[0]) as server:
-        yield server
 
 
 def entry(server, **options) -> AllowedHost:

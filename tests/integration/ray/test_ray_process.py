@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from background import eventually
+from scripted_model import Script
 from smolagents import CodeAgent, tool
-from smolagents.models import ChatMessage, MessageRole, Model
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
@@ -34,16 +34,6 @@ def make(cluster: RayCluster, **keywords) -> ProcessExecutor:
     return ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS, **keywords)
 
 
-class Scripted(Model):
-    def __init__(self, *codes: str) -> None:
-        super().__init__(model_id="scripted")
-        self.codes = list(codes)
-
-    def generate(self, messages, **keywords):
-        code = self.codes.pop(0)
-        return ChatMessage(role=MessageRole.ASSISTANT, content=f"<code>\n{code}\n</code>")
-
-
 @tool
 def double(number: int) -> int:
     """Double a number.
@@ -56,7 +46,7 @@ def double(number: int) -> int:
 
 def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    model = Scripted("x = double(number=20)", "final_answer(x + 2)")
+    model = Script("x = double(number=20)", "final_answer(x + 2)")
     keywords = {
         "sandbox": "process", "startup_timeout_seconds": _SECONDS, "lease_seconds": _LEASE
     }  # fmt: skip

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from scripted_model import Script
 from smolagents import CodeAgent
-from smolagents.models import ChatMessage, MessageRole, Model
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ProgramFailedError
@@ -95,20 +95,8 @@ def test_text_is_streamed_before_a_tool_is_called():
     assert "".join(seen) == "early\nlate\n"
 
 
-class Scripted(Model):
-    """Says what it was given, one text a call."""
-
-    def __init__(self, *texts: str) -> None:
-        super().__init__(model_id="scripted")
-        self.texts = list(texts)
-
-    def generate(self, messages, **kwargs):
-        text = f"Thought: next.\n<code>\n{self.texts.pop(0)}\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
 def test_agent_by_the_executors_name():
-    model = Scripted("part = sum(range(10))\nprint(part)", "final_answer(part - 3)")
+    model = Script("part = sum(range(10))\nprint(part)", "final_answer(part - 3)")
     with CodeAgent(tools=[], model=model, executor_type="wasm", verbosity_level=0) as agent:
         assert type(agent.python_executor) is WasmExecutor
         assert agent.run("go") == 42

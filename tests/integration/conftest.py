@@ -1,0 +1,22 @@
+"""A server of HTTPS on loopback, for the tests of listed hosts."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+import pytest
+from web_servers import Server, authority, serving
+
+
+@pytest.fixture(scope="module")
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
+    """A server's context, and the file with its authority."""
+    return authority(tmp_path_factory.mktemp("authority"), "localhost")
+
+
+@pytest.fixture(scope="module")
+def secure(trusted: tuple[ssl.SSLContext, str]) -> Iterator[Server]:
+    """A server of HTTPS."""
+    with serving(trusted[0]) as server:
+        yield server
