@@ -65,3 +65,9 @@ def test_lock_of_another_process_is_waited_for_and_named(tmp_path, capsys):
         with pytest.raises(ToolError, match=r"another process runs a cluster, after 0\.1 s still"):
             acquire(second, "runs a cluster", 0.1)
     assert capsys.readouterr().out == "== waiting: another process runs a cluster\n"
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="a source distribution carries no CI")
+def test_ci_knows_the_status_of_a_missing_source_package():
+    line = f"SOURCE_UNAVAILABLE={command._SOURCE_UNAVAILABLE}"
+    assert line in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
