@@ -18,7 +18,7 @@ from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exe
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-INPUT, OUTPUT, ERRORS, STATUS, CLOSE = 0, 1, 2, 3, 255
+INPUT, OUTPUT, ERRORS, STATUS = range(4)
 
 
 class ChannelServer:
@@ -122,8 +122,6 @@ class ChannelServer:
             for channel, data in self._messages():
                 if channel == INPUT:
                     _send_all(stream, data)
-                elif channel == CLOSE and data == b"\0":
-                    stream.shutdown(socket.SHUT_WR)
         with contextlib.suppress(OSError):
             stream.shutdown(socket.SHUT_RDWR)
         answering.join(30)

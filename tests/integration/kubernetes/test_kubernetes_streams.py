@@ -75,7 +75,7 @@ def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
     assert executor("import time\ntime.sleep(35)\nvalue").output == 1
 
 
-def test_version_4_without_an_end_of_input(make, cluster):
+def test_version_4_of_the_protocol(make, cluster):
     cluster.protocols = ("v4.channel.k8s.io",)
     executor = make()
     executor.put_file(b"from the host", "in")

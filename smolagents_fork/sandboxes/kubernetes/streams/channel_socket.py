@@ -1,8 +1,8 @@
 """Exec or attachment of a pod, with the interface of a non-blocking socket.
 
 Every message of its WebSocket is a channel's number and bytes: 0 input, 1 output, 2 errors, 3 the
-final status as JSON. In version 5 of the protocol, 255 and a channel's number close a channel;
-version 4 cannot end the input. websocket-client opens the connection, as in the official client.
+final status as JSON. Version 4 of the protocol cannot end the input, so programs know its length
+in every version. websocket-client opens the connection, as in the official client.
 The frames are read and written by the protocol of websockets, which does no I/O: the readers of
 both clients wait without a limit within a frame.
 """
@@ -25,10 +25,8 @@ from ...untrusted_json import read_json
 __all__ = ["PROTOCOLS", "AttachedStream", "ChannelSocket", "ExecStatus", "RelayStream"]
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS = 0, 1, 2, 3
-_CLOSE = 255
-_V5 = "v5.channel.k8s.io"
-#: Versions that are offered, the better first.
-PROTOCOLS = (_V5, "v4.channel.k8s.io")
+#: Versions that are offered, the newer first.
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 # Bytes of one frame; a caller sends the rest with its next call.
 _PIECE = 1 << 16
 _READ = 262_144
@@ -93,7 +91,6 @@ class ChannelSocket:
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._can_end_input = opened.getsubprotocol() == _V5
         self._frames = Protocol(Side.CLIENT, max_size=_MOST_PAYLOAD)
         self._message = bytearray()
         self._arrived = bytearray()
@@ -179,12 +176,6 @@ class ChannelSocket:
             raise BlockingIOError
         count, self._pending = self._pending, 0
         return count
-
-    def end_input(self) -> None:
-        """End the program's input, where the version of the protocol can."""
-        if self._can_end_input:
-            self._send_frame(bytes((_CLOSE, _INPUT)))
-            self._flush()
 
     def _send_frame(self, payload: bytes) -> None:
         if not self.end_reason:

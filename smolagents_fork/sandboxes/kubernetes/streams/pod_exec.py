@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
@@ -50,7 +50,7 @@ def run_program(
 
     Args:
         sock: exec of the program; closed at the end.
-        stdin: pieces of its input, whose end version 4 of the protocol cannot signal.
+        stdin: pieces of its input, whose length the program knows: no end is sent.
         deadline: of the program.
         max_bytes: most that it may write.
         is_lost: returns whether the stream may have been cut; called once a second.
@@ -62,7 +62,7 @@ def run_program(
     """
     output = bytearray()
     pieces = iter(stdin)
-    unsent: memoryview | None = memoryview(b"")
+    unsent = memoryview(b"")
     try:
         while True:
             # A program may write before it has read all of its input, and end without that.
@@ -90,23 +90,14 @@ def run_program(
     return status.exit_code, bytes(output), sock.errors
 
 
-def _send(
-    sock: ChannelSocket, unsent: memoryview | None, pieces: Iterable[bytes]
-) -> memoryview | None:
-    """Send input while that can be done at once; return the rest of a piece, ``None`` after all."""
-    while unsent is not None:
-        if not unsent:
-            piece = next(iter(pieces), None)
-            if piece is None:
-                sock.end_input()
-                return None
-            unsent = memoryview(piece)
-            continue
-        try:
+def _send(sock: ChannelSocket, unsent: memoryview, pieces: Iterator[bytes]) -> memoryview:
+    """Send input while that can be done at once; return the rest of the present piece."""
+    try:
+        while unsent or (unsent := memoryview(next(pieces, b""))):
             unsent = unsent[sock.send(unsent) :]
-        except BlockingIOError:
-            return unsent
-    return None
+    except BlockingIOError:
+        pass
+    return unsent
 
 
 def _wait(sock: ChannelSocket, deadline: Deadline, is_lost: Callable[[], bool]) -> None:
