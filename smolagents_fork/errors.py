@@ -13,6 +13,7 @@
     │   │   ├── EngineUnavailableError       the container engine does not respond
     │   │   └── ImageBuildError              an image could not be built; quotes the builder
     │   ├── ExecutorClosedError              used after ``cleanup()``
+    │   ├── AuditError                       a line of the record could not be written
     │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
     │   ├── AgentProgramError                a program in an AgentSandbox failed; has its output
     │   ├── FileTooLargeError                a file has more bytes than the caller allowed
@@ -39,6 +40,7 @@ from typing import TypeVar
 __all__ = [
     "AgentProgramError",
     "AttributeRefusedError",
+    "AuditError",
     "CodecError",
     "ConfigurationError",
     "ConfigurationTypeError",
@@ -156,6 +158,10 @@ class ImageBuildError(ExecutorStartError):
 
 class ExecutorClosedError(ExecutorError):
     """An executor was used after ``cleanup()``."""
+
+
+class AuditError(ExecutorError):
+    """A line of the record that ``audit=`` asks for could not be written."""
 
 
 class SandboxTimeoutError(ExecutorError, TimeoutError):

@@ -10,7 +10,7 @@ import contextlib
 import sys
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -18,7 +18,15 @@ from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
 from .forks import ForkSafeLock, reset_in_child
 
-__all__ = ["MeasuredPool", "Operation", "PoolFigures", "operation", "tool_call", "watch_pool"]
+__all__ = [
+    "MeasuredPool",
+    "Operation",
+    "PoolFigures",
+    "add_event",
+    "operation",
+    "tool_call",
+    "watch_pool",
+]
 
 _SCOPE, _VERSION = "smolagents_fork", f"{upstream_version}+fork.{fork_revision}"
 EXECUTOR, STATE, CAUSE = f"{_SCOPE}.executor", f"{_SCOPE}.pool.state", f"{_SCOPE}.death.cause"
@@ -103,6 +111,25 @@ def tool_call(name: str) -> contextlib.AbstractContextManager[Operation]:
         return Operation()
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     return _recorded(f"execute_tool {name}", "tool", attributes, None)
+
+
+def add_event(event: str, phase: str, facts: Mapping[str, Any]) -> None:
+    """Add a line of an executor's record to the present span; no-op without one.
+
+    Args:
+        event: What happens, such as ``"run"``.
+        phase: ``"begin"``, ``"end"`` or ``"refused"``.
+        facts: Fields of the line; those without a value are left out.
+    """
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None or not hasattr(trace, "get_current_span"):
+        return
+    attributes = {
+        f"{_SCOPE}.{name}": value if isinstance(value, (str, bool, int, float)) else str(value)
+        for name, value in facts.items()
+        if value is not None
+    }
+    trace.get_current_span().add_event(f"{_SCOPE}.{event}.{phase}", attributes)
 
 
 def watch_pool(pool: MeasuredPool) -> None:

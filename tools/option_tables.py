@@ -41,6 +41,7 @@ PAGES = ("docs/options.md", *(f"docs/executors/{name}.md" for name in (
 _MARKED = re.compile(r"(<!-- options: ([^>]+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
 #: What an annotation is called, by its beginning; seconds go by the option's name.
 _TYPES = {
+    "Audit": "path or function",
     "BeforeRun": "function",
     "BeforeTool": "function",
     "Callable": "function",

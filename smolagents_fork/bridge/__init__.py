@@ -6,8 +6,9 @@ and returns the bytes of a reply. The sandbox side is :mod:`smolagents_fork.code
 
 from __future__ import annotations
 
+from .call_record import CallRecord
 from .direct import directly
-from .dispatcher import CallRecord, Dispatcher
+from .dispatcher import Dispatcher
 from .signatures import StubSpec, check_name, describe, offer, parameters_of_tool
 
 __all__ = [

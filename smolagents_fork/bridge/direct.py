@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from .. import telemetry
 from ..awaitables import complete
 from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
+from ..short_texts import limited_text
+from .call_record import CallRecord
 from .signatures import StubSpec, describe, make_callable
 
 __all__ = ["directly"]
@@ -19,6 +22,7 @@ def directly(
     name: str,
     target: Callable[..., Any],
     before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
+    after_call: Callable[[CallRecord], None] | None = None,
 ) -> Callable[..., Any]:
     """Wrap ``target`` for code that runs in the host process.
 
@@ -31,6 +35,7 @@ def directly(
         target: tool, managed agent, function or class.
         before_call: called with name and arguments by parameter before ``target`` is; what it
             raises is raised in the code, and ``target`` is not called.
+        after_call: called with a record of each call that was made.
     """
     if isinstance(target, type) and before_call is None:
         return target
@@ -40,7 +45,7 @@ def directly(
         return target
     make_callable(target)
     if spec.unpack or spec.closed or before_call is not None:
-        return DirectCall(spec, target, before_call)
+        return DirectCall(spec, target, before_call, after_call)
     return target
 
 
@@ -52,11 +57,13 @@ class DirectCall:
         spec: StubSpec,
         target: Callable[..., Any],
         before_call: Callable[[str, Mapping[str, Any]], None] | None,
+        after_call: Callable[[CallRecord], None] | None,
     ) -> None:
         parameters = [list(parameter) for parameter in spec.parameters]
         self._spec = spec
         self._target = target
         self._before_call = before_call
+        self._after_call = after_call
         self._bind = make_binding(spec.name, parameters, spec.unpack)
         self.__name__ = self.name = spec.name
         self.__doc__ = spec.doc
@@ -76,8 +83,17 @@ class DirectCall:
         self._spec.refuse_reserved(named)
         if self._before_call is not None:
             self._before_call(self.name, self._spec.arguments(positional, named))
-        with telemetry.tool_call(self.name):
-            return complete(self._target(*positional, **named))
+        problem: str | None = None
+        started = time.monotonic()
+        try:
+            with telemetry.tool_call(self.name):
+                return complete(self._target(*positional, **named))
+        except BaseException as error:
+            problem = f"{type(error).__name__}: {limited_text(error)}"
+            raise
+        finally:
+            if self._after_call is not None:
+                self._after_call(CallRecord(self.name, time.monotonic() - started, problem))
 
     def interrupt(self) -> None:
         """Ask the target to stop, if it supports that."""

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from .. import telemetry
@@ -17,6 +16,7 @@ from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..codec.attachments import Attachments
 from ..deadline import check_seconds
 from ..errors import (
+    AuditError,
     CodecError,
     ConfigurationError,
     DecodeError,
@@ -24,11 +24,12 @@ from ..errors import (
     LimitExceededError,
     ProtocolError,
 )
+from .call_record import CallRecord
 from .exceptions import described_exception, raised_by_signal, thread_hint
 from .signatures import StubSpec, describe, make_callable, offer
 from .thread import CallThread, GivenUp, ToolThread
 
-__all__ = ["CallRecord", "Dispatcher"]
+__all__ = ["Dispatcher"]
 
 # Number of refused calls before the sandbox is stopped. It is high enough for a program that
 # catches each error in a loop to receive it, and too low to keep the host busy.
@@ -37,28 +38,6 @@ _PATIENCE = 100
 
 #: Tools of one executor that may run on after they were abandoned, over all its runs.
 MOST_ABANDONED = 8
-
-
-@dataclass(frozen=True)
-class CallRecord:
-    """One served call, for the log.
-
-    Attributes:
-        name: name of the tool.
-        seconds: run time on the host, in seconds.
-        error: type and message of the exception; ``None`` if the tool returned.
-        final: whether it gave the final answer.
-    """
-
-    name: str
-    seconds: float
-    error: str | None = None
-    final: bool = False
-
-    def __str__(self) -> str:
-        """Format the line for the log, which is the same for all executors."""
-        ending = "returned" if self.error is None else f"raised {self.error}"
-        return f"{self.name}() {ending} after {self.seconds * 1000:.1f} ms"
 
 
 class Dispatcher:
@@ -252,7 +231,7 @@ class Dispatcher:
         misfit = self._targets[name][0].misfit(args, kwargs)
         if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))
-        return self._served(number, name, args, kwargs, pause)
+        return self._served(number, name, args, kwargs, pause, len(request))
 
     def _read(
         self, request: bytes | bytearray | memoryview
@@ -275,14 +254,18 @@ class Dispatcher:
         args: list[Any],
         kwargs: dict[str, Any],
         pause: Callable[[], AbstractContextManager[None]],
+        request_bytes: int,
     ) -> bytes:
         spec, target = self._targets[name]
         started = time.monotonic()
         problem: str | None = None
+        begun = False
+        reply = b""
         self._running = target
         try:
             with pause(), telemetry.tool_call(name) as call:
                 refusal = self._refusal_before(spec, args, kwargs)
+                begun = refusal is None
                 returned, value = (
                     self._outcome(name, target, args, kwargs)
                     if refusal is None
@@ -292,16 +275,19 @@ class Dispatcher:
             call.error = None
             if returned and spec.final:
                 self._final = (value,)
-                return encode({"call": number, "final": True})
+                reply = encode({"call": number, "final": True})
+                return reply
             if returned:
                 try:
-                    return self._reply(number, name, value)
+                    reply = self._reply(number, name, value)
+                    return reply
                 except Exception as error:
                     value = error
             hint = thread_hint(value, self._reason_for_tool_thread())
             described = described_exception(_with_name(value, spec), hint)
             problem = f"{type(value).__name__}: {described[2]}"
-            return encode({"call": number, "error": described})
+            reply = encode({"call": number, "error": described})
+            return reply
         except BaseException as error:
             # Not from the tool: Ctrl-C, or an exception of a signal handler in the waiting thread.
             problem = type(error).__name__
@@ -313,7 +299,17 @@ class Dispatcher:
             self._running = None
             if self.on_call is not None:
                 seconds = time.monotonic() - started
-                self.on_call(CallRecord(name, seconds, problem, self._final is not None))
+                self.on_call(
+                    CallRecord(
+                        name,
+                        seconds,
+                        problem,
+                        self._final is not None,
+                        request_bytes,
+                        len(reply),
+                        refused=not begun,
+                    )
+                )
 
     def _refusal_before(
         self, spec: StubSpec, args: list[Any], kwargs: dict[str, Any]
@@ -323,6 +319,8 @@ class Dispatcher:
             return None
         try:
             self._before_call(spec.name, spec.arguments(args, kwargs))
+        except AuditError:
+            raise  # the run ends, and not only the call
         except Exception as error:
             if raised_by_signal(error):
                 raise

@@ -11,6 +11,7 @@ import contextlib
 import os
 import select
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 
@@ -27,6 +28,8 @@ __all__ = ["ask_before_run"]
 _SLICE = 0.2
 _QUESTION = "Run it? yes, no (and why), or edit: "
 _END = "."
+# There is one person, and several executors and threads may ask.
+_asking = threading.Lock()
 
 
 def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], str | None]:
@@ -51,6 +54,10 @@ def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], st
     shown = Console() if console is None else console
 
     def before_run(run: ProposedRun) -> str | None:
+        with _turn(run):
+            return ask(run)
+
+    def ask(run: ProposedRun) -> str | None:
         shown.print(Text(_title(run), style="bold"))
         shown.print(Syntax(harmless(run.code), "python", line_numbers=True, word_wrap=True))
         read = _reader(run)
@@ -67,6 +74,22 @@ def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], st
             shown.print(Text(f"{harmless(answer)!r} is none of these."))
 
     return before_run
+
+
+@contextlib.contextmanager
+def _turn(run: ProposedRun) -> Iterator[None]:
+    """Wait until the person has no other question, one that was withdrawn included."""
+    while not _asking.acquire(timeout=_SLICE):
+        _check_wanted(run)
+    try:
+        yield
+    finally:
+        _asking.release()
+
+
+def _check_wanted(run: ProposedRun) -> None:
+    if run.withdrawn:
+        raise Refused("the call was interrupted")
 
 
 def _title(run: ProposedRun) -> str:
@@ -121,8 +144,7 @@ class _DescriptorReader:
     def __call__(self, prompt: str) -> str:
         print(prompt, end="", flush=True)
         while b"\n" not in self._read:
-            if self._run.withdrawn:
-                raise Refused("the call was interrupted")
+            _check_wanted(self._run)
             if not select.select([self._descriptor], [], [], _SLICE)[0]:
                 continue
             piece = os.read(self._descriptor, 1)  # what follows the answer is not ours

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from ..codec import DEFAULT_MAX_BYTES
 from ..control.approvals import BeforeRun, BeforeTool
+from ..control.audit_log import Audit
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
 from ..output import DEFAULT_PRINT_LENGTH
 from .file_transfers import Files, GivenFiles
 
-__all__ = ["CallOptions", "OnDeath", "SessionLimits", "output_function"]
+__all__ = ["CallOptions", "OnDeath", "SessionLimits", "audit_sink", "output_function"]
 
 OnDeath = Literal["restart", "fail"]
 
@@ -29,6 +30,15 @@ def output_function(name: str, value: Any) -> Any:
     """Return what takes printed text: a function, or ``None``."""
     if value is not None and not callable(value):
         raise ConfigurationError(f"{name}={value!r}: give a function that takes text, or None")
+    return value
+
+
+def audit_sink(name: str, value: Any) -> Any:
+    """Return what takes the lines of a record: a path, a function, or ``None``."""
+    if value is not None and not callable(value) and not isinstance(value, (str, os.PathLike)):
+        raise ConfigurationError(f"{name}={value!r}: give a path, a function of a dict, or None")
+    if isinstance(value, str) and not value:
+        raise ConfigurationError(f"{name}={value!r}: give the path of a file")
     return value
 
 
@@ -138,6 +148,21 @@ class CallOptions(Options):
         accept.function_or_none,
         form="function of a `ProposedCall`",
         elsewhere="before_tool_call before_tool_call_hooks tool_callbacks",
+        of_call=True,
+    )
+    audit: Audit | None = option(
+        None,
+        "takes a line of JSON before and after each run, call of a tool, file, connection and "
+        "sandbox; `None`: nothing is recorded",
+        audit_sink,
+        form="path of a file, or function of a `dict`",
+        elsewhere="audit_log audit_trail",
+        of_call=True,
+    )
+    audit_required: bool = option(
+        True,
+        "whether nothing runs where its line cannot be written; `False`: it is logged and goes on",
+        accept.flag,
         of_call=True,
     )
     figures_dir: str | os.PathLike[str] | None = option(

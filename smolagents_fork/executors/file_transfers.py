@@ -6,6 +6,7 @@ check paths, open sources, and call the executor's :class:`FileStore`.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import io
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, Union
 
+from ..control.audit_log import Facts
 from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
 from ..options import accept
 from ..results import FileInfo
@@ -108,8 +110,8 @@ class FileMethods:
             OSError: the source could not be read. Nothing is written if that is known before.
         """
         checked_path("put_file", target)
-        with self._file_store("put_file") as store:
-            _put(store, "put_file", source, target)
+        with self._transfer("put_file", target) as moved, self._file_store("put_file") as store:
+            moved.values["bytes"] = _put(store, "put_file", source, target)
 
     def get_file(self, source: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         """Return the content of a file of the code.
@@ -126,9 +128,11 @@ class FileMethods:
         """
         path = checked_path("get_file", source)
         accept.count("max_bytes", max_bytes)
-        with self._file_store("get_file") as store:
+        with self._transfer("get_file", path) as moved, self._file_store("get_file") as store:
             try:
-                return _checked_content(store.read_file(path, max_bytes), max_bytes)
+                content = _checked_content(store.read_file(path, max_bytes), max_bytes)
+                moved.values["bytes"] = len(content)
+                return content
             except FileTooLargeError as error:
                 place = store.describe(path)
                 raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
@@ -154,6 +158,10 @@ class FileMethods:
                 return _checked_list(store.list_files(path), path)
             except ExecutorError as error:
                 raise error.reworded(f"list_files: {store.describe(path)}: {error}") from None
+
+    def _transfer(self, _action: str, _path: str) -> AbstractContextManager[Facts]:
+        """Record a file that goes in or out; the default does not."""
+        return contextlib.nullcontext(Facts())
 
     def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
         """Give the executor's files for one call of the method ``action``."""
@@ -298,7 +306,9 @@ def _size_fault(size: int) -> str:
     return "" if 0 <= size <= _LARGEST_SIZE else "its size is not a number of bytes"
 
 
-def _put(store: FileStore, action: str, source: Source, target: str) -> None:
+def _put(store: FileStore, action: str, source: Source, target: str) -> int:
+    """Write a source; return its bytes."""
+    written = 0
     # All of them first: what is not there or cannot be named fails before anything is written.
     entries = [(one, checked_path(action, name)) for one, name in _contents(action, source, target)]
     for content, path in entries:
@@ -314,6 +324,8 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> None:
                 raise error.reworded(
                     f"{action}: {size} bytes could not be written to {place}: {error}"
                 ) from None
+            written += size
+    return written
 
 
 def _make_folder(store: FileStore, action: str, path: str) -> None:

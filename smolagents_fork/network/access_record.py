@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .host_policy import HostRefusedError
 
@@ -18,6 +21,8 @@ class AccessRecord:
     Args:
         most_bytes: Bytes in both directions of one call; ``None`` for no limit.
         owner: Class of the executor, for messages.
+        on_connection: Called with facts and phase (``"begin"``, ``"end"``, ``"refused"``) of each
+            connection, from other threads than the proxy's; what it raises refuses the connection.
 
     Example:
         >>> record = AccessRecord(most_bytes=10, owner="DockerExecutor")
@@ -27,9 +32,15 @@ class AccessRecord:
         Refused by the network proxy: host 'evil.example' is not in allowed_hosts
     """
 
-    def __init__(self, most_bytes: int | None, owner: str) -> None:
+    def __init__(
+        self,
+        most_bytes: int | None,
+        owner: str,
+        on_connection: Callable[[Mapping[str, Any], str], None] | None = None,
+    ) -> None:
         self._most_bytes = most_bytes
         self._owner = owner
+        self._on_connection = on_connection
         self._lock = threading.Lock()
         self._refusals: dict[str, None] = {}
         self._left_out = 0
@@ -39,6 +50,19 @@ class AccessRecord:
         """Forget the call before."""
         with self._lock:
             self._refusals, self._left_out, self._bytes = {}, 0, 0
+
+    async def report(self, phase: str, **facts: Any) -> None:
+        """Report a connection.
+
+        Raises:
+            HostRefusedError: nobody could record it.
+        """
+        if self._on_connection is None:
+            return
+        try:
+            await asyncio.to_thread(self._on_connection, facts, phase)
+        except Exception as error:
+            raise HostRefusedError(f"the connection could not be recorded: {error}") from error
 
     def refuse(self, message: str) -> None:
         """Note a refusal."""

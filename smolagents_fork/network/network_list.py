@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
 from ..options import accept
@@ -67,11 +67,16 @@ class NetworkList(Options):
         hosts = HostPolicy(self._entries, "executor").described
         return f"use a client that takes the proxy of HTTPS_PROXY, which reaches {hosts}"
 
-    def network_proxy(self, owner: str) -> SandboxProxy | None:
+    def network_proxy(
+        self,
+        owner: str,
+        on_connection: Callable[[Mapping[str, Any], str], None] | None = None,
+    ) -> SandboxProxy | None:
         """Return a proxy for one sandbox; ``None`` without a list.
 
         Args:
             owner: Class of the executor, for messages.
+            on_connection: See :class:`.access_record.AccessRecord`.
 
         Raises:
             ConfigurationError: what it needs is not installed.
@@ -90,7 +95,7 @@ class NetworkList(Options):
         from .proxy_limits import ProxyLimits
 
         limits = ProxyLimits(self.max_connections, self.max_network_bytes)
-        record = AccessRecord(limits.call_bytes, owner)
+        record = AccessRecord(limits.call_bytes, owner, on_connection)
         return SandboxProxy(HostPolicy(self._entries, owner), limits, record)
 
     @property

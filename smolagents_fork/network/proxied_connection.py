@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import socket
 from collections.abc import Coroutine
@@ -76,6 +77,7 @@ class ProxiedConnection:
         self._client = client
         self._watch = watch
         self._host: HttpHost | None = None
+        self._reached: list[tuple[str, int, Stream]] = []
 
     @classmethod
     async def serve(cls, access: Access, connection: socket.socket) -> None:
@@ -88,10 +90,11 @@ class ProxiedConnection:
         task = asyncio.current_task()
         assert task is not None
         watch = IdleWatch(task, access.limits.idle_seconds)
-        client = None
+        client = proxied = None
         try:
             client = await Stream.of(connection, access.record, watch)
-            await cls(access, client, watch).run()
+            proxied = cls(access, client, watch)
+            await proxied.run()
             await client.finish()
         except HostRefusedError as error:  # in the middle of a transfer
             access.record.refuse(str(error))
@@ -101,6 +104,15 @@ class ProxiedConnection:
             watch.stop()
             if client is not None:
                 client.close()
+            if proxied is not None:
+                await proxied.report_end()
+
+    async def report_end(self) -> None:
+        """Report what was moved to and from each host."""
+        for host, port, stream in self._reached:
+            moved = {"bytes_sent": stream.sent, "bytes_received": stream.received}
+            with contextlib.suppress(HostRefusedError):  # there is nothing left to refuse
+                await self._access.record.report("end", host=host, port=port, **moved)
 
     async def run(self) -> None:
         """Serve requests until the client or a refusal ends the connection."""
@@ -154,8 +166,12 @@ class ProxiedConnection:
                     resolve_host(host, access.lookup), access.limits.connect_seconds
                 )
             permitted = access.policy.select(host, entries, addresses)
+            await access.record.report("begin", host=host, port=request.port)
         except HostRefusedError as error:
             access.record.refuse(str(error))
+            facts = {"host": host, "port": request.port, "error": str(error)}
+            with contextlib.suppress(HostRefusedError):
+                await access.record.report("refused", **facts)
             raise _ResponseError(403, str(error)) from None
         except asyncio.TimeoutError:
             raise _ResponseError(
@@ -170,6 +186,7 @@ class ProxiedConnection:
         except OSError as error:
             reason = error.strerror or error
             raise _ResponseError(502, f"host {host!r}, port {request.port}: {reason}") from None
+        self._reached.append((host, request.port, stream))
         return entries, stream
 
     async def _serve_tunnel(self, request: ProxyRequest) -> None:

@@ -68,6 +68,8 @@ class Stream:
         self._writer = writer
         self._record = record
         self._watch = watch
+        #: Bytes received and sent until now.
+        self.received = self.sent = 0
 
     @property
     def is_at_end(self) -> bool:
@@ -98,11 +100,13 @@ class Stream:
     async def write(self, data: bytes) -> None:
         """Send bytes, and wait while the receiver does not read."""
         self._writer.write(data)
+        self.sent += len(data)
         await self._writer.drain()
         self._watch.touch()
 
     def _received(self, data: bytes) -> bytes:
         self._watch.touch()
+        self.received += len(data)
         self._record.count(len(data))
         return data
 

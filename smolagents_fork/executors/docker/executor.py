@@ -79,6 +79,7 @@ class DockerExecutor(SandboxExecutor):
         )
         super().__init__(imports, given.logger, options, allow_pickle=options.allow_pickle)
         self._pool, self._tenant = pool, given.tenant
+        self._control.log.tenant = given.tenant
         #: Where the container runs.
         self.engine = chosen_engine(given.engine, pool, given)
         self._network_list = part_of(given, NetworkList)
@@ -151,9 +152,8 @@ class DockerExecutor(SandboxExecutor):
             except BaseException:
                 provisioner.close()
                 raise
-            self._proxy = proxy = self._network_list.network_proxy(type(self).__name__)
+            self._proxy = proxy = self._proxy_of(self._network_list)
             serve = None if proxy is None else proxy.serve
-            self._access = None if proxy is None else proxy.record
             connection = connection_to(provisioner, options, image, serve)
         self._connection = connection
         self._open(KernelGuestSource(connection, options.startup_timeout_seconds))

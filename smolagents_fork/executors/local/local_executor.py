@@ -17,14 +17,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from ... import telemetry, upstream
-from ...bridge import check_name, directly, offer
+from ...bridge import CallRecord, check_name, directly, offer
 from ...codec import Variables, is_public
 from ...codec.types.image_values import open_pictures
-from ...control.approvals import Approvals, BeforeRun, BeforeTool
+from ...control.approvals import BeforeRun, BeforeTool
+from ...control.audit_log import Audit, Facts
+from ...control.control import Control
 from ...deadline import check_seconds
 from ...displays import DisplayLog
 from ...distributions.import_names import import_names, missing_packages
-from ...errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
+from ...errors import (
+    AuditError,
+    ConfigurationError,
+    ForkError,
+    InterpreterError,
+    ProgramFailedError,
+)
 from ...figures import FigureFolder
 from ...forks import reset_in_child
 from ...free_threading import check_global_lock
@@ -39,7 +47,7 @@ from ...representation import represent
 from ...results import Display
 from ...texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
-from ..call_options import CallOptions, output_function
+from ..call_options import CallOptions, audit_sink, output_function
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..shared_arguments import Arguments
 from ..validation import parameters_of
@@ -89,7 +97,9 @@ def _is_the_interpreters(name: str, tool: Any) -> bool:
 
 
 def _own_tools(
-    tools: Mapping[str, Any], before_call: Callable[[str, Mapping[str, Any]], None] | None = None
+    tools: Mapping[str, Any],
+    before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
+    after_call: Callable[[CallRecord], None] | None = None,
 ) -> dict[str, Any]:
     """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards.
 
@@ -98,6 +108,7 @@ def _own_tools(
     Args:
         tools: by name.
         before_call: see :func:`directly`.
+        after_call: see :func:`directly`.
     """
 
     def check(name: str, _tool: Any) -> None:
@@ -106,7 +117,7 @@ def _own_tools(
 
     offered = offer(tools, check).items()
     own = [(name, tool) for name, tool in offered if not _is_the_interpreters(name, tool)]
-    return {name: directly(name, tool, before_call) for name, tool in own}
+    return {name: directly(name, tool, before_call, after_call) for name, tool in own}
 
 
 def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,6 +132,8 @@ def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
         "on_output": None,
         "before_run": None,
         "before_tool": None,
+        "audit": None,
+        "audit_required": True,
         "_folder": FigureFolder(None),
         "_given_files": GivenFiles.of(None),
         "_given": {},
@@ -275,6 +288,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             another text that runs instead, or raises ``Refused``. May be asynchronous.
         before_tool: Function that is asked before a tool or one of ``additional_functions`` is
             called: it returns ``None`` to allow it, or raises ``Refused``. May be asynchronous.
+        audit: Path of a file, or function of a ``dict``, that gets a line before and after each
+            run, call of a tool and file; ``None``: nothing is recorded.
+        audit_required: Whether nothing runs where its line cannot be written.
         figures_dir: Folder that figures are saved in; ``None``: none is saved.
         files: Mapping of the code's paths to paths of this machine or bytes, copied into a folder
             of the executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that
@@ -303,6 +319,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         on_output: Callable[[str], None] | None = None,
         before_run: BeforeRun | None = None,
         before_tool: BeforeTool | None = None,
+        audit: Audit | None = None,
+        audit_required: bool = True,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
         logger: Any = None,
@@ -343,6 +361,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.on_output = output_function("on_output", on_output)
         self.before_run = accept.function_or_none("before_run", before_run)
         self.before_tool = accept.function_or_none("before_tool", before_tool)
+        self.audit = audit_sink("audit", audit)
+        self.audit_required = accept.flag("audit_required", audit_required)
         self._folder = FigureFolder(figures_dir)
         self._given_files = GivenFiles.of(files)
         self._start()
@@ -357,7 +377,13 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def _start(self) -> None:
         """Make the parts that a copy of the executor does not share."""
         self._turns = threading.RLock()
-        self._approvals = Approvals(type(self).__name__, self.before_run, self.before_tool)
+        self._control = Control(
+            type(self).__name__,
+            self.before_run,
+            self.before_tool,
+            self.audit,
+            audit_required=self.audit_required,
+        )
         self._in_call = False
         # Whether a forked copy of the process has the half of another thread's call.
         self._half_run = False
@@ -387,7 +413,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         base, given = upstream.BASE_PYTHON_TOOLS, self.additional_functions
         if self._sent_functions != (base, given):
             given_functions = accept.functions("additional_functions", given)
-            functions = _own_tools(given_functions, self._approvals.before_call)
+            functions = self._own(given_functions)
             self._interpreter.send_functions(functions, _base_tools())
             self._sent_functions = (dict(base), dict(given))
 
@@ -403,7 +429,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Return the attributes without the interpreter, with the program's variables."""
         own = (
             "_turns",
-            "_approvals",
+            "_control",
             "_in_call",
             "_half_run",
             "_interpreter",
@@ -535,11 +561,13 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         failed: Exception
         self.displays, self._output_callback = (), OutputCallback(self.on_output)
         self._shown = shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
-        code = self._allowed(code)
+        # What upstream's agent reads after an error is of this call, though none may run.
+        interpreter.output = PrintContainer(self.max_print_outputs_length)
         try:
-            result = interpreter.run(code)
-            if not result.is_final_answer:
-                shown.add_value(result.output)
+            with self._control.run(code) as allowed:
+                result = interpreter.run(allowed)
+                if not result.is_final_answer:
+                    shown.add_value(result.output)
         except ForkError as error:
             failed = error
         except Exception as error:
@@ -561,16 +589,33 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         failure = as_upstreams(failed, self._text_of)
         raise failure from failure.__cause__
 
-    def _allowed(self, code: str) -> str:
-        """Return what ``before_run`` has run: the code, or what it put in its place."""
+    def _own(self, tools: Mapping[str, Any]) -> dict[str, Any]:
+        """Return tools as programs call them: asked about and recorded, where that is wanted."""
+        if self._control.before_call is None:
+            return _own_tools(tools)
+        return _own_tools(tools, self._before_call, self._after_call)
+
+    def _before_call(self, name: str, arguments: Mapping[str, Any]) -> None:
+        before = self._control.before_call
+        if before is not None:
+            with self._ended_without_record():
+                before(name, arguments)
+
+    def _after_call(self, record: CallRecord) -> None:
+        with self._ended_without_record():
+            self._control.after_call(record)
+
+    @contextlib.contextmanager
+    def _ended_without_record(self) -> Iterator[None]:
+        """End the run where a line of the record is lost: a program could catch the error."""
         try:
-            return self._approvals.allow_run(code)
-        except ForkError as error:
-            # What upstream's agent reads there after an error is of this call.
-            self.state["_print_outputs"] = PrintContainer(self.max_print_outputs_length)
-            if not isinstance(error, InterpreterError):
-                raise
-            raise as_upstreams(error) from None
+            yield
+        except AuditError:
+            self._interpreter.interrupt()
+            raise
+
+    def _transfer(self, action: str, path: str) -> contextlib.AbstractContextManager[Facts]:
+        return self._control.transfer(action, path)
 
     def _notes(self) -> str:
         return self._shown.note() + self._output_callback.note()
@@ -646,7 +691,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         any other tool runs to its end first.
         """
         with telemetry.operation("interrupt", type(self).__name__, self._operation.context):
-            self._approvals.interrupt()
+            self._control.interrupt()
             self._interpreter.interrupt()
 
     def send_variables(self, variables: dict[str, Any]) -> None:
@@ -668,7 +713,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._send_functions()
         self._sent_tools = dict(tools)
-        self._interpreter.send_tools(_own_tools(tools, self._approvals.before_call))
+        self._interpreter.send_tools(self._own(tools))
 
     @property
     def folder(self) -> str | None:
@@ -685,9 +730,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def cleanup(self) -> None:
         """Remove the work folder of ``files=``; the executor has no other resources."""
-        approvals = getattr(self, "_approvals", None)
-        if approvals is not None:
-            approvals.close()
+        control = getattr(self, "_control", None)
+        if control is not None:
+            control.close()
         files = getattr(self, "_files", None)
         if files is not None:  # the constructor may have failed
             files.remove()

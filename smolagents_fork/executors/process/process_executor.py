@@ -62,8 +62,7 @@ class ProcessExecutor(GuestExecutor):
 
     def _start(self) -> None:
         imports = import_names(self.additional_imports)
-        proxy = self.options.network_proxy(type(self).__name__)
-        self._access = None if proxy is None else proxy.record
+        proxy = self._proxy_of(self.options)
         self._launcher = ProcessLauncher(self.options, imports, self._place(imports, proxy), proxy)
         self._open(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
@@ -124,6 +123,10 @@ class ProcessExecutor(GuestExecutor):
     def confinement(self) -> dict[str, dict[str, str]]:
         """``in_force`` and ``missing``: each measure with its mechanism, or why it is missing."""
         return self._started_launcher().report
+
+    def _measures(self) -> dict[str, Any]:
+        report = self._started_launcher().report
+        return {**super()._measures(), **{name: sorted(found) for name, found in report.items()}}
 
     @property
     def place(self) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...bridge import CallRecord
 from ...call_output import CallOutput
 from ...codec import Variables
-from ...control.approvals import Approvals
+from ...control.audit_log import Facts
+from ...control.control import Control
 from ...errors import ExecutorStartError, InterpreterError
 from ...figures import FigureFolder
 from ...options import accept
+from ...representation import LIMITS
 from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
@@ -21,6 +25,10 @@ from ..weak_methods import weakly
 from .bindings import Bindings
 from .guest import Ask, Failure, GuestSource
 from .session import Session
+
+if TYPE_CHECKING:
+    from ...network.host_proxy import SandboxProxy
+    from ...network.network_list import NetworkList
 
 __all__ = ["SandboxExecutor"]
 
@@ -53,11 +61,17 @@ class SandboxExecutor(Executor):
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._folder = FigureFolder(options.figures_dir)
-        self._approvals = Approvals(type(self).__name__, options.before_run, options.before_tool)
+        self._control = Control(
+            type(self).__name__,
+            options.before_run,
+            options.before_tool,
+            options.audit,
+            audit_required=options.audit_required,
+        )
         self._bindings = Bindings(
             options,
-            weakly(self._log_call),
-            self._approvals.before_call,
+            weakly(self._after_call),
+            self._control.before_call,
             allow_pickle=allow_pickle,
         )
         self._session: Session | None = None
@@ -66,8 +80,26 @@ class SandboxExecutor(Executor):
 
     def _open(self, source: GuestSource) -> None:
         """Start the first guest; called by ``_start()``."""
-        self._session = Session(self.options.session, source, self._bindings, weakly(self._prepare))
+        self._session = Session(
+            self.options.session, source, self._bindings, weakly(self._prepare_recorded)
+        )
         self._session.open()
+
+    def _proxy_of(self, hosts: NetworkList) -> SandboxProxy | None:
+        """Return the proxy for a list of hosts, with recorded connections; ``None`` without one."""
+        recorded = weakly(self._control.connected) if self._control.log else None
+        proxy = hosts.network_proxy(type(self).__name__, recorded)
+        self._access = None if proxy is None else proxy.record
+        return proxy
+
+    def _prepare_recorded(self, ask: Ask) -> None:
+        paths = [target for target, _ in self.options.given_files.entries]
+        self._control.begin_sandbox(self._sandbox_name(), self._measures(), paths)
+        self._prepare(ask)
+
+    def _measures(self) -> dict[str, Any]:
+        """Return the limits of the sandbox, and what confines it, for the record."""
+        return {name: getattr(self.options, name) for name in LIMITS if hasattr(self.options, name)}
 
     def _prepare(self, ask: Ask) -> None:
         """Give a new guest what it gets besides tools and variables."""
@@ -76,9 +108,10 @@ class SandboxExecutor(Executor):
         session = getattr(self, "_session", None)
         if session is None:
             return  # the constructor has failed
-        self._approvals.close()
+        self._control.close()
         session.close(from_inside=self._inside_own_call())
         self._bindings.calls.close()
+        self._control.end_sandbox("closed")
 
     def _option(self, name: str) -> Any:
         return getattr(self.options, name)
@@ -97,7 +130,7 @@ class SandboxExecutor(Executor):
             self._open_session().open()
 
     def _interrupt(self) -> None:
-        self._approvals.interrupt()
+        self._control.interrupt()
         if self._session is not None:
             self._session.interrupt()
 
@@ -128,9 +161,10 @@ class SandboxExecutor(Executor):
             )
             self.displays, self.state["_print_outputs"] = (), ""
             try:
-                outcome = session.run(self._approvals.allow_run(code), output)
-                if outcome.failure is not None:
-                    raise self._explain(outcome.failure)
+                with self._control.run(code) as allowed:
+                    outcome = session.run(allowed, output)
+                    if outcome.failure is not None:
+                        raise self._explain(outcome.failure)
                 if not outcome.is_final_answer:
                     output.shown.add_value(outcome.output)
             except InterpreterError as error:
@@ -147,6 +181,13 @@ class SandboxExecutor(Executor):
                 output.cut_length,
                 outcome.seconds,
             )
+
+    def _after_call(self, record: CallRecord) -> None:
+        self._log_call(record)
+        self._control.after_call(record)
+
+    def _transfer(self, action: str, path: str) -> AbstractContextManager[Facts]:
+        return self._control.transfer(action, path)
 
     def _as_program_error(self, error: InterpreterError) -> Exception:
         """Return what the executor raises for a program that failed or was stopped."""

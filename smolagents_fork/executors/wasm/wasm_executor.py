@@ -66,6 +66,7 @@ class WasmExecutor(GuestExecutor):
         options = part_of(given, WasmOptions) if pool is None else pool.options_for(given, names)
         super().__init__(names, given.logger, options)
         self._pool, self._tenant, self._first = pool, given.tenant, given.ready
+        self._control.log.tenant = given.tenant
         self.start()
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from background import PATIENCE_SECONDS, eventually
 from contract_declarations import behaviour
 from contract_kinds import WIDE
 from web_servers import serving
@@ -48,3 +49,27 @@ def test_unlisted_hosts_are_named(contract):
         assert server.accepted == 0
     told = "host 'localhost' is not in allowed_hosts=['example.org'] of this "
     assert f"\nRefused by the network proxy: {told}{type(made).__name__}" in str(caught.value)
+
+
+@behaviour("Network", "audit= records each connection, and each refused one with the reason.")
+def test_connections_are_recorded(contract):
+    if refuses_the_list(contract):
+        return
+    lines = []
+    with serving() as server:
+        allowed = AllowedHost(f"localhost:{server.port}", private=True)
+        made = contract.make(WIDE, allowed_hosts=[allowed], audit=lines.append)
+        made(GET.format(f"localhost:{server.port}"))
+        with pytest.raises(Exception, match="urllib"):
+            made(GET.format("evil.example"))
+
+    def of(phase):
+        return [x for x in lines if (x["event"], x["phase"]) == ("connection", phase)]
+
+    assert eventually(lambda: of("end"), PATIENCE_SECONDS)
+    [begin], [end], [refused] = of("begin"), of("end"), of("refused")
+    assert (begin["host"], begin["port"]) == ("localhost", server.port)
+    assert end["bytes_sent"] > 0
+    assert end["bytes_received"] > 0
+    assert (refused["host"], refused["port"]) == ("evil.example", 80)
+    assert "is not in allowed_hosts" in refused["error"]

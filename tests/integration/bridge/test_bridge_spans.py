@@ -49,6 +49,16 @@ def test_spans_are_under_the_agents_own(sandbox, recorded):
     assert tool.attributes["gen_ai.tool.name"] == "price_of"
 
 
+def test_lines_of_the_record_are_events_without_code(recorded):
+    with ProcessExecutor(audit=lambda _line: None) as executor:
+        executor("secret_name = 1")
+    (call,) = recorded.spans("smolagents_fork.call")
+    names = [event.name for event in call.events]
+    assert names == ["smolagents_fork.run.begin", "smolagents_fork.run.end"]
+    assert len(call.events[0].attributes["smolagents_fork.sha256"]) == 64
+    assert "secret_name" not in str([dict(event.attributes) for event in call.events])
+
+
 def test_local_spans_are_under_the_agents_own(recorded):
     agent = code_agent(None, "final_answer(price_of('desk'))", tools=[Price()])
     assert agent.run("go") == 40

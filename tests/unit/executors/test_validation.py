@@ -53,6 +53,8 @@ SHARED: dict[str, list[Any]] = {
     "on_output": FUNCTION,
     "before_run": FUNCTION,
     "before_tool": FUNCTION,
+    "audit": [5, b"", "", ["audit"]],
+    "audit_required": FLAG,
     "figures_dir": [5, b"", "", ["figures"]],
     "tool_placement": [*MAPPING, {"tool": "elsewhere"}],
     "memory": SIZE,

@@ -1,0 +1,24 @@
+"""Reports of connections: what nobody can record is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from smolagents_fork.network.access_record import AccessRecord
+from smolagents_fork.network.host_policy import HostRefusedError
+
+
+def test_connection_that_cannot_be_recorded_is_refused():
+    def full(_facts: Any, _phase: str) -> None:
+        raise OSError("the disk is full")
+
+    record = AccessRecord(None, "DockerExecutor", full)
+    with pytest.raises(HostRefusedError, match="could not be recorded: the disk is full"):
+        asyncio.run(record.report("begin", host="a.example", port=443))
+
+
+def test_report_without_a_listener_does_nothing():
+    asyncio.run(AccessRecord(None, "DockerExecutor").report("begin", host="a.example", port=443))
