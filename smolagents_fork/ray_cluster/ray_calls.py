@@ -19,7 +19,7 @@ from ..deadline import within
 from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, SandboxDiedError
 from .head_check import CLIENT_SCHEME, refused_token
 from .node_link import value_of
-from .node_supervisor import SupervisorActor
+from .nodes.node_supervisor import SupervisorActor
 from .plain_data import CLASSES, Reservation, SupervisorPlace, checked
 from .sent_packages import sent_packages
 

@@ -8,8 +8,9 @@ from ..guest.frames import Kind
 from ..guest.relayed_guest import RelayedGuest
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats
-from .cluster_client import Cluster, RemoteSandbox
+from .cluster_client import Cluster
 from .plain_data import Reservation
+from .remote_sandbox import RemoteSandbox
 
 __all__ = ["RemoteChildren"]
 
@@ -72,8 +73,12 @@ class RemoteChildren:
     def _new_sandbox(self, seconds: float) -> RemoteSandbox:
         self._forget()
         options = {"request": self._request}
-        self._sandbox = self._cluster.start(
-            self._reservation, options, tenant=self._tenant, timeout=max(1.0, seconds)
+        self._sandbox = self._cluster.supervisors.start(
+            self._reservation,
+            options,
+            RemoteSandbox,
+            tenant=self._tenant,
+            timeout=max(1.0, seconds),
         )
         return self._sandbox
 

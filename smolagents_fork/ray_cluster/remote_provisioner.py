@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import threading
 import time
@@ -26,10 +27,11 @@ from ..sandboxes.provisioner import (
     SandboxStatus,
 )
 from ..sandboxes.resource_limits import Limits
-from .cluster_client import Cluster, RemoteSandbox
+from .cluster_client import Cluster
 from .node_link import FrameSocket
+from .placer_process import PlacerProcess
 from .plain_data import Reservation, checked
-from .supervisors import Placement
+from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
 __all__ = ["RemoteContainer", "RemoteProvisioner"]
 
@@ -58,7 +60,7 @@ class _Known:
 # Images that this process has had prepared, by cluster and name: any provisioner starts them.
 _images: dict[tuple[object, str], _Known] = {}
 # Containers of this process that have not been removed yet, by id.
-_existing: dict[str, Placement] = {}
+_existing: dict[str, RemoteContainer] = {}
 
 
 def _forget_removed() -> None:
@@ -148,7 +150,7 @@ class RemoteProvisioner:
         """
         name, first = self._prepared_anywhere(spec, report, rebuild=rebuild)
         known = self._known(name)
-        nodes = self._cluster.nodes(self._preparing)
+        nodes = self._cluster.supervisors.nodes(self._preparing)
 
         def prepare(node: str) -> str:
             try:
@@ -174,12 +176,12 @@ class RemoteProvisioner:
         """Have a node prepare an image; return name, digest and node."""
         options = self._options(image, None, rebuild=rebuild)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
-        made = self._cluster.start(reservation, options, timeout=seconds)
+        made = self._cluster.supervisors.start(reservation, options, RemoteSandbox, timeout=seconds)
         made.end()
         name, digest = made.info.get("image"), made.info.get("digest")
         if type(name) is not str or type(digest) is not str:
             raise ProtocolError(f"{made}: an image has a name and a digest")
-        return name, digest, made.node
+        return name, digest, made.supervisor.place.node
 
     def _options(
         self, image: _Known, spec: SandboxSpec | None, *, rebuild: bool = False
@@ -196,14 +198,17 @@ class RemoteProvisioner:
         """Start a container on any node with a free slot; see :class:`Provisioner`."""
         image = self._known(spec.image)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
-        made = self._cluster.start(
+        made = self._cluster.supervisors.start(
             self._reservation(spec.limits),
             self._options(image, spec),
+            functools.partial(RemoteContainer, spec),
             tenant=self._tenant,
             timeout=seconds,
             slot_timeout=spec.start_seconds,
         )
-        return RemoteContainer(made, spec)
+        _forget_removed()
+        _existing[made.id] = made
+        return made
 
     def ours(self) -> list[str]:
         """Return the ids of the containers of this process that exist."""
@@ -225,29 +230,39 @@ class RemoteContainer(RemoteSandbox):
     """A container on a node.
 
     Args:
-        started: as the cluster knows it.
-        spec: that it was started from.
+        spec: that it is started from.
+        supervisor: see :class:`RemoteSandbox`.
+        placer: likewise.
+        tenant: likewise.
     """
 
-    def __init__(self, started: RemoteSandbox, spec: SandboxSpec) -> None:
-        super().__init__(started.placement, started.info)
+    def __init__(
+        self,
+        spec: SandboxSpec,
+        supervisor: RemoteSupervisor,
+        placer: PlacerProcess,
+        tenant: str,
+    ) -> None:
+        super().__init__(supervisor, placer, tenant)
         self.spec = spec
-        token, container = self.info.get("token"), self.info.get("container")
-        if type(token) is not str or type(container) is not str:
-            self.end()
-            raise ProtocolError(f"{self}: a container has an id and a token")
         #: Id of the container at its node's engine.
-        self.container_id: str = container
+        self.container_id = ""
         #: Token that the gateway asks for.
-        self.gateway_token: str = token
+        self.gateway_token = ""
         #: The container's first process, which its node asks; ``None`` where that cannot.
         self.first_process: FirstProcess | None = None
         self._requests: FrameSocket | None = None
         self._request_lock = threading.Lock()
+
+    def start(self, options: dict[str, Any], seconds: float) -> None:
+        """Have its node start it; see :meth:`RemoteSandbox.start`."""
+        super().start(options, seconds)
+        token, container = self.info.get("token"), self.info.get("container")
+        if type(token) is not str or type(container) is not str:
+            raise ProtocolError("a container has an id and a token")
+        self.container_id, self.gateway_token = container, token
         if self.info.get("first_process") is True:
             self.first_process = FirstProcess(self._send_to_first_process)
-        _forget_removed()
-        _existing[self.id] = self.placement
 
     @property
     def place(self) -> str:
@@ -318,7 +333,7 @@ class RemoteContainer(RemoteSandbox):
 
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes the time that a busy node needs at most."""
-        if self.placement.ending:
+        if self.ending:
             return SandboxStatus("ended and was removed")
         try:
             return checked(self.call("status", timeout=_STATUS_SECONDS), SandboxStatus)

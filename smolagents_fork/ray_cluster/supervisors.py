@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import secrets
-import socket
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from ..deadline import Deadline
-from ..errors import (
-    EngineUnavailableError,
-    ExecutorStartError,
-    ForkError,
-    ProtocolError,
-    SandboxDiedError,
-)
+from ..errors import EngineUnavailableError, ExecutorStartError, ForkError, SandboxDiedError
 from .head_check import probe_head
-from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
 from .plain_data import NodeStats, Reservation, SupervisorPlace, checked
+from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
-__all__ = ["Placement", "RemoteSupervisor", "Supervisors"]
+__all__ = ["Supervisors"]
 
 _HEAD_SECONDS = 3.0
 _REQUEST_SECONDS = 30.0
@@ -35,111 +26,7 @@ _MOST_NODES = 4
 _AGAIN_SECONDS = 0.02
 # Seconds for which a node whose engine did not answer is used where no other has a free slot.
 _AVOIDED_SECONDS = 120.0
-
-
-class RemoteSupervisor:
-    """A supervisor on a node, and the sandboxes that have its slots.
-
-    Args:
-        place: Place of the supervisor.
-        reservation: Reservation of the supervisor.
-    """
-
-    def __init__(self, place: SupervisorPlace, reservation: Reservation) -> None:
-        self.place = place
-        self.reservation = reservation
-        self.placements: set[Placement] = set()
-        #: Whether it was told to end.
-        self.ending = False
-
-    @property
-    def free(self) -> int:
-        """Slots that a sandbox may have."""
-        return 0 if self.ending else self.reservation.slots - len(self.placements)
-
-
-class Placement:
-    """A sandbox that has a slot: whether its supervisor is lost, and what ends with that.
-
-    Args:
-        owner: gets the slot back.
-        supervisor: Supervisor that has the slot.
-        tenant: empty for none.
-    """
-
-    def __init__(self, owner: Supervisors, supervisor: RemoteSupervisor, tenant: str) -> None:
-        #: Id of the sandbox, which was never used before.
-        self.sandbox = secrets.token_hex(6)
-        self.supervisor = supervisor
-        self.tenant = tenant
-        #: Reason for which its supervisor was given up, and when it was last heard of; or empty.
-        self.lost = ""
-        #: Whether its removal was asked for.
-        self.ending = False
-        #: Set once it has been removed, or is lost.
-        self.removed = threading.Event()
-        self._owner = owner
-        self._is_lost = threading.Event()
-        self._lock = threading.RLock()
-        self._streams: set[socket.socket] = set()
-
-    @property
-    def place(self) -> SupervisorPlace:
-        """Place of its supervisor."""
-        return self.supervisor.place
-
-    def add(self, stream: socket.socket) -> None:
-        """Have a stream end when the supervisor is lost."""
-        with self._lock:
-            self._streams = {one for one in self._streams if one.fileno() >= 0} | {stream}
-        if self.lost:
-            self.lose(self.lost)
-
-    def lose(self, reason: str) -> None:
-        """Note that the supervisor is lost, and end the streams.
-
-        Args:
-            reason: for messages.
-        """
-        with self._lock:
-            self.lost = reason
-            streams = list(self._streams)
-        self._is_lost.set()
-        self.removed.set()
-        for stream in streams:
-            with contextlib.suppress(OSError):
-                stream.shutdown(socket.SHUT_RDWR)
-
-    def why_lost(self, seconds: float) -> str:
-        """Return :attr:`lost`, which comes a moment after the end of a stream.
-
-        Args:
-            seconds: Seconds to wait at most.
-        """
-        self._is_lost.wait(seconds)
-        return self.lost
-
-    def record(self, name: str, seconds: float, tenant: str) -> None:
-        """Take a time for the figures.
-
-        Args:
-            name: Name of the histogram.
-            seconds: the time.
-            tenant: empty for none.
-        """
-        kind = self.supervisor.reservation.kind
-        self._owner.placer.record(name, seconds, self.place.node, kind, tenant)
-
-    def remove(self) -> None:
-        """End the sandbox in the background. Idempotent; safe in a finaliser."""
-        if not self.ending:
-            self.ending = True
-            names = {"supervisor": self.place.supervisor, "sandbox": self.sandbox}
-            self._owner.placer.request("remove", **names).add_done_callback(self._note_removed)
-
-    def _note_removed(self, _removal: Future[Any]) -> None:
-        self._owner.free(self)
-        self.removed.set()
+_Sandbox = TypeVar("_Sandbox", bound=RemoteSandbox)
 
 
 class _EngineFailedError(Exception):
@@ -182,18 +69,36 @@ class Supervisors:
         self,
         reservation: Reservation,
         options: dict[str, Any],
-        tenant: str,
-        timeout: float,
-        slot_timeout: float,
-    ) -> tuple[Placement, dict[str, Any]]:
-        """Start a sandbox, and return what its node says about it; see :meth:`Cluster.start`."""
+        make: Callable[[RemoteSupervisor, PlacerProcess, str], _Sandbox],
+        *,
+        tenant: str = "",
+        timeout: float = 60.0,
+        slot_timeout: float | None = None,
+    ) -> _Sandbox:
+        """Start a sandbox on any node with a free slot.
+
+        It is started on another node if the first is lost meanwhile, or its engine does not answer.
+
+        Args:
+            reservation: of its supervisor; supervisors with an equal one are shared.
+            options: of the kind of sandbox; plain data and instances of ``CLASSES``.
+            make: makes the object for a sandbox, such as its class.
+            tenant: named in messages; empty for none.
+            timeout: seconds to wait at most.
+            slot_timeout: seconds of them to wait for a free slot; ``None``: all.
+
+        Raises:
+            EngineUnavailableError: the cluster is lost, or the nodes' engines do not answer.
+            ExecutorStartError: it did not start, or no slot was free.
+        """
         deadline = Deadline(timeout)
         failed: dict[str, str] = {}
         while True:
-            slot_deadline = Deadline(deadline.at_most(slot_timeout))
+            slot_deadline = Deadline(deadline.at_most(slot_timeout or timeout))
             try:
-                placement = self._take_slot(reservation, tenant, failed, slot_deadline)
-                return placement, self._start(placement, options, deadline.at_most(timeout))
+                sandbox = self._take_slot(reservation, make, tenant, failed, slot_deadline)
+                self._start(sandbox, options, max(1.0, deadline.at_most(timeout)))
+                return sandbox
             except _EngineFailedError as error:
                 failed[error.node] = str(error)
                 if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
@@ -208,28 +113,20 @@ class Supervisors:
                 before = "; and ".join(failed.values())
                 raise error.reworded(f"{error}; before that, {before}") from error
 
-    def _start(
-        self, placement: Placement, options: dict[str, Any], seconds: float
-    ) -> dict[str, Any]:
-        """Have a supervisor start a sandbox.
+    def _start(self, sandbox: RemoteSandbox, options: dict[str, Any], seconds: float) -> None:
+        """Have its node start a sandbox.
 
         Raises:
             _EngineFailedError: the node's engine does not answer.
             SandboxDiedError: the node was lost meanwhile.
             ForkError: it did not start; says why.
         """
-        begun, place, seconds = time.monotonic(), placement.place, max(1.0, seconds)
-        arguments = {"sandbox": placement.sandbox, "options": options, "tenant": placement.tenant}
-        started = False
+        begun, place, started = time.monotonic(), sandbox.supervisor.place, False
         try:
-            with connect(place, seconds, "start", **arguments) as connection:
-                placement.add(connection)
-                info = answer_of(connection, seconds)
-            if type(info) is not dict:
-                raise ProtocolError("a start answers with what the host has to know")
+            sandbox.start(options, seconds)
             started = True
         except OSError as error:
-            lost = placement.lost or isinstance(error, ConnectionError)
+            lost = sandbox.lost or isinstance(error, ConnectionError)
             cause = "node" if lost else "unknown"
             raise SandboxDiedError(f"node {place}: {error}", cause=cause) from error
         except EngineUnavailableError as error:
@@ -239,10 +136,9 @@ class Supervisors:
             raise error.reworded(f"node {place}: {error}") from error
         finally:
             if not started:  # or it is started yet
-                placement.remove()
+                sandbox.end()
         self._engine_errors.pop(place.node, None)
-        placement.record("start", time.monotonic() - begun, placement.tenant)
-        return info
+        sandbox.record("start", time.monotonic() - begun, sandbox.tenant)
 
     def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
         if reservation.node:
@@ -264,12 +160,18 @@ class Supervisors:
         return list(self.placer.ask("nodes", _REQUEST_SECONDS, reservation=reservation))
 
     def _take_slot(
-        self, reservation: Reservation, tenant: str, without: Collection[str], deadline: Deadline
-    ) -> Placement:
+        self,
+        reservation: Reservation,
+        make: Callable[[RemoteSupervisor, PlacerProcess, str], _Sandbox],
+        tenant: str,
+        without: Collection[str],
+        deadline: Deadline,
+    ) -> _Sandbox:
         """Return a sandbox that has a slot until it is removed.
 
         Args:
             reservation: of the supervisor.
+            make: makes the object for the sandbox.
             tenant: empty for none.
             without: ids of nodes on which the start has failed.
             deadline: Deadline of the wait; the error has its seconds.
@@ -286,9 +188,9 @@ class Supervisors:
                 try:
                     supervisor = self._wait_for_slot(reservation, without, deadline)
                     if supervisor is not None:
-                        placement = Placement(self, supervisor, tenant)
-                        supervisor.placements.add(placement)
-                        return placement
+                        sandbox = make(supervisor, self.placer, tenant)
+                        supervisor.sandboxes.add(sandbox)
+                        return sandbox
                     busy = self._busy(reservation)
                 finally:
                     self._waiting.remove(reservation)
@@ -362,13 +264,13 @@ class Supervisors:
     def _make_room(self, wanted: Reservation) -> None:
         """End supervisors of other reservations that have no sandboxes: Ray may need room."""
         for one in self._all:
-            if one.reservation != wanted and not one.placements and not one.ending:
+            if one.reservation != wanted and not one.sandboxes and not one.ending:
                 one.ending = True
                 self.placer.request("end", supervisor=one.place.supervisor)
 
     def _busy(self, reservation: Reservation) -> str:
         group = [one for one in self._all if one.reservation == reservation]
-        used = sum(len(one.placements) for one in group)
+        used = sum(len(one.sandboxes) for one in group)
         asked = list(self._creations.values()).count(reservation)
         return (
             f"{used} of {len(group) * reservation.slots} slots in use on {len(group)} nodes, "
@@ -382,7 +284,7 @@ class Supervisors:
             reservation = self._creations.pop(creation)
             if creation.exception() is None and creation.result() is not None:
                 place = checked(creation.result(), SupervisorPlace)
-                self._all.append(RemoteSupervisor(place, reservation))
+                self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
 
     def _lose(self, supervisor: str, reason: str) -> None:
@@ -397,14 +299,8 @@ class Supervisors:
             self._all = [one for one in self._all if one not in ended]
             self._changed.notify_all()
         for one in ended:
-            for placement in list(one.placements):
-                placement.lose(reason)
-
-    def free(self, placement: Placement) -> None:
-        """Give the slot of a sandbox back, which has been removed."""
-        with self._changed:
-            placement.supervisor.placements.discard(placement)
-            self._changed.notify_all()
+            for sandbox in list(one.sandboxes):
+                sandbox.lose(reason)
 
     # -- figures --
 
@@ -417,7 +313,7 @@ class Supervisors:
                     one.place.node,
                     one.place.supervisor,
                     one.reservation.slots,
-                    len(one.placements),
+                    len(one.sandboxes),
                     self._engine_errors.get(one.place.node, ("", 0.0))[0],
                     heard.get(one.place.supervisor, 0.0),
                 )

@@ -17,7 +17,7 @@ from fault_proxy import FaultProxy
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerEngine, DockerExecutor, KubernetesEngine, RayEngine
-from smolagents_fork.ray_cluster import cluster_client
+from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
@@ -95,17 +95,17 @@ def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) 
         return stack.enter_context(DockerExecutor(engine=place, **options))
 
     # Keeps the supervisor, to which the others come too.
-    supervisor: SupervisorPlace = make()._sandbox.placement.place
+    supervisor: SupervisorPlace = make()._sandbox.supervisor.place
     proxy = FaultProxy((supervisor.address, supervisor.port), request.param[1])
     stack.enter_context(proxy)
-    connect = cluster_client.connect
+    connect = remote_sandbox.connect
 
     def connect_through_proxy(to: SupervisorPlace, *arguments: Any, **more: Any) -> Any:
         assert to == supervisor
         near = replace(to, address="127.0.0.1", port=proxy.port)
         return connect(near, *arguments, **more)
 
-    patch.setattr(cluster_client, "connect", connect_through_proxy)
+    patch.setattr(remote_sandbox, "connect", connect_through_proxy)
 
     def list_sandboxes(pid: int) -> list[str]:
         found = [one["Id"] for one in engine.api.containers(all=True)]

@@ -89,7 +89,7 @@ def test_containers_of_a_supervisor_that_has_ended_are_removed(engine, image):
 KILLED_BEFORE_THE_START = """
 import os, signal
 from docker.models.containers import Container
-from smolagents_fork.ray_cluster.docker_node import DockerKind
+from smolagents_fork.ray_cluster.nodes.docker_node import DockerKind
 from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner

@@ -19,7 +19,7 @@ from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import cluster_client, supervisors
 from smolagents_fork.ray_cluster.cluster_client import Cluster
 from smolagents_fork.ray_cluster.node_link import ask, value_of
-from smolagents_fork.ray_cluster.node_supervisor import Supervisor
+from smolagents_fork.ray_cluster.nodes.node_supervisor import Supervisor
 from smolagents_fork.ray_cluster.plain_data import CLASSES, Reservation, SupervisorPlace, checked
 from smolagents_fork.ray_cluster.supervisors import Supervisors
 

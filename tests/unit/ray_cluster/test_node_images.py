@@ -14,7 +14,8 @@ from background import eventually
 from doubled_placer import Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
-from smolagents_fork.ray_cluster import docker_node, remote_provisioner
+from smolagents_fork.ray_cluster import remote_provisioner
+from smolagents_fork.ray_cluster.nodes import docker_node
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_provisioner import RemoteProvisioner
 from smolagents_fork.sandboxes.container_options import ContainerOptions

@@ -13,8 +13,8 @@ from background import eventually
 from doubled_placer import Node
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxDiedError
-from smolagents_fork.ray_cluster import node_supervisor
 from smolagents_fork.ray_cluster.node_link import AnswerStream, answer_of, ask, connect
+from smolagents_fork.ray_cluster.nodes import node_supervisor
 
 SECONDS = 60.0
 

@@ -14,9 +14,9 @@ from doubled_placer import Node, cluster_of
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.process.child_places import ChildRequest
 from smolagents_fork.process.confinement_report import Bounds
-from smolagents_fork.ray_cluster import cluster_client
-from smolagents_fork.ray_cluster.cluster_client import RemoteSandbox
+from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
+from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
 from smolagents_fork.sandboxes import container_files
 
 SECONDS = 60.0
@@ -34,7 +34,9 @@ def node() -> Iterator[Node]:
 def sandbox(node: Node, monkeypatch: pytest.MonkeyPatch) -> RemoteSandbox:
     cluster = cluster_of(monkeypatch, [node])
     reservation = Reservation("process", 4, 1.0, 0, 15.0)
-    return cluster.start(reservation, OPTIONS, tenant="acme", timeout=SECONDS)
+    return cluster.supervisors.start(
+        reservation, OPTIONS, RemoteSandbox, tenant="acme", timeout=SECONDS
+    )
 
 
 def test_errors_name_sandbox_node_and_tenant(sandbox: RemoteSandbox):
@@ -71,7 +73,7 @@ def test_request_whose_connection_is_lost_is_made_again(
     sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch, op: str
 ):
     Path(sandbox.info["folder"]).mkdir()
-    monkeypatch.setattr(cluster_client, "_LOST_SECONDS", 0.01)
+    monkeypatch.setattr(remote_sandbox, "_LOST_SECONDS", 0.01)
     data = bytes(range(256)) * 10_000
     sandbox.write_file("a", [data], len(data))
     carry_out, cuts = getattr(node, f"do_{op}"), iter([True])
@@ -100,8 +102,7 @@ def test_request_that_hangs_ends_when_the_node_is_lost(
         threading.Event().wait(SECONDS)
 
     monkeypatch.setattr(node, "do_call", hang)
-    placement = sandbox.placement
-    loser = threading.Thread(target=lambda: begun.wait(SECONDS) and placement.lose("silence"))
+    loser = threading.Thread(target=lambda: begun.wait(SECONDS) and sandbox.lose("silence"))
     loser.start()
     with pytest.raises(SandboxDiedError, match=r"of tenant acme: silence$") as caught:
         sandbox.stats()
@@ -122,7 +123,8 @@ def test_start_on_a_node_that_is_lost_is_made_elsewhere(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(nodes[0], "do_start", lose)
     reservation = Reservation("process", 4, 1.0, 0, 15.0)
-    assert cluster.start(reservation, OPTIONS, timeout=SECONDS).node == "other"
+    sandbox = cluster.supervisors.start(reservation, OPTIONS, RemoteSandbox, timeout=SECONDS)
+    assert sandbox.supervisor.place.node == "other"
     for node in nodes:
         node.close()
 
@@ -130,7 +132,7 @@ def test_start_on_a_node_that_is_lost_is_made_elsewhere(monkeypatch: pytest.Monk
 def test_node_that_is_not_reached_and_not_lost_is_said(
     sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(cluster_client, "_LOST_SECONDS", 0.01)
+    monkeypatch.setattr(remote_sandbox, "_LOST_SECONDS", 0.01)
     monkeypatch.setattr(container_files, "_AGAIN_SECONDS", 0.01)
     node.close()
     with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:

@@ -10,9 +10,9 @@ from background import running
 from doubled_placer import DoubledPlacer, Node, supervisors_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, SandboxDiedError
-from smolagents_fork.ray_cluster import node_supervisor
+from smolagents_fork.ray_cluster.nodes import node_supervisor
 from smolagents_fork.ray_cluster.plain_data import Reservation
-from smolagents_fork.ray_cluster.supervisors import Placement
+from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
 
 # Only detects hangs.
 SECONDS = 60.0
@@ -63,7 +63,7 @@ class Nodes(DoubledPlacer):
         super().__init__(*[Node("dead", name) for name in names])
         self.made: list[str] = []
         self.supervisors = supervisors_of(monkeypatch, self)
-        self.placements: list[Placement] = []
+        self.sandboxes: list[RemoteSandbox] = []
 
     def node_for(
         self, reservation: Reservation, without: Sequence[str], avoided: Sequence[str]
@@ -76,9 +76,11 @@ class Nodes(DoubledPlacer):
 
     def start(self, slot_seconds: float = SECONDS, reservation: Reservation = RESERVATION) -> str:
         """Start a sandbox and return its node."""
-        placement, _ = self.supervisors.start(reservation, {}, "", SECONDS, slot_seconds)
-        self.placements.append(placement)
-        return placement.place.node
+        sandbox = self.supervisors.start(
+            reservation, {}, RemoteSandbox, timeout=SECONDS, slot_timeout=slot_seconds
+        )
+        self.sandboxes.append(sandbox)
+        return sandbox.supervisor.place.node
 
     def errors(self) -> dict[str, str]:
         return {one.node: one.engine_error for one in self.supervisors.stats()}
@@ -119,7 +121,7 @@ def test_busy_node_is_waited_for(cluster: Any):
     assert nodes.start() == "1"
     with running(nodes.start) as other:
         other.until(lambda: nodes.errors().get("2"), SECONDS)
-        nodes.placements[0].remove()
+        nodes.sandboxes[0].end()
         assert other.result(SECONDS) == "1"
     assert nodes.asked == ["1", "2", "1"]
 
@@ -142,7 +144,7 @@ def test_waiting_starts_say_what_is_used_and_asked_for(cluster: Any):
     with running(nodes.start) as other:
         other.until(nodes.supervisors.waiting, SECONDS)
         text = nodes.supervisors.waiting()
-        nodes.placements[0].remove()
+        nodes.sandboxes[0].end()
         assert other.result(SECONDS) == "1"
     assert text.startswith("1 of 1 slots in use on 1 nodes, ")
     assert text.endswith(
@@ -155,7 +157,7 @@ def test_idle_supervisor_of_another_reservation_makes_room(cluster: Any):
     assert nodes.start() == "1"
     nodes.start(reservation=Reservation("dead", 2, 1.0, 0, 15.0))
     assert nodes.ends == []
-    nodes.placements[0].remove()
+    nodes.sandboxes[0].end()
     with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free in 2 s"):
         nodes.start(2.5, Reservation("dead", 3, 1.0, 0, 15.0))
     assert nodes.ends == ["1"]
@@ -167,23 +169,23 @@ def test_idle_supervisor_of_another_reservation_makes_room(cluster: Any):
 def test_supervisor_that_has_ended_meanwhile_is_left_for_another(cluster: Any):
     nodes = cluster("12", "")
     nodes.start()
-    nodes.placements[0].remove()
+    nodes.sandboxes[0].end()
     nodes._by_name["1"].close()
-    nodes.supervisors._lose(nodes.placements[0].place.supervisor, "its process has ended")
+    nodes.supervisors._lose(nodes.sandboxes[0].supervisor.place.supervisor, "its process has ended")
     assert nodes.start() == "2"
     nodes._by_name["2"]._closed = True  # it ends, and nobody has been told
-    nodes.placements[1].remove()
+    nodes.sandboxes[1].end()
     with pytest.raises(SandboxDiedError, match="the supervisor has ended"):
-        nodes.supervisors.start(RESERVATION, {}, "", 0.3, 0.3)
+        nodes.supervisors.start(RESERVATION, {}, RemoteSandbox, timeout=0.3)
 
 
 def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
     nodes = cluster("12", "")
     nodes.start()
     nodes.start()
-    one, other = nodes.placements
-    nodes.supervisors._lose(one.place.supervisor, "silence")
-    assert one.why_lost(0.0) == "silence"
+    one, other = nodes.sandboxes
+    nodes.supervisors._lose(one.supervisor.place.supervisor, "silence")
+    assert one.why_lost() == "silence"
     assert one.removed.is_set()
     assert other.lost == ""
     assert [found.node for found in nodes.supervisors.stats()] == ["2"]

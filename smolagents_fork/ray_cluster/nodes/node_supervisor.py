@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..codec import encode
-from ..errors import ExecutorError, ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
-from ..sandboxes.cluster_owner import ClusterOwner
-from .node_link import (
+from ...codec import encode
+from ...errors import ExecutorError, ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
+from ...sandboxes.cluster_owner import ClusterOwner
+from ..node_link import (
     KEY_BYTES,
     AnswerStream,
     FrameSocket,
@@ -31,7 +31,7 @@ from .node_link import (
     use_normal_priority,
     uses_tls,
 )
-from .plain_data import Reservation, SupervisorPlace
+from ..plain_data import Reservation, SupervisorPlace
 
 __all__ = [
     "KINDS",
@@ -43,8 +43,8 @@ __all__ = [
 
 #: Kinds of sandboxes, each with the class that starts them on a node.
 KINDS: dict[str, str] = {
-    "docker": "smolagents_fork.ray_cluster.docker_node:DockerKind",
-    "process": "smolagents_fork.ray_cluster.process_node:ProcessKind",
+    "docker": "smolagents_fork.ray_cluster.nodes.docker_node:DockerKind",
+    "process": "smolagents_fork.ray_cluster.nodes.process_node:ProcessKind",
 }
 _CHECK_SECONDS = 1.0
 # Heartbeats that are answered at once, each of a byte.

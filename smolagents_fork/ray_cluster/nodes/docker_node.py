@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..codec import encode
-from ..errors import EngineUnavailableError, ExecutorError, ExecutorStartError
-from ..process.watchdog import Watchdog
-from ..sandboxes.cluster_owner import ClusterOwner
-from ..sandboxes.container_options import ContainerOptions
-from ..sandboxes.docker.container import DockerSandbox
-from ..sandboxes.docker.docker_provisioner import DockerProvisioner
-from ..sandboxes.provisioner import ImageSpec, SandboxSpec
-from ..sandboxes.removals import count_pending
-from ..sandboxes.stream_copy import copy_both_ways
-from .node_link import AnswerStream, use_normal_priority
+from ...codec import encode
+from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
+from ...process.watchdog import Watchdog
+from ...sandboxes.cluster_owner import ClusterOwner
+from ...sandboxes.container_options import ContainerOptions
+from ...sandboxes.docker.container import DockerSandbox
+from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...sandboxes.provisioner import ImageSpec, SandboxSpec
+from ...sandboxes.removals import count_pending
+from ...sandboxes.stream_copy import copy_both_ways
+from ..node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]

@@ -10,29 +10,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..distributions.import_names import import_names, missing_packages
-from ..errors import ConfigurationError, ForkError, SandboxDiedError
-from ..folders.removal import discard_tree, remove_tree
-from ..folders.user_folder import temporary_folder
-from ..folders.work_folder import WorkFolder
-from ..guest.frames import from_guest
-from ..process.child import Child
-from ..process.child_figures import child_figures
-from ..process.child_places import ChildRequest
-from ..process.child_relay import ChildRelay
-from ..process.confinement_report import Bounds, Kernel
-from ..process.sandbox_paths import Layout, layout_for
-from ..process.spawn import spawn, stop_fork_servers
-from ..process.watchdog import Watchdog
-from ..results import ExecutorStats
-from ..sandboxes.cluster_owner import ClusterOwner
-from .node_link import AnswerStream, use_normal_priority
+from ...distributions.import_names import import_names, missing_packages
+from ...errors import ConfigurationError, ForkError, SandboxDiedError
+from ...folders.removal import discard_tree, remove_tree
+from ...folders.user_folder import temporary_folder
+from ...folders.work_folder import WorkFolder
+from ...guest.frames import from_guest
+from ...process.child import Child
+from ...process.child_figures import child_figures
+from ...process.child_places import ChildRequest
+from ...process.child_relay import ChildRelay
+from ...process.confinement_report import Bounds, Kernel
+from ...process.sandbox_paths import Layout, layout_for
+from ...process.spawn import spawn, stop_fork_servers
+from ...process.watchdog import Watchdog
+from ...results import ExecutorStats
+from ...sandboxes.cluster_owner import ClusterOwner
+from ..node_link import AnswerStream, use_normal_priority
 
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
 _REMOVE = "smolagents_fork.folders.removal:remove_tree"
 _REMOVE_SECONDS = 30.0
-_SENT = str(Path(__file__).parents[2])
+_SENT = str(Path(__file__).parents[3])
 
 
 class ProcessKind:

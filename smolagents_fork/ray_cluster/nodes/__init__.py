@@ -1,0 +1,1 @@
+"""Sandboxes on a node of a cluster: their supervisor, and what starts each kind."""

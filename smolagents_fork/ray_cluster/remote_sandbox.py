@@ -1,0 +1,320 @@
+"""One sandbox on a node of a cluster, as the host uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..forks import Owner, disconnect_in_child
+from ..results import ExecutorStats, FileInfo
+from ..sandboxes.container_files import repeat_after_loss
+from ..sandboxes.stream_errors import StreamLost
+from .node_link import answer_of, connect
+from .placer_process import PlacerProcess
+from .plain_data import Reservation, SupervisorPlace, checked_files, checked_stats
+
+__all__ = ["RemoteSandbox", "RemoteSupervisor"]
+
+_REQUEST_SECONDS = 30.0
+_FILE_SECONDS = 600.0
+# Time without a byte after which the connection of a transfer counts as lost, in seconds.
+_STALLED_SECONDS = 30.0
+_PIECE = 1 << 18
+# Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
+_LOST_SECONDS = 3.0
+
+
+class RemoteSupervisor:
+    """A supervisor on a node, and the sandboxes that have its slots.
+
+    Args:
+        place: Place of the supervisor.
+        reservation: Reservation of the supervisor.
+        changed: notified when a slot becomes free.
+    """
+
+    def __init__(
+        self, place: SupervisorPlace, reservation: Reservation, changed: threading.Condition
+    ) -> None:
+        self.place = place
+        self.reservation = reservation
+        self.sandboxes: set[RemoteSandbox] = set()
+        #: Whether it was told to end.
+        self.ending = False
+        self._changed = changed
+
+    @property
+    def free(self) -> int:
+        """Slots that a sandbox may have."""
+        return 0 if self.ending else self.reservation.slots - len(self.sandboxes)
+
+    def release(self, sandbox: RemoteSandbox) -> None:
+        """Take back the slot of a sandbox that has been removed."""
+        with self._changed:
+            self.sandboxes.discard(sandbox)
+            self._changed.notify_all()
+
+
+class RemoteSandbox:
+    """One sandbox on a node of the cluster, with its slot, its streams and its files.
+
+    Args:
+        supervisor: Supervisor that has its slot.
+        placer: Placer process of the cluster.
+        tenant: named in messages; empty for none.
+    """
+
+    def __init__(self, supervisor: RemoteSupervisor, placer: PlacerProcess, tenant: str) -> None:
+        #: Id in the cluster, which was never used before.
+        self.id = secrets.token_hex(6)
+        #: What its node says about it once it is started; not trusted.
+        self.info: dict[str, Any] = {}
+        #: Reason for which its supervisor was given up, and when it was last heard of; or empty.
+        self.lost = ""
+        #: Whether its removal was asked for.
+        self.ending = False
+        #: Set once it has been removed, or is lost.
+        self.removed = threading.Event()
+        self.supervisor = supervisor
+        self.tenant = tenant
+        self._placer = placer
+        self._owner = Owner()
+        self._is_lost = threading.Event()
+        self._lock = threading.RLock()
+        self._streams: set[socket.socket] = set()
+
+    def __str__(self) -> str:
+        tenant = f" of tenant {self.tenant}" if self.tenant else ""
+        return f"sandbox {self.id} on node {self.supervisor.place}{tenant}"
+
+    # -- its life --
+
+    def start(self, options: dict[str, Any], seconds: float) -> None:
+        """Have its node start it.
+
+        Args:
+            options: of the kind of sandbox; plain data and instances of ``CLASSES``.
+            seconds: to wait at most.
+
+        Raises:
+            OSError: the node cannot be reached, or was lost.
+            ForkError: it did not start; says why.
+        """
+        arguments = {"options": options, "tenant": self.tenant}
+        with self._connect("start", seconds, **arguments) as connection:
+            info = answer_of(connection, seconds)
+        if type(info) is not dict:
+            raise ProtocolError("a start answers with what the host has to know")
+        self.info = info
+
+    def _add(self, stream: socket.socket) -> None:
+        """Have a stream end when the supervisor is lost."""
+        with self._lock:
+            self._streams = {one for one in self._streams if one.fileno() >= 0} | {stream}
+        if self.lost:
+            self.lose(self.lost)
+
+    def lose(self, reason: str) -> None:
+        """Note that the supervisor is lost, and end the streams.
+
+        Args:
+            reason: for messages.
+        """
+        with self._lock:
+            self.lost = reason
+            streams = list(self._streams)
+        self._is_lost.set()
+        self.removed.set()
+        for stream in streams:
+            with contextlib.suppress(OSError):
+                stream.shutdown(socket.SHUT_RDWR)
+
+    def why_lost(self) -> str:
+        """Return :attr:`lost`, which comes a moment after the end of a stream."""
+        self._is_lost.wait(_LOST_SECONDS)
+        return self.lost
+
+    def end(self) -> None:
+        """End it in the background. Idempotent; safe in a finaliser."""
+        if not self.ending and not self._owner.inherited:
+            self.ending = True
+            names = {"supervisor": self.supervisor.place.supervisor, "sandbox": self.id}
+            self._placer.request("remove", **names).add_done_callback(self._note_removed)
+
+    def _note_removed(self, _removal: Future[Any]) -> None:
+        self.supervisor.release(self)
+        self.removed.set()
+
+    # -- requests --
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name sandbox, node and tenant in the errors of the block; a lost node is one."""
+        try:
+            yield
+        except OSError as error:
+            if reason := self.why_lost():
+                raise SandboxDiedError(f"{self}: {reason}", cause="node") from error
+            raise StreamLost(f"{self}: {error}") from error
+        except ForkError as error:
+            text = str(error)
+            raise (error if self.id in text else error.reworded(f"{self}: {text}")) from error
+
+    def _connect(self, op: str, seconds: float, **arguments: Any) -> socket.socket:
+        """Send a request, and return the connection, which ends if the node is lost."""
+        if self.lost:
+            raise SandboxDiedError(f"{self}: {self.lost}", cause="node")
+        place = self.supervisor.place
+        connection = connect(place, seconds, op, sandbox=self.id, **arguments)
+        self._add(connection)
+        return connection
+
+    @contextlib.contextmanager
+    def _requested(self, op: str, seconds: float, **arguments: Any) -> Iterator[socket.socket]:
+        """Have a connection with a request, whose time is recorded."""
+        begun = time.monotonic()
+        with self.named(), self._connect(op, seconds, **arguments) as connection:
+            yield connection
+        self.record("request", time.monotonic() - begun)
+
+    def open_remote_stream(self, timeout: float, op: str = "stream") -> tuple[Any, socket.socket]:
+        """Open a stream; return the node's answer and the stream, which ends if the node is lost.
+
+        Args:
+            timeout: seconds to wait at most.
+            op: name of the request.
+
+        Raises:
+            SandboxDiedError: the sandbox or its node is gone.
+            ExecutorError: it cannot be reached, or the node has raised it.
+        """
+        with self.named():
+            connection = self._connect(op, timeout, timeout=timeout)
+            try:
+                head = answer_of(connection, timeout)
+            except BaseException:
+                connection.close()
+                raise
+        disconnect_in_child(connection)
+        return head, connection
+
+    def call(self, method: str, *, timeout: float = _REQUEST_SECONDS, **arguments: Any) -> Any:
+        """Carry out a small request on the node and return plain data, which is not trusted.
+
+        Args:
+            method: as the kind of the sandbox knows it.
+            timeout: seconds to wait at most.
+            **arguments: of the method; plain data.
+
+        Raises:
+            ForkError: what the node raised, or the sandbox or its node is gone.
+        """
+        with self._requested("call", timeout, method=method, arguments=arguments) as connection:
+            return answer_of(connection, timeout)
+
+    # -- files and figures --
+
+    def describe(self, path: str) -> str:
+        """Return ``path`` for messages."""
+        return f"{path} in {self}"
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; see :class:`Sandbox`."""
+
+        def write() -> None:
+            self._write_file(path, pieces, size)
+
+        try:
+            # What can be read only once is not sent again.
+            write() if isinstance(pieces, Iterator) else repeat_after_loss(write)
+        except _SourceError as error:
+            raise error.error from None
+
+    def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
+            connection.settimeout(_STALLED_SECONDS)
+            sent = 0
+            with contextlib.suppress(ConnectionError):  # the node may have an error to tell
+                for piece in _read(pieces):
+                    connection.sendall(piece)
+                    sent += len(piece)
+                if sent < size:
+                    raise ExecutorError(f"{size - sent} bytes are missing from its content")
+            answer_of(connection, _FILE_SECONDS)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :class:`Sandbox`."""
+        repeat_after_loss(lambda: self.call("make_folder", path=path))
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file; see :class:`Sandbox`."""
+        return repeat_after_loss(lambda: self._read_file(path, max_bytes))
+
+    def _read_file(self, path: str, max_bytes: int) -> bytes:
+        arguments = {"path": path, "max_bytes": max_bytes}
+        with self._requested("read", _FILE_SECONDS, **arguments) as connection:
+            size = answer_of(connection, _FILE_SECONDS)
+            if type(size) is not int or not 0 <= size <= max_bytes:
+                raise ProtocolError(f"a file of {size!r} bytes, of at most {max_bytes}")
+            connection.settimeout(_STALLED_SECONDS)
+            data = bytearray()
+            while len(data) < size:
+                piece = connection.recv(min(_PIECE, size - len(data)))
+                if not piece:
+                    missing = size - len(data)
+                    raise ConnectionError(f"{missing} of the {size} bytes of {path} are missing")
+                data += piece
+            return bytes(data)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """List files; see :class:`Sandbox`."""
+        return checked_files(repeat_after_loss(lambda: self.call("list_files", path=path)))
+
+    def stats(self) -> ExecutorStats:
+        """Return its resource use now; see :class:`Sandbox`."""
+        return checked_stats(repeat_after_loss(lambda: self.call("stats")))
+
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run of code for the figures of its node; never waits or raises.
+
+        Args:
+            seconds: the time, that of tools included.
+        """
+        self.record("call", seconds, self.tenant)
+
+    def record(self, name: str, seconds: float, tenant: str = "") -> None:
+        """Record a time for the figures of its node; never waits or raises.
+
+        Args:
+            name: Name of the histogram.
+            seconds: the time.
+            tenant: empty for none.
+        """
+        kind = self.supervisor.reservation.kind
+        self._placer.record(name, seconds, self.supervisor.place.node, kind, tenant)
+
+
+class _SourceError(Exception):
+    """Error of what a file is written from, which says nothing about the sandbox.
+
+    Attributes:
+        error: the error.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _read(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        yield from pieces
+    except OSError as error:
+        raise _SourceError(error) from error
