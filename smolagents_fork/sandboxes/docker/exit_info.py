@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...first_process_link import MARK
 from ..provisioner import SandboxStatus
 from .engine import client_copy
 from .streams.log_tail import Tail
@@ -39,55 +39,29 @@ def container_status(
     import docker
     import requests
 
-    tail = connection.tail
-    api = client_copy(api, _QUERY_SECONDS)
-    lines: tuple[str, ...] = ()
+    api, tail = client_copy(api, _QUERY_SECONDS), connection.tail
+    state: Mapping[str, Any] = {}
+    ended = "ended"
     try:
-        # The log first: the engine removes it with the container.
-        with contextlib.suppress(docker.errors.APIError):
-            lines = _log_lines(api, container_id, connection)
         state = api.inspect_container(container_id)["State"]
     except docker.errors.NotFound:
-        lines, missing = _last_lines(tail, lines)
-        code, oom = _exit(api, container_id, since, connection)
-        return SandboxStatus("ended and was removed", code, oom, lines, missing)
+        ended = "ended and was removed"
     except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
-        lines = lines or _shown(tail.text())
-        return SandboxStatus("unknown: the engine does not answer", log_lines=lines)
+        return SandboxStatus("unknown: the engine does not answer", log_lines=_lines(tail))
+    out_of_memory = bool(state.get("OOMKilled"))
     if state.get("Running"):
-        return SandboxStatus("running", None, bool(state.get("OOMKilled")), lines)
-    lines, missing = _last_lines(tail, lines)
-    code, oom = _exit(api, container_id, since, connection)
+        return SandboxStatus("running", None, out_of_memory, _lines(tail))
+    is_whole = tail.wait(_OUTPUT_SECONDS)
+    lines = _lines(tail)
+    missing = "" if is_whole or lines else f"its output broke off: {tail.broken or 'no end came'}"
+    code, killed = _exit(api, container_id, since, connection)
     code = state.get("ExitCode") if code is None else code
-    return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
+    return SandboxStatus(ended, code, out_of_memory or killed, lines, missing)
 
 
-def _log_lines(api: APIClient, container_id: str, connection: LoggedConnection) -> tuple[str, ...]:
-    # The standard output of a first process that is spoken to is its own, and has its answers.
-    stdout = connection.first_process is None
-    text = api.logs(container_id, stdout=stdout, tail=_LOG_LINES)
-    return _shown(text.decode("utf-8", "replace"))
-
-
-def _last_lines(tail: Tail, lines: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the last log lines of a container that has ended, or the reason for having none.
-
-    Args:
-        tail: the end of its output.
-        lines: of the engine's log, which may lack the very last ones.
-    """
-    if tail.wait(_OUTPUT_SECONDS):
-        return _shown(tail.text()), ""
-    lines = lines or _shown(tail.text())
-    return lines, "" if lines else f"its output broke off: {tail.broken or 'no end came'}"
-
-
-def _shown(text: str) -> tuple[str, ...]:
-    lines = (line[:300] for line in text.splitlines()[-_LOG_LINES:])
-    return tuple(
-        line for line in lines
-        if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
-    )  # fmt: skip
+def _lines(tail: Tail) -> tuple[str, ...]:
+    lines = (line[:300] for line in tail.text().splitlines()[-_LOG_LINES:])
+    return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
 
 
 def _exit(
