@@ -12,6 +12,7 @@ import ast
 import builtins
 import contextlib
 import ctypes
+import functools
 import io
 import json
 import os
@@ -88,6 +89,7 @@ class KernelSide:
         self.left = self.streamed_length
         self.tail = OutputTail(self.streamed_length // 2)
         self.formatting = False
+        self.streams = (sys.stdout, sys.stderr)
         self.readers = process.output_of_processes()
         #: Threads of the kernel, and those of programs that were reported.
         self.threads = weakref.WeakSet(threading.enumerate())
@@ -165,38 +167,38 @@ class KernelSide:
 
     # -- printed output --
 
-    def limit(self, stream):
-        write, flush = stream.write, stream.flush
-        written, flushed = 1, 0
+    def limit(self):
+        """Bound what the kernel's streams send, by whatever name a program finds their methods."""
+        kind = type(self.streams[0])
+        write, flush = kind.write, kind.flush
+        written, flushed = dict.fromkeys(self.streams, 1), dict.fromkeys(self.streams, 0)
 
-        def bounded_write(text):
-            nonlocal written
+        @functools.wraps(write)
+        def bounded_write(stream, text):
             self.unsent = True
             self.keep_order(stream)
             if len(text) <= self.left:
                 self.left -= len(text)
-                write(text)
+                write(stream, text)
             else:
                 if self.left:
-                    write(text[: self.left])
+                    write(stream, text[: self.left])
                 self.tail.add(text[self.left :])
                 self.left = 0
             # Last: a flush in another thread must not count text that it did not see.
-            written += 1
+            written[stream] += 1
             return len(text)
 
-        def flush_what_was_written():
+        @functools.wraps(flush)
+        def flush_what_was_written(stream):
             # The stream's flush waits for another thread, four times per call, even when empty. One
             # that has begun counts when it has ended: what it sends must come before what follows.
-            # A program may write past this method, and the stream's own mark tells of that.
-            nonlocal flushed
-            count = written
-            if flushed < count or getattr(stream, "_flush_pending", True):
-                flush()
-                flushed = max(flushed, count)
+            count = written[stream]
+            if flushed[stream] < count:
+                flush(stream)
+                flushed[stream] = max(flushed[stream], count)
 
-        stream.write = bounded_write
-        stream.flush = flush_what_was_written
+        kind.write, kind.flush = bounded_write, flush_what_was_written
 
     def keep_order(self, stream):
         """Forward what precedes a write: output of C code, and text of the other stream."""
@@ -209,10 +211,9 @@ class KernelSide:
             self.written = stream
 
     def before(self, *_):
-        for stream in (sys.stdout, sys.stderr):
-            # Not done at installation: the shell restores write() after that cell.
-            if getattr(stream.write, "__name__", "") != "bounded_write":
-                self.limit(stream)
+        for stream in self.streams:
+            # The shell restores the method of before after the cell that has installed this.
+            vars(stream).pop("write", None)
         self.left = self.streamed_length
         self.tail.clear()
         self.run += 1
@@ -460,6 +461,12 @@ class KernelSide:
         """Refuse tool calls from threads of the last run, which was limited or interrupted."""
         self.calls.refuse_threads()
 
+    def take_buffers(self):
+        """Return the buffers of the request, which the kernel would keep until the next one."""
+        request = self.kernel.get_parent("shell")
+        buffers, request["buffers"] = request["buffers"], []
+        return buffers
+
     def receive(self):
         """Set variables from the buffers of the request, all or none.
 
@@ -468,7 +475,7 @@ class KernelSide:
         """
         import pickle
 
-        encoded, *pickled = self.kernel.get_parent("shell")["buffers"]
+        encoded, *pickled = self.take_buffers()
         values = {}
         for data in self.codec.split_messages(encoded):
             values.update(self.codec.decode(data, path="variables", max_bytes=len(data)))
@@ -478,7 +485,7 @@ class KernelSide:
 
     def define(self):
         """Create stubs for the host's functions, described in a buffer of the request."""
-        for data in self.kernel.get_parent("shell")["buffers"]:
+        for data in self.take_buffers():
             for function in self.codec.decode(bytes(data)):
                 stub = self.calls.stub(**function)
                 if self.allow_pickle and function["name"] == "final_answer":
@@ -499,7 +506,6 @@ class KernelSide:
 
     def pickling(self, stub):
         """Wrap ``final_answer`` to pickle values that the codec refuses (allow_pickle=True)."""
-        import functools
         import pickle
 
         def sent(value):
@@ -629,6 +635,7 @@ def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebac
             "give user= as numbers, or pass allow_root=True"
         )
     sandbox = KernelSide(shell, codec, texts, process, stdin, tracebacks, settings)
+    sandbox.limit()
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     loop.install(shell, awaiting.ProgramLoop())

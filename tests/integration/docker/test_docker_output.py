@@ -67,8 +67,8 @@ def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):
         "import sys\n"
         "from ipykernel.iostream import OutStream\n"
         f"for _ in range(100_000_000 // {piece}):\n"
-        f"    OutStream.write(sys.stdout, 'y' * {piece})\n"
-        "    sys.stdout.flush()\n"
+        f"    OutStream.write.__wrapped__(sys.stdout, 'y' * {piece})\n"
+        "    OutStream.flush.__wrapped__(sys.stdout)\n"
         "'end'"
     )
     with peak_memory() as peak:
@@ -100,7 +100,8 @@ def test_message_over_the_limit_is_read_past(make):
     code = (
         "import sys\n"
         "from ipykernel.iostream import OutStream\n"
-        "OutStream.write(sys.stdout, 'z' * 40_000_000)\n"
+        "OutStream.write.__wrapped__(sys.stdout, 'z' * 40_000_000)\n"
+        "OutStream.flush.__wrapped__(sys.stdout)\n"
         "'end'"
     )
     with peak_memory() as peak:
