@@ -260,7 +260,7 @@ class Channel:
         *,
         seconds: float | None = None,
     ) -> None:
-        pieces, binary = encode_pieces(message, v1=True)
+        pieces = encode_pieces(message)
         # Every working engine's stream is faster than a megabyte per second.
         seconds = seconds or self._send_timeout + sum(map(len, pieces)) / 1_000_000
         if deadline is not None and deadline.expired():
@@ -273,7 +273,7 @@ class Channel:
             return stop is not None and stop()
 
         try:
-            self._connection.send(pieces, binary=binary, timeout=limit, stop=stop_soon)
+            self._connection.send(pieces, timeout=limit, stop=stop_soon)
         except SendTimeout:
             if deadline is not None and deadline.expired():
                 raise DeadlinePassed from None
@@ -296,11 +296,11 @@ class Channel:
                 self._links = self._count_links()
         if received is None:
             return None
-        payload, binary, skipped = received
+        payload, skipped = received
         if skipped:
             return _oversize(bytes(payload)), skipped
         try:
-            message = decode(payload, v1=True, binary=binary)
+            message = decode(payload)
         except ProtocolError:
             # The sandbox can make the gateway send invalid messages, which are ignored.
             return None

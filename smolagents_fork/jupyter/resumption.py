@@ -77,7 +77,7 @@ class ResumableConnection:
         self._ended: ConnectionLost | None = None
         self._closed = False
         # Messages that the other end has not acknowledged, and the number of those that it has.
-        self._kept: deque[tuple[Sequence[bytes | memoryview], bool]] = deque()
+        self._kept: deque[Sequence[bytes | memoryview]] = deque()
         self._forgotten = 0
         self._received = self._acknowledged = self._unacknowledged_bytes = 0
 
@@ -96,7 +96,6 @@ class ResumableConnection:
         self,
         pieces: Sequence[bytes | memoryview],
         *,
-        binary: bool,
         timeout: float,
         stop: Callable[[], bool] | None = None,
     ) -> None:
@@ -104,7 +103,6 @@ class ResumableConnection:
 
         Args:
             pieces: of the message, which must not change until it is answered.
-            binary: whether it is sent in a binary frame.
             timeout: seconds in total, in case the other end does not read.
             stop: returns whether the other end has only a second more to read it.
 
@@ -118,11 +116,11 @@ class ResumableConnection:
             connection = self._connection
             if self._ended is not None:
                 raise self._ended
-            self._kept.append((pieces, binary))
+            self._kept.append(pieces)
             if connection is None:
                 return
             try:
-                connection.send(pieces, binary=binary, timeout=timeout, stop=stop)
+                connection.send(pieces, timeout=timeout, stop=stop)
             except (SendTimeout, ConnectionClosed):
                 raise
             except ConnectionLost as error:
@@ -139,7 +137,7 @@ class ResumableConnection:
             except ConnectionLost as error:
                 self._lose(connection, error)
 
-    def receive(self, timeout: float) -> tuple[bytes | bytearray, bool, int] | None:
+    def receive(self, timeout: float) -> tuple[bytes | bytearray, int] | None:
         """Wait for one message; see :meth:`.websocket.Connection.receive`.
 
         Raises:
@@ -185,8 +183,8 @@ class ResumableConnection:
         self._closed = True
         self._end(ConnectionLost("the connection has been closed"))
 
-    def _count(self, connection: Connection, message: tuple[bytes | bytearray, bool, int]) -> None:
-        payload, _, skipped = message
+    def _count(self, connection: Connection, message: tuple[bytes | bytearray, int]) -> None:
+        payload, skipped = message
         with self._changed:
             if self._connection is not connection:
                 raise WaitTimeout  # another thread has lost it: the message comes again
@@ -280,8 +278,8 @@ class ResumableConnection:
                 if count is None or count not in known:
                     raise ProtocolError(f"the kernel says that it has received {count} messages")
                 self._forget(count)
-                for pieces, binary in tuple(self._kept):
-                    connection.send(pieces, binary=binary, timeout=self._patience)
+                for pieces in tuple(self._kept):
+                    connection.send(pieces, timeout=self._patience)
                 self._acknowledged, self._unacknowledged_bytes = self._received, 0
                 with self._changed:
                     if not self._closed:

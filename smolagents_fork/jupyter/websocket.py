@@ -513,7 +513,6 @@ class Connection:
         self,
         pieces: Sequence[bytes | memoryview],
         *,
-        binary: bool,
         timeout: float,
         stop: Callable[[], bool] | None = None,
     ) -> None:
@@ -521,7 +520,6 @@ class Connection:
 
         Args:
             pieces: of the message; long ones are not copied.
-            binary: whether it is sent in a binary frame.
             timeout: seconds in total, in case the other end does not read.
             stop: returns whether the other end has only a second more to read it.
 
@@ -530,7 +528,7 @@ class Connection:
             ConnectionLost: the stream ended.
         """
         size = sum(map(len, pieces))
-        header = _frame_header(binary, size)
+        header = _frame_header(size)
         with self._send_lock:
             if self._stalled:
                 raise SendTimeout(f"the other end did not read {self._stalled} bytes in time")
@@ -593,7 +591,7 @@ class Connection:
         """
         raise ConnectionLost(reason)
 
-    def receive(self, timeout: float) -> tuple[bytes | bytearray, bool, int] | None:
+    def receive(self, timeout: float) -> tuple[bytes | bytearray, int] | None:
         """Wait for one message.
 
         Args:
@@ -601,8 +599,8 @@ class Connection:
                 a second more.
 
         Returns:
-            payload, whether its frame was binary, and the number of bytes skipped because it was
-            over the limit; ``None`` for a control frame (a ping, which is answered, or a pong).
+            payload, and the number of bytes skipped because it was over the limit; ``None`` for a
+            control frame (a ping, which is answered, or a pong).
 
         Raises:
             WaitTimeout: no complete message arrived; a partial one is kept for the next call.
@@ -625,7 +623,7 @@ class Connection:
             if len(payload) == _COUNT.size:
                 (self.peer_received,) = _COUNT.unpack(payload)
             return None
-        return payload, opcode == ABNF.OPCODE_BINARY, skipped
+        return payload, skipped
 
     @property
     def received(self) -> int:
@@ -650,13 +648,13 @@ def _close_reason(payload: bytes) -> str:
     )
 
 
-def _frame_header(binary: bool, size: int) -> bytes:
-    """Return the header of a message in one frame (RFC 6455, section 5.2), with a mask of zeros.
+def _frame_header(size: int) -> bytes:
+    """Return the header of a binary message in one frame (RFC 6455, section 5.2), masked by zeros.
 
     Masks keep a page's script from choosing the bytes that a proxy reads. Here no proxy reads them,
     and a mask of zeros, with which the payload stays as it is, is as valid as any other.
     """
-    first = 0x80 | (ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT)
+    first = 0x80 | ABNF.OPCODE_BINARY
     if size < 126:
         head = struct.pack("!BB", first, 0x80 | size)
     elif size < 65_536:

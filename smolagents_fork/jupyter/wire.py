@@ -1,8 +1,7 @@
-"""WebSocket payloads of the Jupyter server, in both message layouts. Pure.
+"""WebSocket payloads of a Jupyter server, in ``v1.kernel.websocket.jupyter.org``. Pure.
 
-* ``v1.kernel.websocket.jupyter.org``: binary, a table of offsets and then the ZeroMQ parts as the
-  kernel sent them. The gateway forwards them without parsing, which makes this layout fast.
-* the default: JSON text; for a message with buffers, a table of offsets, JSON, buffers.
+A table of offsets and then the ZeroMQ parts as the kernel sent them. The gateway forwards them
+without parsing, which makes this layout fast.
 
 Source: jupyter-server's ``developers/websocket-protocols`` documentation, and the messaging
 specification 5.4. All input comes from a sandbox: offsets are checked before they are used.
@@ -25,7 +24,6 @@ __all__ = [
     "SUBPROTOCOL_V1",
     "Message",
     "decode",
-    "encode",
     "encode_pieces",
     "peek_v1",
     "size_of_v1",
@@ -78,102 +76,51 @@ class Message:
         return value if isinstance(value, str) else None
 
 
-def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
-    """Return the payload of ``message`` and whether it is sent in a binary frame.
+def encode_pieces(message: Message) -> list[bytes | memoryview]:
+    """Return the payload of a message in pieces: buffers, which may be long, are not copied.
 
     Args:
         message: the message.
-        v1: whether the server chose the v1 subprotocol.
     """
-    pieces, binary = encode_pieces(message, v1=v1)
-    return b"".join(pieces), binary
-
-
-def encode_pieces(message: Message, *, v1: bool) -> tuple[list[bytes | memoryview], bool]:
-    """Return the payload as :func:`encode`, in pieces: buffers, which may be long, are not copied.
-
-    Args:
-        message: the message.
-        v1: whether the server chose the v1 subprotocol.
-    """
-    if v1:
-        parts: list[bytes | memoryview] = [
-            _pack(message.header),
-            _pack(message.parent_header),
-            _pack(message.metadata),
-            _pack(message.content or {}),
-            *message.buffers,
-        ]
-        channel = message.channel.encode()
-        position = 8 * (len(parts) + 3)
-        offsets = [position, position := position + len(channel)]
-        for part in parts:
-            offsets.append(position := position + len(part))
-        table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
-        return [table, channel, *parts], True
-    document = {
-        "channel": message.channel,
-        "header": message.header,
-        "parent_header": message.parent_header,
-        "metadata": message.metadata,
-        "content": message.content or {},
-    }
-    if not message.buffers:
-        return [_pack({**document, "buffers": []})], False
-    parts = [_pack(document), *message.buffers]
-    position = 4 * (len(parts) + 1)
-    starts = []
+    parts: list[bytes | memoryview] = [
+        _pack(message.header),
+        _pack(message.parent_header),
+        _pack(message.metadata),
+        _pack(message.content or {}),
+        *message.buffers,
+    ]
+    channel = message.channel.encode()
+    position = 8 * (len(parts) + 3)
+    offsets = [position, position := position + len(channel)]
     for part in parts:
-        starts.append(position)
-        position += len(part)
-    return [struct.pack(f"!{len(parts) + 1}I", len(parts), *starts), *parts], True
+        offsets.append(position := position + len(part))
+    table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
+    return [table, channel, *parts]
 
 
-def decode(payload: bytes | bytearray, *, v1: bool, binary: bool) -> Message:
+def decode(payload: bytes | bytearray) -> Message:
     """Return the message in a payload.
 
     Args:
         payload: payload of one complete WebSocket message. The buffers of the message are views of
             it, so it must not change.
-        v1: whether the server chose the v1 subprotocol.
-        binary: whether it was received in a binary frame.
 
     Raises:
         ProtocolError: the layout violates the protocol.
     """
-    if v1:
-        channel, parts, end = _split_v1(payload)
-        if len(parts) < 4:
-            raise ProtocolError(
-                f"received a message of {len(parts)} parts; the protocol needs at least 4"
-            )
-        return Message(
-            channel,
-            _unpack(parts[0], "header"),
-            _unpack(parts[1], "parent_header"),
-            _unpack(parts[2], "metadata"),
-            _unpack(parts[3], "content"),
-            tuple(parts[4:]),
-            _joined(payload, end, parts[4:]),
+    channel, parts, end = _split(payload)
+    if len(parts) < 4:
+        raise ProtocolError(
+            f"received a message of {len(parts)} parts; the protocol needs at least 4"
         )
-    buffers: tuple[memoryview, ...] = ()
-    text = memoryview(payload)
-    if binary:
-        text, *rest = _split_default(payload)
-        buffers = tuple(rest)
-    document = _unpack(text, "message")
-    fields = [document.get(name) for name in ("header", "parent_header", "metadata", "content")]
-    if not all(isinstance(value, dict) for value in fields):
-        raise ProtocolError("the header, metadata or content of a message is not an object")
-    header, parent, metadata, content = fields
     return Message(
-        str(document.get("channel")),
-        header or {},
-        parent or {},
-        metadata or {},
-        content or {},
-        buffers,
-        _joined(payload, len(payload), buffers),
+        channel,
+        _unpack(parts[0], "header"),
+        _unpack(parts[1], "parent_header"),
+        _unpack(parts[2], "metadata"),
+        _unpack(parts[3], "content"),
+        tuple(parts[4:]),
+        _joined(payload, end, parts[4:]),
     )
 
 
@@ -214,7 +161,7 @@ def _joined(
     return memoryview(payload)[end - sum(map(len, buffers)) : end] if buffers else None
 
 
-def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
+def _split(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
     """Return channel, parts, and where the last part ends."""
     try:
         count = struct.unpack_from("<Q", payload)[0]
@@ -235,23 +182,6 @@ def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
     except UnicodeDecodeError:
         raise ProtocolError("the channel name of a message is not UTF-8") from None
     return channel, pieces[1:], offsets[-1]
-
-
-def _split_default(payload: bytes | bytearray) -> list[memoryview]:
-    try:
-        count = struct.unpack_from("!I", payload)[0]
-        if not 1 <= count <= _MAX_PARTS:
-            raise ProtocolError(f"received a message with {count} parts")
-        offsets = struct.unpack_from(f"!{count}I", payload, 4)
-    except struct.error:
-        raise ProtocolError(
-            f"a message of {len(payload)} bytes is shorter than its table"
-        ) from None
-    edges = [4 * (count + 1), *offsets, len(payload)]
-    if any(a > b for a, b in itertools.pairwise(edges)):
-        raise ProtocolError("the offsets of a message do not increase, or point outside of it")
-    view, ends = memoryview(payload), [*offsets[1:], len(payload)]
-    return [view[a:b] for a, b in zip(offsets, ends, strict=True)]
 
 
 def _pack(value: dict[str, Any]) -> bytes:

@@ -94,13 +94,11 @@ def test_streams_of_a_child_give_no_call(path, piece):
 
 
 @pytest.mark.parametrize("path", files("jupyter"), ids=lambda path: path.stem)
-@pytest.mark.parametrize("is_v1", [True, False])
-@pytest.mark.parametrize("binary", [True, False])
-def test_messages_of_a_kernel_ask_nothing_of_the_run(path, is_v1, binary):
+def test_messages_of_a_kernel_ask_nothing_of_the_run(path):
     from smolagents_fork.jupyter.protocol import KernelRequest
 
     try:
-        message = wire.decode(path.read_bytes(), v1=is_v1, binary=binary)
+        message = wire.decode(path.read_bytes())
     except ProtocolError:
         return
     ours = Requests("session", "comm").execute("1", silent=False)

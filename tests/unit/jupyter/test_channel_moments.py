@@ -11,7 +11,7 @@ from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
-from smolagents_fork.jupyter.wire import Message, decode, encode
+from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
 
 
 class Kernel:
@@ -35,8 +35,8 @@ class Kernel:
     def clock(self):
         return self.now
 
-    def send(self, pieces, *, binary, timeout, stop=None):
-        self.sent.append(decode(b"".join(pieces), v1=True, binary=binary))
+    def send(self, pieces, *, timeout, stop=None):
+        self.sent.append(decode(b"".join(pieces)))
         self.asked(self.sent[-1])
 
     def lose(self, reason):
@@ -54,8 +54,7 @@ class Kernel:
         seconds, message = self.saying.pop(0)
         self.now += seconds
         self.received += 1
-        payload, binary = encode(message, v1=True)
-        return payload, binary, 0
+        return b"".join(encode_pieces(message)), 0
 
     def say(self, seconds, channel, kind, content, parent):
         header = {"msg_type": kind, "msg_id": kind}

@@ -27,7 +27,7 @@ class SlowConnection:
     def clock(self):
         return self.now
 
-    def send(self, pieces, *, binary, timeout, stop=None):
+    def send(self, pieces, *, timeout, stop=None):
         pass
 
     def lose(self, reason):

@@ -11,19 +11,18 @@ from websocket._abnf import frame_buffer
 from smolagents_fork.codec import decode as decoded_value
 from smolagents_fork.codec import encode_message
 from smolagents_fork.jupyter.websocket import _frame_header, _writes
-from smolagents_fork.jupyter.wire import Message, decode, encode, encode_pieces
+from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
 
 LONG = bytes(100_000)
 
 
-@pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_535, 65_536, 200_000])
-def test_frame_is_read_by_another_implementation(size, binary):
+def test_frame_is_read_by_another_implementation(size):
     payload = b"x" * size
-    stream = io.BytesIO(_frame_header(binary, size) + payload)
+    stream = io.BytesIO(_frame_header(size) + payload)
     frame = frame_buffer(stream.read, True).recv_frame()
     assert frame.data == payload
-    assert frame.opcode == (ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT)
+    assert frame.opcode == ABNF.OPCODE_BINARY
     assert frame.fin == frame.mask_value == 1
     assert stream.read() == b""
 
@@ -37,21 +36,19 @@ def test_short_pieces_are_one_write_and_long_ones_are_not_copied():
     assert list(_writes([b"", b""])) == [b""]
 
 
-@pytest.mark.parametrize("v1", [False, True])
-def test_buffers_are_views_of_the_payload(v1):
+def test_buffers_are_views_of_the_payload():
     header = {"msg_type": "comm_msg"}
     message = Message("shell", header, {}, {}, {"a": 1}, (LONG, b"short"))
-    pieces, binary = encode_pieces(message, v1=v1)
+    pieces = encode_pieces(message)
     assert any(piece is LONG for piece in pieces)
     payload = bytearray(b"".join(pieces))
-    assert (bytes(payload), binary) == encode(message, v1=v1)
-    found = decode(payload, v1=v1, binary=binary)
+    found = decode(payload)
     assert (found.header, found.content) == (header, {"a": 1})
     assert found.buffers == (LONG, b"short")
     assert found.data == LONG + b"short"
     for buffers, data in (((), None), ((b"",), b"")):
-        pieces, binary = encode_pieces(Message("stdin", header, {}, {}, {}, buffers), v1=v1)
-        assert decode(b"".join(pieces), v1=v1, binary=binary).data == data
+        pieces = encode_pieces(Message("stdin", header, {}, {}, {}, buffers))
+        assert decode(b"".join(pieces)).data == data
     assert all(buffer.obj is payload for buffer in (*found.buffers, found.data))
 
 
@@ -59,8 +56,8 @@ def test_array_of_a_payload_is_the_programs_own():
     numpy = pytest.importorskip("numpy")
     array = numpy.arange(100_000.0)
     message = Message("iopub", {}, {}, {}, {}, (encode_message(array),))
-    payload = bytearray(encode(message, v1=True)[0])
-    found = decoded_value(decode(payload, v1=True, binary=True).buffers[0])
+    payload = bytearray(b"".join(encode_pieces(message)))
+    found = decoded_value(decode(payload).buffers[0])
     assert (found == array).all()
     assert found.flags.writeable
     assert found.flags.owndata

@@ -103,7 +103,7 @@ class Gateway:
             if first & 0xF == 9:
                 self.sock.sendall(frame(bytes(b ^ mask[i % 4] for i, b in enumerate(data)), 0x8A))
             elif first & 0xF == 2:
-                return wire.decode(data, v1=True, binary=True)
+                return wire.decode(data)
 
     def message(
         self,
@@ -117,7 +117,7 @@ class Gateway:
         header = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "session": "kernel"}
         answered = {} if parent is None else parent.header
         sent = wire.Message(channel, header, answered, {}, content, buffers)
-        return frame(wire.encode(sent, v1=True)[0])
+        return frame(b"".join(wire.encode_pieces(sent)))
 
     def question(self, parent: wire.Message, data: bytes, number: str = "1") -> bytes:
         """A call of a tool as the kernel sends it."""
