@@ -75,7 +75,8 @@ def _create(options: Mapping[str, Any], deadline: Deadline) -> CreatedSandbox:
     from e2b_code_interpreter import Sandbox  # type: ignore[import-untyped]  # no types
 
     token = secrets.token_urlsafe(16)
-    sandbox = Sandbox.create(**options)
+    # Version 1 of the SDK has neither create() nor the token of closed traffic.
+    sandbox = getattr(Sandbox, "create", Sandbox)(**options)
     try:
         sandbox.commands.run(
             _SERVER.format(port=_PORT, folder=_FOLDER),
@@ -92,7 +93,8 @@ def _create(options: Mapping[str, Any], deadline: Deadline) -> CreatedSandbox:
             ) from None
         raise
     headers = {"Authorization": f"token {token}"}
-    if sandbox.traffic_access_token:
-        headers["e2b-traffic-access-token"] = sandbox.traffic_access_token
+    traffic_token = getattr(sandbox, "traffic_access_token", None)
+    if traffic_token:
+        headers["e2b-traffic-access-token"] = traffic_token
     url = f"https://{sandbox.get_host(_PORT)}"
     return CreatedSandbox(sandbox.sandbox_id, url, lambda: headers, sandbox.kill, sandbox)

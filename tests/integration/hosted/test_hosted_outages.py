@@ -67,6 +67,24 @@ def test_refused_kernel_ends_the_sandbox_and_tells_no_key(
     assert set(hosted.service.sandboxes) <= hosted.service.shared
 
 
+@pytest.mark.parametrize("running", ["e2b"], indirect=True)
+def test_template_without_jupyter_is_refused_and_ended(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hosted.service, "exit_code", 127)
+    with pytest.raises(ExecutorStartError, match=r"the E2B sandbox has no jupyter: give template="):
+        hosted.make()
+    assert set(hosted.service.sandboxes) <= hosted.service.shared
+
+
+@pytest.mark.parametrize("running", ["e2b"], indirect=True)
+def test_server_has_a_token_and_no_limit_of_rates(hosted: Hosted):
+    hosted.make()
+    command = hosted.service.commands[-1]
+    assert "limit_rate=False" in command
+    assert "token" not in command  # a command line can be read by all
+
+
 def test_silent_service_does_not_start_for_ever(hosted: Hosted):
     hosted.service.faults.silent.add(hosted.create)
     with pytest.raises(Exception, match=r"(?i)timed out"):
