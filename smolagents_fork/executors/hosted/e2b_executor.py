@@ -51,7 +51,6 @@ class E2BExecutor(GatewayExecutor):
             seconds), ``template`` and ``request_timeout``.
     """
 
-    @taking(E2BArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         known = about(E2BArguments)
         own = {name: value for name, value in keywords.items() if name in known}
@@ -60,8 +59,8 @@ class E2BExecutor(GatewayExecutor):
         super().__init__(given, "of E2B", functools.partial(_create, of_service))
 
 
-# It takes any other keyword, too.
-_signature = inspect.signature(E2BExecutor.__init__)
+# Not by the decorator, whose types have no other keywords.
+_signature = inspect.signature(taking(E2BArguments)(E2BExecutor.__init__))
 E2BExecutor.__init__.__signature__ = _signature.replace(  # type: ignore[attr-defined]
     parameters=[
         *_signature.parameters.values(),
