@@ -30,7 +30,13 @@ __all__ = ["NAMESPACE", "KubernetesCluster"]
 #: Namespace of the sandboxes.
 NAMESPACE = "smolagents-fork"
 _ACCOUNT = f"system:serviceaccount:{NAMESPACE}:smolagents-fork"
-_NEEDED = {"etcd": "etcd-server", "iptables": "iptables", "unshare": "util-linux"}
+_NEEDED = {
+    "etcd": "etcd-server",
+    "openssl": "openssl",
+    "iptables": "iptables",
+    "ip": "iproute2",
+    "unshare": "util-linux",
+}
 _PLUGINS = Path("/usr/lib/cni")
 _BRIDGE = "smolagents-k8s"
 _SUBNET = "10.213.0.0/16"
