@@ -2,8 +2,9 @@
 
 Without arguments it is ``make test``. It leaves out the folders of tests whose subject has not
 changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests on upstream's
-release from the repository. With ``--all`` it is ``make test-all``: it leaves out nothing, runs
-upstream's tests on both sides, and a test that is not stable fails it.
+release from the repository. With ``--rest`` it is ``make test-rest``, which follows it: what was
+left out, and upstream's tests on both sides; a test that was not stable in either run fails it.
+Both are ``make test-all``.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
@@ -43,8 +44,8 @@ from tools.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
-#: Argument of a run that leaves out nothing.
-EVERYTHING = "--all"
+#: Argument of the run of what ``make test`` leaves out.
+REST = "--rest"
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
 #: Lists of tests in the folder of reports, and how many failed tests the last lines name.
@@ -146,12 +147,12 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Run the tests; return the exit status.
 
     Args:
-        arguments: ``--all``, or pytest's, for only the tests that they name.
+        arguments: ``--rest``, or pytest's, for only the tests that they name.
     """
     try:
-        if list(arguments) == [EVERYTHING]:
-            return _run_project(everything=True)
-        return _run_named(arguments) if arguments else _run_project(everything=False)
+        if list(arguments) == [REST]:
+            return _run_rest()
+        return _run_named(arguments) if arguments else _run_project()
     except SuiteError as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
         return 2
@@ -166,32 +167,54 @@ def _run_named(arguments: Sequence[str]) -> int:
     return 0 if passed else 1
 
 
-def _run_project(*, everything: bool) -> int:
+def _run_project() -> int:
     REPORTS.mkdir(exist_ok=True)
-    left_out = [] if everything else unchanged_folders()
-    watch = RunWatch()
-    tests = OwnTests(
-        arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)),
-        variables={RUN_VARIABLE: watch.run},
-    )
-    log = REPORTS / "upstream.log"
-    command = [sys.executable, "-m", "tools.regression", *([] if everything else ["--recorded"])]
-    with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
+    left_out = unchanged_folders()
+    tests = OwnTests(arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)))
+    with _upstreams_tests("--recorded") as upstream:
         if not _linted():
             return 1
-        with watch:
-            passed = tests.run()
-        print("\n== upstream's tests", flush=True)
-        same = _ended_well(upstream)
-        print(log.read_text("utf-8", "replace"), flush=True)
+        passed, same = _both(tests, upstream)
     if left_out:
         print(f"left out, because their subjects have not changed: {', '.join(left_out)}")
-    if watch.left:
-        print("\n== LEFT BEHIND by the tests")
-        print("\n".join(watch.left))
     tests.print_names()
-    stable = not (everything and tests.unstable())
+    return 0 if passed and same else 1
+
+
+def _run_rest() -> int:
+    """Run what ``make test`` has left out; no test of both may be unstable."""
+    REPORTS.mkdir(exist_ok=True)
+    before = OwnTests()
+    folders = unchanged_folders()
+    tests = OwnTests(reports=REPORTS / "rest", arguments=(*_ALL, *folders))
+    with _upstreams_tests() as upstream:
+        passed, same = _both(tests if folders else None, upstream)
+    for part in (before, tests):
+        part.print_names()
+    stable = not before.unstable() and not (folders and tests.unstable())
     return 0 if passed and same and stable else 1
+
+
+def _upstreams_tests(*options: str) -> Command:
+    command = [sys.executable, "-m", "tools.regression", *options]
+    log = REPORTS / "upstream.log"
+    return Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log)
+
+
+def _both(tests: OwnTests | None, upstream: Command) -> tuple[bool, bool]:
+    """Run the own tests beside upstream's; return whether each passed."""
+    passed = True
+    if tests is not None:
+        watch = RunWatch()
+        with watch:
+            passed = tests._replace(variables={RUN_VARIABLE: watch.run}).run()
+        if watch.left:
+            print("\n== LEFT BEHIND by the tests")
+            print("\n".join(watch.left))
+    print("\n== upstream's tests", flush=True)
+    same = _ended_well(upstream)
+    print((REPORTS / "upstream.log").read_text("utf-8", "replace"), flush=True)
+    return passed, same
 
 
 def _linted() -> bool:
