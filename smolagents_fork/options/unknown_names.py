@@ -22,8 +22,10 @@ _ELSEWHERE = dict.fromkeys(
 _FLAG_PREFIXES = ("allow_", "allowed_", "block_", "disable_", "enable_", "no_", "use_", "with_")
 # Options that waive a boundary, besides all that begin with allow_.
 _WAIVERS = frozenset({"container_run_kwargs", "read_only", "readable_paths"})
-# Likeness from which another name is taken for misspelt, and that of a waiver.
-_LIKENESS, _WAIVER_LIKENESS = 0.7, 0.9
+# Mistyped letters of a waiver's own name.
+_MOST_EDITS = 2
+# Likeness from which another name is taken for misspelt.
+_LIKENESS = 0.7
 
 
 def check_known(
@@ -63,22 +65,27 @@ def suggest_options(
     subjects = [
         unknown.removeprefix(prefix) for prefix in _FLAG_PREFIXES if unknown.startswith(prefix)
     ]
-    safe = [
-        name for name in names if not _waives(name) or _close(unknown, [name], _WAIVER_LIKENESS)
-    ]
+    safe = [name for name in names if not _waives(name) or _edits(unknown, name) <= _MOST_EDITS]
     for word in (unknown, *subjects):
         if word in safe:
             return [word]
         meant = [name for name in words.get(word, ()) if name in safe]
-        close = meant or _close(word, safe, _LIKENESS)
+        close = meant or difflib.get_close_matches(word, safe, 1, cutoff=_LIKENESS)
         if close:
             return close
     return []
 
 
-def _close(word: str, names: Collection[str], likeness: float) -> list[str]:
-    return difflib.get_close_matches(word, names, 1, cutoff=likeness)
-
-
 def _waives(name: str) -> bool:
     return name.startswith("allow_") or name in _WAIVERS
+
+
+def _edits(first: str, second: str) -> int:
+    """Count the letters to insert, remove or replace to make ``second`` of ``first``."""
+    row = list(range(len(second) + 1))
+    for count, letter in enumerate(first, 1):
+        last, row = row, [count]
+        for place, other in enumerate(second):
+            cheapest = min(last[place + 1] + 1, row[place] + 1, last[place] + (letter != other))
+            row.append(cheapest)
+    return row[-1]
