@@ -82,6 +82,8 @@ class Placer:
         self._figures = ray_calls.Figures("wait", "start", "request", "call")
         self._lock = threading.Lock()
         self._leases: dict[str, Lease] = {}
+        # Supervisors that are made, and still wanted.
+        self._creations: set[str] = set()
         # Nodes that have not answered.
         self._silent_nodes: set[str] = set()
         threading.Thread(target=self._serve, daemon=True).start()
@@ -137,6 +139,7 @@ class Placer:
 
     def do_create(
         self,
+        creation: str,
         reservation: Reservation,
         without: list[str],
         avoided: list[str],
@@ -145,25 +148,34 @@ class Placer:
         """Have Ray make a supervisor, and keep its lease.
 
         Args:
+            creation: by which the host may cancel it.
             reservation: Reservation of the supervisor.
             without: ids of nodes that it must not be on.
             avoided: ids of nodes that it is on where no other can have it.
             seconds: Seconds to wait at most.
 
         Returns:
-            its place; ``None`` if it is late.
+            its place; ``None`` if it was cancelled, or is late.
 
         Raises:
             SandboxDiedError: a node was lost while it was asked for a supervisor.
             ExecutorStartError: no node is large enough, or it did not start.
         """
-        deadline = Deadline(seconds)
-        ray_calls.check_fits(reservation)
-        avoided_now = self._avoided(reservation, without, avoided)
-        created = ray_calls.CreatingSupervisor(reservation, self._head, avoided_now)
+        self._creations.add(creation)
+        try:
+            ray_calls.check_fits(reservation)
+            now_avoided = self._avoided(reservation, without, avoided)
+            return self._create(creation, reservation, now_avoided, Deadline(seconds))
+        finally:
+            self._creations.discard(creation)
+
+    def _create(
+        self, creation: str, reservation: Reservation, avoided: Collection[str], deadline: Deadline
+    ) -> SupervisorPlace | None:
+        created = ray_calls.CreatingSupervisor(reservation, self._head, avoided)
         try:
             while (place := created.place()) is None:
-                if deadline.expired():
+                if creation not in self._creations or deadline.expired():
                     created.kill()
                     return None
             if place.tls != uses_tls():
@@ -180,6 +192,10 @@ class Placer:
             self._leases[place.supervisor] = lease
         threading.Thread(target=self._keep, args=(lease,), daemon=True).start()
         return place
+
+    def do_cancel(self, creation: str) -> None:
+        """Stop making a supervisor."""
+        self._creations.discard(creation)
 
     def _avoided(
         self, reservation: Reservation, without: Collection[str], avoided: Collection[str]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import secrets
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -20,6 +23,8 @@ __all__ = ["Supervisors"]
 _HEAD_SECONDS = 3.0
 _REQUEST_SECONDS = 30.0
 _WAITING_SECONDS = 3.0
+# Longest time for Ray to make a supervisor; most starts have less.
+_CREATION_SECONDS = 3600.0
 # Nodes whose engines may not answer, one after the other, in one start.
 _MOST_NODES = 4
 # Pause before a start is made elsewhere, in seconds.
@@ -42,6 +47,10 @@ class _EngineFailedError(Exception):
         self.node = node
 
 
+class _NoSlotError(Exception):
+    """No slot became free in time; the message says which slots are used."""
+
+
 class Supervisors:
     """Starts each sandbox where a supervisor has a free slot, or has the placer make one.
 
@@ -58,7 +67,7 @@ class Supervisors:
         self._all: list[RemoteSupervisor] = []
         # What starts wait for.
         self._waiting: list[Reservation] = []
-        self._creations: dict[Future[Any], Reservation] = {}
+        self._creations: dict[Future[Any] | None, Reservation] = {}
         # Why a node's engine took no sandbox when it was last asked, and when, by node.
         self._engine_errors: dict[str, tuple[str, float]] = {}
         self.placer = PlacerProcess(address, seconds, self._lose)
@@ -187,11 +196,11 @@ class Supervisors:
                 self._waiting.append(reservation)
                 try:
                     supervisor = self._wait_for_slot(reservation, without, deadline)
-                    if supervisor is not None:
-                        sandbox = make(supervisor, self.placer, tenant)
-                        supervisor.sandboxes.add(sandbox)
-                        return sandbox
-                    busy = self._busy(reservation)
+                    sandbox = make(supervisor, self.placer, tenant)
+                    supervisor.sandboxes.add(sandbox)
+                    return sandbox
+                except _NoSlotError as error:
+                    busy = str(error)
                 finally:
                     self._waiting.remove(reservation)
                     self._changed.notify_all()
@@ -210,25 +219,35 @@ class Supervisors:
 
     def _wait_for_slot(
         self, reservation: Reservation, without: Collection[str], deadline: Deadline
-    ) -> RemoteSupervisor | None:
-        """Return one with a free slot; it is made where more are needed."""
-        creation: Future[Any] | None = None
+    ) -> RemoteSupervisor:
+        """Return one with a free slot; it is made where more are needed.
+
+        Raises:
+            _NoSlotError: none was free before the deadline; says which are used.
+            ForkError: none could be made.
+        """
+        name, creation = secrets.token_hex(6), None
         without_room = Deadline(1.0)
-        while (supervisor := self._free_supervisor(reservation, without)) is None:
-            if creation is not None and creation.done():
-                if error := creation.exception():
-                    raise error
-                creation = None
-            if deadline.expired():
-                return None
-            asked = list(self._creations.values()).count(reservation)
-            if creation is None and asked * reservation.slots < self._waiting.count(reservation):
-                creation, without_room = self._create(reservation, without, deadline), Deadline(1.0)
-            elif creation is not None and without_room.expired():
-                self._make_room(reservation)
-            if creation is None or not creation.done():
-                self._changed.wait(deadline.at_most(1.0))
-        return supervisor
+        try:
+            while (supervisor := self._free_supervisor(reservation, without)) is None:
+                if creation is not None and creation.done():
+                    _made_place(creation)
+                    creation = None
+                if deadline.expired():
+                    raise _NoSlotError(self._busy(reservation))
+                asked = list(self._creations.values()).count(reservation)
+                needed = asked * reservation.slots < self._waiting.count(reservation)
+                if creation is None and needed:
+                    creation = self._create(name, reservation, without, deadline)
+                    without_room = Deadline(1.0)
+                elif creation is not None and without_room.expired():
+                    self._make_room(reservation)
+                if creation is None or not creation.done():
+                    self._changed.wait(deadline.at_most(1.0))
+            return supervisor
+        finally:
+            if self._creations.pop(creation, None) is not None:
+                self.placer.request("cancel", creation=name)
 
     def _free_supervisor(
         self, reservation: Reservation, without: Collection[str]
@@ -247,18 +266,19 @@ class Supervisors:
         return [node for node, (_, at) in list(self._engine_errors.items()) if at > after]
 
     def _create(
-        self, reservation: Reservation, without: Collection[str], deadline: Deadline
+        self, name: str, reservation: Reservation, without: Collection[str], deadline: Deadline
     ) -> Future[Any]:
-        """Have Ray make a supervisor. One that is not wanted any more ends when it is idle."""
+        """Have Ray make a supervisor. One that is made although it was cancelled is used, too."""
         creation = self.placer.request(
             "create",
+            creation=name,
             reservation=reservation,
             without=list(without),
             avoided=self._nodes_without_engine(),
-            seconds=deadline.at_most(_REQUEST_SECONDS),
+            seconds=deadline.at_most(_CREATION_SECONDS),
         )
         self._creations[creation] = reservation
-        creation.add_done_callback(self._note_created)
+        creation.add_done_callback(functools.partial(self._note_created, reservation))
         return creation
 
     def _make_room(self, wanted: Reservation) -> None:
@@ -279,12 +299,13 @@ class Supervisors:
 
     # -- what the placer says --
 
-    def _note_created(self, creation: Future[Any]) -> None:
+    def _note_created(self, reservation: Reservation, creation: Future[Any]) -> None:
         with self._changed:
-            reservation = self._creations.pop(creation)
-            if creation.exception() is None and creation.result() is not None:
-                place = checked(creation.result(), SupervisorPlace)
-                self._all.append(RemoteSupervisor(place, reservation, self._changed))
+            self._creations.pop(creation, None)
+            with contextlib.suppress(ForkError):  # which the start that waits for it raises
+                place = _made_place(creation)
+                if place is not None:
+                    self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
 
     def _lose(self, supervisor: str, reason: str) -> None:
@@ -325,3 +346,13 @@ class Supervisors:
         with self._changed:
             busy = [self._busy(one) for one in dict.fromkeys(self._waiting)]
         return "; ".join([*busy, self.placer.ask("capacity", _WAITING_SECONDS)]) if busy else ""
+
+
+def _made_place(creation: Future[Any]) -> SupervisorPlace | None:
+    """Return the place of a supervisor that was made; ``None`` if it was cancelled, or is late.
+
+    Raises:
+        ForkError: it was not made, or the placer's answer is none.
+    """
+    place = creation.result()
+    return None if place is None else checked(place, SupervisorPlace)

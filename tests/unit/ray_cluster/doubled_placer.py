@@ -72,6 +72,9 @@ class DoubledPlacer:
         self.creation_seconds: list[float] = []
         #: Name, seconds, node, kind and tenant of each time.
         self.times: list[tuple[str, float, str, str, str]] = []
+        #: Creations that were asked for, and those that were cancelled.
+        self.creations: list[str] = []
+        self.cancelled: list[str] = []
         #: Nodes of the supervisors that were told to end.
         self.ends: list[str] = []
         self._next = itertools.cycle(nodes)
@@ -93,9 +96,12 @@ class DoubledPlacer:
     def ask(self, op: str, seconds: float, **arguments: Any) -> Any:
         return self.request(op, **arguments).result(seconds)
 
-    def do_create(self, reservation: Reservation, seconds: float, **nodes: Any) -> Any:
+    def do_create(
+        self, creation: str, reservation: Reservation, seconds: float, **nodes: Any
+    ) -> Any:
         """Return the place of a supervisor; this object as long as there is none."""
         self.creation_seconds.append(seconds)
+        self.creations.append(creation)
         node = self.node_for(reservation, **nodes)
         if node is None:
             return self
@@ -113,6 +119,9 @@ class DoubledPlacer:
 
     def do_end(self, supervisor: str) -> None:
         self.ends.append(self._places[supervisor].node)
+
+    def do_cancel(self, creation: str) -> None:
+        self.cancelled.append(creation)
 
     def do_nodes(self, reservation: Reservation) -> list[str]:
         return list(self._by_name)

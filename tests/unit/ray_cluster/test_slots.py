@@ -9,7 +9,12 @@ import pytest
 from background import running
 from doubled_placer import DoubledPlacer, Node, supervisors_of
 
-from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, SandboxDiedError
+from smolagents_fork.errors import (
+    EngineUnavailableError,
+    ExecutorStartError,
+    ProtocolError,
+    SandboxDiedError,
+)
 from smolagents_fork.ray_cluster.nodes import node_supervisor
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
@@ -124,6 +129,7 @@ def test_busy_node_is_waited_for(cluster: Any):
         nodes.sandboxes[0].end()
         assert other.result(SECONDS) == "1"
     assert nodes.asked == ["1", "2", "1"]
+    assert nodes.cancelled == nodes.creations[-1:]
 
 
 def test_wait_that_ends_names_the_nodes_that_were_tried(cluster: Any):
@@ -132,6 +138,7 @@ def test_wait_that_ends_names_the_nodes_that_were_tried(cluster: Any):
     with pytest.raises(ExecutorStartError) as caught:
         nodes.start(0.5)
     assert "no slot for a sandbox became free in 0 s" in str(caught.value)
+    assert " nodes, 1 more asked of Ray, each with" in str(caught.value)
     assert str(caught.value).endswith(
         "; before that, node 127.0.0.1 (2): the engine does not answer"
     )
@@ -177,6 +184,21 @@ def test_supervisor_that_has_ended_meanwhile_is_left_for_another(cluster: Any):
     nodes.sandboxes[1].end()
     with pytest.raises(SandboxDiedError, match="the supervisor has ended"):
         nodes.supervisors.start(RESERVATION, {}, RemoteSandbox, timeout=0.3)
+
+
+def test_creation_that_fails_is_said(cluster: Any, monkeypatch: pytest.MonkeyPatch):
+    nodes = cluster("1", "")
+
+    def refuse(**_arguments: Any) -> None:
+        raise ExecutorStartError("no node is large enough")
+
+    monkeypatch.setattr(nodes, "do_create", refuse)
+    with pytest.raises(ExecutorStartError, match=r"^no node is large enough$"):
+        nodes.start()
+    monkeypatch.setattr(nodes, "do_create", lambda **_arguments: "odd")
+    with pytest.raises(ProtocolError, match="what was sent is not a SupervisorPlace"):
+        nodes.start()
+    assert nodes.cancelled == []
 
 
 def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):

@@ -88,7 +88,14 @@ class Host:
     def create(self, answering: Answering | None = None, seconds: float = SECONDS) -> Any:
         """Have a supervisor made; return its place, or the error."""
         self.places += [answering.place] if answering is not None else []
-        found = self.ask("create", reservation=RESERVATION, without=[], avoided=[], seconds=seconds)
+        found = self.ask(
+            "create",
+            creation="made",
+            reservation=RESERVATION,
+            without=[],
+            avoided=[],
+            seconds=seconds,
+        )
         return found.get("ok", found.get("error"))
 
 
@@ -189,6 +196,17 @@ def test_end_of_the_host_ends_the_supervisors(host: Host):
     host.channel.close()
     host.placer.wait()
     assert answering.ended.is_set()
+
+
+def test_supervisor_that_was_cancelled_is_not_made(host: Host):
+    arguments = {"reservation": RESERVATION, "without": [], "avoided": [], "seconds": SECONDS}
+    created = {"creation": "made", **arguments}
+    host.channel.send({"number": 1, "op": "create", "arguments": created})
+    assert eventually(lambda: host.placer._creations, SECONDS)
+    host.channel.send({"number": 2, "op": "cancel", "arguments": {"creation": "made"}})
+    found = {message["number"]: message["ok"] for message in (host.receive(), host.receive())}
+    assert found == {1: None, 2: None}
+    assert not host.placer._creations
 
 
 def test_supervisor_that_is_late_is_not_made(host: Host):
