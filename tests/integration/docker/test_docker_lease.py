@@ -261,9 +261,9 @@ def zombies():
                 pass
     return found
 end = time.monotonic() + 60
-while zombies() and time.monotonic() < end:
+while (left := zombies()) and time.monotonic() < end:
     time.sleep(0.01)
-zombies()
+left
 """
 
 
