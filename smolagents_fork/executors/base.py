@@ -186,9 +186,11 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         self.cleanup()
 
     def __del__(self) -> None:
-        # The interpreter may be shutting down, and an error in __del__ has no caller.
-        with contextlib.suppress(Exception):
+        # The interpreter may be shutting down, names of modules included, and nobody would catch.
+        try:  # noqa: SIM105 - the module that suppresses may be gone
             self.cleanup()
+        except Exception:
+            pass
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse ``copy`` and ``pickle``: both executors would be one sandbox.

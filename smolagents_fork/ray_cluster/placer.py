@@ -21,7 +21,7 @@ from . import ray_calls
 from .node_link import FrameSocket, answer_of, answer_to, ask, connect, uses_tls
 from .plain_data import Reservation, SupervisorPlace
 
-__all__ = ["Lease", "Placer", "main"]
+__all__ = ["Placer", "SupervisorLease", "main"]
 
 _BEAT_SECONDS = 1.0
 # Answers to heartbeats that are read at once, each of a byte.
@@ -81,7 +81,7 @@ class Placer:
         self._failure: ForkError | None = None
         self._figures = ray_calls.Figures("wait", "start", "request", "call")
         self._lock = threading.Lock()
-        self._leases: dict[str, Lease] = {}
+        self._leases: dict[str, SupervisorLease] = {}
         # Supervisors that are made, and still wanted.
         self._creations: set[str] = set()
         # Nodes that have not answered.
@@ -182,7 +182,7 @@ class Placer:
                 raise ExecutorStartError(
                     f"node {place}: RAY_USE_TLS is not the same here and on the node"
                 )
-            lease = Lease(place, reservation, created)
+            lease = SupervisorLease(place, reservation, created)
         except BaseException as error:
             created.kill()
             if isinstance(error, OSError):
@@ -251,7 +251,7 @@ class Placer:
 
     # -- leases --
 
-    def _keep(self, lease: Lease) -> None:
+    def _keep(self, lease: SupervisorLease) -> None:
         """Keep a lease, and tell the host of its end."""
         reason = lease.keep()
         if lease.silent:
@@ -268,7 +268,7 @@ class Placer:
         self._send({"lost": lease.place.supervisor, "reason": reason})
 
 
-class Lease:
+class SupervisorLease:
     """Heartbeats to a supervisor, over a connection that is opened again when it is lost.
 
     Args:

@@ -20,7 +20,7 @@ from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import AttachedStream, ChannelSocket, RelayStream
+from .streams.channel_socket import AttachedPod, ChannelSocket, RelayStream
 from .streams.pod_exec import run_program, short_command
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def _exec(self, argv: list[str], seconds: float) -> WebSocket:
         return self._open("exec", seconds, command=short_command(argv), stderr=True)
 
-    def _attach(self, seconds: float) -> AttachedStream:
-        return AttachedStream(self._open("attach", seconds))
+    def _attach(self, seconds: float) -> AttachedPod:
+        return AttachedPod(self._open("attach", seconds))
 
-    def _attach_again(self) -> AttachedStream | None:
+    def _attach_again(self) -> AttachedPod | None:
         """Replace a lost attachment; return ``None`` if the pod has ended."""
         state = self._state()
         # A cluster that does not answer says nothing about the pod.

@@ -22,7 +22,7 @@ from ....errors import ProtocolError
 from ....forks import forget, keep_open
 from ...untrusted_json import read_json
 
-__all__ = ["PROTOCOLS", "AttachedStream", "ChannelSocket", "ExecStatus", "RelayStream"]
+__all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "ExecStatus", "RelayStream"]
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS = 0, 1, 2, 3
 #: Versions that are offered, the newer first.
@@ -228,7 +228,7 @@ class ChannelSocket:
             self.close()
 
 
-class AttachedStream(ChannelSocket):
+class AttachedPod(ChannelSocket):
     """Attachment to a pod's first process, for its lease.
 
     Args:

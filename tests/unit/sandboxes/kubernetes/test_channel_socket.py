@@ -15,7 +15,7 @@ from websockets.protocol import Protocol, Side
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
-    AttachedStream,
+    AttachedPod,
     ChannelSocket,
     ExecStatus,
     RelayStream,
@@ -135,7 +135,7 @@ def test_send_that_has_to_wait_goes_on_with_the_same_bytes(ends):
 def test_messages_to_a_first_process_wait_for_a_full_connection(ends):
     first, theirs = ends
     first._sock, ours = socket.socket(), first._sock
-    sock = AttachedStream(SimpleNamespace(sock=ours))
+    sock = AttachedPod(SimpleNamespace(sock=ours))
     message = b"x" * 100_000
     while not sock.unsent:
         assert sock.send(message) == len(message)
