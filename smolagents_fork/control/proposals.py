@@ -24,6 +24,9 @@ class Refused(PermissionError):
         ...         raise Refused("this agent changes no folders")
     """
 
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+
 
 @dataclass
 class AgentStep:

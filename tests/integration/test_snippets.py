@@ -33,6 +33,9 @@ RUN: dict[str, list[type]] = {
     "README.md:1": [ProcessExecutor],
     "README.md:2": [DockerExecutor],
     "docs/bridge.md:1": [DockerExecutor],
+    "docs/control.md:1": [ProcessExecutor],
+    "docs/control.md:2": [],
+    "docs/control.md:3": [],
     "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],
     "docs/executors/docker.md:2": [DockerExecutor],
@@ -97,7 +100,12 @@ class MyExecutor(LocalPythonExecutor):
     """Executor that a reader of the page has."""
 
 
-GIVEN: dict[str, Any] = {"Orders": Orders, "MyExecutor": MyExecutor, "secret": "dsn"}
+GIVEN: dict[str, Any] = {
+    "Orders": Orders,
+    "MyExecutor": MyExecutor,
+    "secret": "dsn",
+    "send_mail": Orders("dsn"),
+}
 MADE: list[CodeAgent] = []
 
 
@@ -177,9 +185,14 @@ def test_block_names_what_there_is(block):
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
+    defined = {
+        part.arg if isinstance(part, ast.arg) else part.name
+        for part in ast.walk(tree)
+        if isinstance(part, (ast.arg, ast.FunctionDef, ast.AsyncFunctionDef))
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            assert node.id in {*known, *stored, *given}, f"{block} imports no {node.id}"
+            assert node.id in {*known, *stored, *defined, *given}, f"{block} imports no {node.id}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             takes = accepted(known[node.func.id]) if node.func.id in known else None
             told = {word.arg: word.value for word in node.keywords}

@@ -101,7 +101,7 @@ def test_million_floats_both_ways(science, kind):
 
 
 SCALARS = [
-    *(np.dtype(code).type(3) for code in "bBhHiIlLefdgFD"),
+    *(np.dtype(code).type(3) for code in "bBhHiIlLefdFD"),
     np.bool_(True),
     np.str_("text"),
     np.bytes_(b"raw"),
