@@ -3,8 +3,8 @@
 Without arguments it is ``make test``. It leaves out the folders of tests whose subject has not
 changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests on upstream's
 release from the repository. With ``--rest`` it is ``make test-rest``, which follows it: what was
-left out, and upstream's tests on both sides; a test that was not stable in either run fails it.
-Both are ``make test-all``.
+left out, and upstream's tests on both sides. ``make test-all`` is both, and then ``--stable``,
+which fails if a test was not stable in either.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
@@ -44,8 +44,8 @@ from tools.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
-#: Argument of the run of what ``make test`` leaves out.
-REST = "--rest"
+#: Arguments: run what ``make test`` leaves out; fail if a test of both runs was not stable.
+REST, STABLE = "--rest", "--stable"
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
 #: Lists of tests in the folder of reports, and how many failed tests the last lines name.
@@ -147,11 +147,13 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Run the tests; return the exit status.
 
     Args:
-        arguments: ``--rest``, or pytest's, for only the tests that they name.
+        arguments: ``--rest``, ``--stable``, or pytest's, for only the tests that they name.
     """
     try:
         if list(arguments) == [REST]:
             return _run_rest()
+        if list(arguments) == [STABLE]:
+            return 1 if any(one.unstable() for one in _both_runs()) else 0
         return _run_named(arguments) if arguments else _run_project()
     except SuiteError as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
@@ -182,17 +184,22 @@ def _run_project() -> int:
 
 
 def _run_rest() -> int:
-    """Run what ``make test`` has left out; no test of both may be unstable."""
-    REPORTS.mkdir(exist_ok=True)
-    before = OwnTests()
+    """Run what ``make test`` has left out."""
+    before, tests = _both_runs()
+    shutil.rmtree(tests.reports, ignore_errors=True)  # names of an earlier run
+    tests.reports.mkdir(parents=True)
     folders = unchanged_folders()
-    tests = OwnTests(reports=REPORTS / "rest", arguments=(*_ALL, *folders))
+    tests = tests._replace(arguments=(*_ALL, *folders))
     with _upstreams_tests() as upstream:
         passed, same = _both(tests if folders else None, upstream)
     for part in (before, tests):
         part.print_names()
-    stable = not before.unstable() and not (folders and tests.unstable())
-    return 0 if passed and same and stable else 1
+    return 0 if passed and same else 1
+
+
+def _both_runs() -> tuple[OwnTests, OwnTests]:
+    """Return the runs of ``make test`` and of what it leaves out, without their arguments."""
+    return OwnTests(), OwnTests(reports=REPORTS / "rest")
 
 
 def _upstreams_tests(*options: str) -> Command:

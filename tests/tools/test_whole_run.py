@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import whole_run
 from tools.paths import ROOT
 from tools.whole_run import MOST_REPEATED, OwnTests
 
@@ -73,6 +74,18 @@ def test_test_that_passes_alone_is_printed_as_unstable(
     *_, title, name = capfd.readouterr().out.splitlines()
     assert title.startswith("== UNSTABLE: ")
     assert name == "test_number_1.py::test_needs_quiet"
+
+
+@pytest.mark.parametrize("unstable", [(), ("first",), ("second",)])
+def test_unstable_test_of_either_run_fails_the_last_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unstable: tuple[str, ...]
+) -> None:
+    runs = [OwnTests(reports=tmp_path / name) for name in ("first", "second")]
+    for name in unstable:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "unstable.txt").write_text("test_one.py::test_one\n")
+    monkeypatch.setattr(whole_run, "_both_runs", lambda: runs)
+    assert whole_run.main(["--stable"]) == (1 if unstable else 0)
 
 
 @pytest.mark.slow
