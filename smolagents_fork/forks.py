@@ -96,6 +96,18 @@ class ForkSafeLock:
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def acquire(self, timeout: float = -1) -> bool:
+        """Take the lock; return whether it was free in time.
+
+        Args:
+            timeout: seconds; -1: no limit.
+        """
+        return self._lock.acquire(timeout=timeout)
+
+    def release(self) -> None:
+        """Release the lock, which this thread has."""
         self._lock.release()
 
     def renew(self) -> None:

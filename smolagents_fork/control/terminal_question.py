@@ -11,7 +11,6 @@ import contextlib
 import os
 import select
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterator
 
@@ -19,6 +18,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from ..forks import ForkSafeLock
 from ..terminal import harmless
 from .proposals import ProposedRun, Refused
 
@@ -29,7 +29,7 @@ _SLICE = 0.2
 _QUESTION = "Run it? yes, no (and why), or edit: "
 _END = "."
 # There is one person, and several executors and threads may ask.
-_asking = threading.Lock()
+_asking = ForkSafeLock()
 
 
 def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], str | None]:

@@ -11,8 +11,8 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .restrictions.control_groups import control_group_folders
 from .restrictions.syscalls import NetworkScope
-from .restrictions.user_counts import control_group_folders
 
 __all__ = [
     "OWN_PROCESS_FILES",

@@ -125,14 +125,18 @@ class Removals:
         """
         end = time.monotonic() + timeout
         repeated = False
-        while remaining := self._remaining():
-            idle = wait_until_tried(min(_LOOK_SECONDS, end - time.monotonic()))
+        while True:
+            # At one moment: what remains may be removed a moment before the thread is idle.
+            with _pending.lock:
+                remaining, idle = self._remaining(), _is_idle()
+            if not remaining:
+                return True
             if (idle and repeated) or time.monotonic() > end:
                 return False
             if idle:
                 _remove_in_background(remaining)
                 repeated = True
-        return True
+            time.sleep(_LOOK_SECONDS)
 
     def _remaining(self) -> list[str]:
         with _pending.lock:
@@ -165,7 +169,11 @@ def wait_until_tried(timeout: float) -> bool:
     Args:
         timeout: seconds.
     """
-    return _wait_until(lambda: not _pending.queue and _pending.worker is None, timeout)
+    return _wait_until(_is_idle, timeout)
+
+
+def _is_idle() -> bool:
+    return not _pending.queue and _pending.worker is None
 
 
 def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:

@@ -20,10 +20,10 @@ import resource
 from collections import Counter
 
 from .capabilities import without_capabilities
+from .control_groups import control_group_folders
 
-__all__ = ["UserCounts", "control_group_folders", "lower_limit", "lower_shared_limits"]
+__all__ = ["UserCounts", "lower_limit", "lower_shared_limits"]
 
-_CONTROL_GROUPS = "/sys/fs/cgroup"
 _SIGNALS = 128
 # Part of fs.epoll.max_user_watches that the children of one fork server may have.
 _WATCH_SHARE = 8
@@ -33,23 +33,6 @@ _PIPE_SHARE = 4
 _FIRST_PIPES = 4
 _F_SETPIPE_SZ = 1031  # include/uapi/linux/fcntl.h
 _PAGE = resource.getpagesize()
-
-
-def control_group_folders() -> list[str]:
-    """Return the folders of this process's control groups, and of the topmost."""
-    folders = {_CONTROL_GROUPS: None}
-    try:
-        with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        for name in (controllers, *controllers.split(",")):
-            top = os.path.join(_CONTROL_GROUPS, name)
-            own = os.path.normpath(top + path)  # outside of a namespace it begins with "/.."
-            folders.update(dict.fromkeys((top, own) if own.startswith(top) else (top,)))
-    return list(folders)
 
 
 def lower_shared_limits() -> None:
