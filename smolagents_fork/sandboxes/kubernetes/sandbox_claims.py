@@ -8,6 +8,7 @@ was asked for.
 from __future__ import annotations
 
 import datetime
+import decimal
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -176,7 +177,9 @@ def _normal(key: str, value: Any) -> Any:
         return value
     parse: Any = parse_quantity
     try:
-        return parse(value)
+        # It computes in the thread's context, which the application may have made less exact.
+        with decimal.localcontext(decimal.Context()):
+            return parse(value)
     except ValueError:
         return value
 

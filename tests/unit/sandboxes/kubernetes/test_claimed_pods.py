@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import decimal
 
 import pytest
 
@@ -61,6 +62,12 @@ def places(pod, **options):
 
 def test_pod_of_the_written_template_is_as_asked_for(pod):
     assert list(differences(asked(), pod)) == []
+
+
+def test_quantities_are_compared_exactly_whatever_the_applications_context(pod):
+    with decimal.localcontext() as context:
+        context.prec = 3
+        assert list(differences(asked(), pod)) == []
 
 
 CONTAINER = "spec.containers.sandbox"
