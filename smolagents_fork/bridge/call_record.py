@@ -1,4 +1,4 @@
-"""What is known of a call of a tool when it has ended."""
+"""Record of a call of a tool that has ended."""
 
 from __future__ import annotations
 

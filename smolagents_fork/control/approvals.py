@@ -26,8 +26,8 @@ class Approvals:
     """Asks the user's functions, one question at a time.
 
     A function runs in a thread of its own: :meth:`interrupt` ends the wait for it at once, and it
-    reads that in ``withdrawn``. One that raises anything but :class:`Refused`, or returns what is
-    no answer, refuses, too: nothing runs that was not allowed.
+    reads that in ``withdrawn``. One that raises anything but :class:`Refused`, or returns a
+    value that is not an answer, refuses, too: nothing runs that was not allowed.
 
     Args:
         executor: class name of the executor.
@@ -45,11 +45,6 @@ class Approvals:
         self._thread = ToolThread()
         self._asked: set[ProposedRun | ProposedCall] = set()
 
-    @property
-    def before_call(self) -> Callable[[str, Mapping[str, Any]], None] | None:
-        """Function that asks about a call; ``None`` without ``before_tool``."""
-        return None if self._before_tool is None else self.allow_call
-
     def allow_run(self, code: str) -> str:
         """Ask about code and return what is to run.
 
@@ -59,7 +54,7 @@ class Approvals:
         Raises:
             ProgramRefusedError: it was refused; says why.
             ProgramInterruptedError: :meth:`interrupt` was called meanwhile.
-            ExecutorError: the function raised something else, or returned what is no answer.
+            ExecutorError: the function raised something else, or returned another value.
         """
         if self._before_run is None:
             return code
@@ -98,7 +93,7 @@ class Approvals:
         Raises:
             Refused: it was refused; says why.
             TimeoutError: :meth:`interrupt` was called meanwhile.
-            ExecutorError: the function raised something else, or returned what is no answer.
+            ExecutorError: the function raised something else, or returned another value.
         """
         if self._before_tool is None:
             return

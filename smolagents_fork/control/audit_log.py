@@ -38,7 +38,7 @@ _CODE = frozenset({"code", "proposed_code"})
 
 @dataclass
 class Facts:
-    """What is known of an operation when it ends.
+    """Facts of an operation, for the line at its end.
 
     Attributes:
         values: fields of the line at its end.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ..bridge import CallRecord
@@ -66,8 +67,7 @@ class Control:
         facts = code_facts(allowed) if self.log else {}
         if allowed != code:
             facts["proposed_code"] = code
-        with self.log.operation("run", facts) as ended:
-            ended.values["outcome"] = "returned"
+        with self.log.operation("run", facts):
             yield allowed
 
     def _before_call(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -121,16 +121,14 @@ class Control:
             self._has_sandbox = False
             self.log.write("sandbox", "end", {"reason": reason})
 
-    @contextlib.contextmanager
-    def transfer(self, action: str, path: str) -> Iterator[Facts]:
+    def transfer(self, action: str, path: str) -> AbstractContextManager[Facts]:
         """Record a file that goes in or out.
 
         Args:
             action: name of the executor's method.
             path: the code's path.
         """
-        with self.log.operation("file", {"action": action, "path": path}) as ended:
-            yield ended
+        return self.log.operation("file", {"action": action, "path": path})
 
     def connected(self, facts: Mapping[str, Any], phase: str) -> None:
         """Record a connection of the sandbox's; from the proxy's threads.

@@ -1,4 +1,4 @@
-"""What is asked about: code before it runs, and a tool before it is called."""
+"""Proposals that are asked about: code before it runs, and a tool before it is called."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_refused_code_does_not_run(contract):
     assert executor("kept").output == 1
 
 
-@behaviour("Control", "A before_run that fails, or returns what is no answer, refuses the code.")
+@behaviour("Control", "A before_run that fails, or returns another value, refuses the code.")
 @pytest.mark.parametrize("answer", [False, True, 0, b"1", "raise"])
 def test_only_an_answer_allows(contract, answer):
     def before_run(run: ProposedRun) -> Any:
