@@ -57,13 +57,15 @@ class AuditLog:
     code.
 
     Args:
-        executor: class name of the executor.
-        sink: where lines go; ``None``: nowhere.
-        required: whether what cannot be recorded does not happen.
+        executor: Class name of the executor.
+        sink: Path or function that takes the lines; ``None``: none is written. A relative path
+            is that of the present directory, wherever the process changes to afterwards.
+        required: Whether an operation whose line cannot be written is refused.
     """
 
     def __init__(self, executor: str, sink: Audit | None, *, required: bool) -> None:
-        self._sink = sink
+        # The directory of the process may change before the last line.
+        self._sink = sink if sink is None or callable(sink) else os.path.abspath(sink)
         self._required = required
         # Tells executors of one class apart, in one file.
         self._about = {"executor": executor, "executor_id": secrets.token_hex(4)}
@@ -108,7 +110,7 @@ class AuditLog:
             if callable(self._sink):
                 complete(self._sink(line))
             else:
-                self._append(os.fspath(self._sink), line)
+                self._append(self._sink, line)
         except Exception as error:
             reason = f"{type(error).__name__}: {limited_text(error)}"
             if not self._required:

@@ -17,6 +17,7 @@ from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole,
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.base import Executor
 from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
 from tools.paths import ROOT
 
@@ -229,6 +230,22 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
     for value in names.values():
         if isinstance(value, SandboxPool):
             value.close()
+        elif isinstance(value, Executor):
+            value.cleanup()
+
+
+@pytest.fixture(scope="module")
+def unchanged_checkout() -> Iterator[None]:
+    """Check that the blocks write nothing into the top folder of the repository."""
+    before = checkout_names()
+    yield
+    assert checkout_names() == before
+
+
+def checkout_names() -> set[str]:
+    """Return the names in the top folder, without those of other commands' output."""
+    output = {"build", "dist", "reports"}
+    return {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} - output
 
 
 @pytest.mark.parametrize(
@@ -242,7 +259,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
         for block, executors in RUN.items()
     ],
 )
-def test_block_runs(block, reader, request):
+def test_block_runs(block, reader, request, unchanged_checkout):
     if DockerExecutor in RUN[block] or block in ENGINE:
         request.getfixturevalue("engine")
     if WasmExecutor in RUN[block]:
