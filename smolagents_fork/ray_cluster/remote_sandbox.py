@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..forks import Owner, disconnect_in_child
 from ..results import ExecutorStats, FileInfo
-from ..sandboxes.container_files import repeat_after_loss
+from ..sandboxes.container_files import repeat_after_loss, repeat_write
 from ..sandboxes.stream_errors import StreamLost
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
@@ -228,17 +228,14 @@ class RemoteSandbox:
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
 
-        def write() -> None:
-            self._write_file(path, pieces, size)
-
         try:
-            # What can be read only once is not sent again.
-            write() if isinstance(pieces, Iterator) else repeat_after_loss(write)
+            repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
         except _SourceError as error:
             raise error.error from None
 
-    def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
+    def _write_file(self, path: str, pieces: Iterable[bytes], size: int, parts: list[str]) -> None:
+        arguments = {"path": path, "size": size, "parts": parts}
+        with self._requested("write", _FILE_SECONDS, **arguments) as connection:
             connection.settimeout(_STALLED_SECONDS)
             sent = 0
             with contextlib.suppress(ConnectionError):  # the node may have an error to tell

@@ -7,9 +7,8 @@ things the second time. So a file is written or read whole, or there is an error
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from ..errors import (
@@ -18,11 +17,19 @@ from ..errors import (
     FileTooLargeError,
     ProtocolError,
 )
+from ..folders.work_folder import new_part_name
 from ..results import FileInfo
 from .stream_errors import StreamLost, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 
-__all__ = ["list_files", "make_folder", "read_file", "repeat_after_loss", "write_file"]
+__all__ = [
+    "list_files",
+    "make_folder",
+    "read_file",
+    "repeat_after_loss",
+    "repeat_write",
+    "write_file",
+]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
@@ -36,16 +43,21 @@ if [ -e "$1" ] && [ ! -f "$1" ]; then echo 'it is not a regular file' >&2; exit 
 cat -- "$1" && printf .
 """
 # Run as: python3 -I -S -c PUT path size part[,lost parts]. It reads size bytes from standard input,
-# because not every connection can signal its end. It removes the parts of programs that were lost
+# because not every connection can signal its end. It removes the parts of attempts that were lost
 # and checks the free space. It writes to a file that is called part, which nobody has, and replaces
 # the file when all bytes are written. A file that does not fit, or of which not all bytes arrive,
-# leaves no part and the older file.
+# leaves no part and the older file. A lost attempt may begin late, so its part is removed again at
+# the end; an attempt whose part was removed replaces nothing.
 _PUT = """
 import os, select, sys
 path, size = os.path.realpath(sys.argv[1]), int(sys.argv[2])
 folder = os.path.dirname(path)
 part, *lost = (os.path.join(folder, name) for name in sys.argv[3].split(","))
 left = size
+def remove_lost():
+    for name in lost:
+        if os.path.exists(name):
+            os.unlink(name)
 def arrived():
     global left
     while left:
@@ -58,9 +70,7 @@ try:
     os.makedirs(folder, exist_ok=True)
     if os.path.isdir(path):
         raise IsADirectoryError("it is a folder")
-    for name in lost:
-        if os.path.exists(name):
-            os.unlink(name)
+    remove_lost()
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize
     if free < size:
@@ -76,6 +86,7 @@ try:
         os.unlink(part)
         raise
     if written == size:
+        remove_lost()
         os.replace(part, path)
     else:
         os.unlink(part)
@@ -135,7 +146,9 @@ class Run(Protocol):
     ) -> tuple[int, bytes, bytes]: ...
 
 
-def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
+def write_file(
+    run: Run, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()
+) -> None:
     """Write a file in the container.
 
     Args:
@@ -144,25 +157,48 @@ def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
         pieces: its content; an iterator can be sent only once, so it is not sent again after a
             loss.
         size: of all pieces together, in bytes.
+        parts: names of the part and of lost attempts' parts, from a caller that repeats the
+            transfer itself; it is made once then.
 
     Raises:
         ExecutorError: it could not be written (no space, no permission).
     """
     timeout = _TIMEOUT_SECONDS + size / _BYTES_PER_SECOND
-    parts: list[str] = []
 
-    def write() -> tuple[int, bytes]:
-        # Another name each time: the program that was lost may still write.
-        parts.insert(0, f".{secrets.token_hex(8)}.part")
+    def write(parts: Sequence[str]) -> tuple[int, bytes]:
         argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size), ",".join(parts)]
         code, _, message = run(argv, stdin=pieces, timeout=timeout, max_bytes=65_536)
         if code == _CUT_SHORT:
             raise StreamLost(_reason(code, message))
         return code, message
 
-    code, message = write() if isinstance(pieces, Iterator) else repeat_after_loss(write)
+    code, message = write(parts) if parts else repeat_write(pieces, write)
     if code != 0:
         raise ExecutorError(_reason(code, message))
+
+
+def repeat_write(pieces: Iterable[bytes], write: Callable[[Sequence[str]], _Result]) -> _Result:
+    """Return the result of a transfer, which is repeated as :func:`repeat_after_loss` does.
+
+    Who repeats a transfer names its part, so that each attempt removes those of the lost ones.
+
+    Args:
+        pieces: Content of the file; an iterator can be sent only once, and is not sent again.
+        write: Makes one attempt. It takes the name of its part, then the names of the parts that
+            lost attempts may have left.
+
+    Raises:
+        StreamLost: The stream was lost again and again.
+        EngineUnavailableError: The engine has not answered for as long.
+    """
+    parts: list[str] = []
+
+    def attempt() -> _Result:
+        # Another name each time: the attempt that was lost may still write.
+        parts.insert(0, new_part_name())
+        return write(parts)
+
+    return attempt() if isinstance(pieces, Iterator) else repeat_after_loss(attempt)
 
 
 def repeat_after_loss(action: Callable[[], _Result]) -> _Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from ..results import FileInfo
@@ -64,9 +64,18 @@ class ContainerSandbox(ABC, Generic[_Started]):
     ) -> tuple[int, bytes, bytes]:
         """Run a program in the sandbox; see :class:`.container_files.Run`."""
 
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
-        container_files.write_file(self.run, path, pieces, size)
+    def write_file(
+        self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()
+    ) -> None:
+        """Write a file; see :meth:`.provisioner.Sandbox.write_file`.
+
+        Args:
+            path: absolute; missing folders are made.
+            pieces: its content.
+            size: of all pieces together, in bytes.
+            parts: see :func:`.container_files.write_file`.
+        """
+        container_files.write_file(self.run, path, pieces, size, parts)
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :meth:`.provisioner.Sandbox.make_folder`."""

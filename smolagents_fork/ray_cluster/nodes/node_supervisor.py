@@ -316,9 +316,11 @@ class Supervisor(RequestServer):
         data = self._request(sandbox, "read_file")(path, max_bytes)
         return AnswerStream(len(data), lambda stream: stream.sendall(data))
 
-    def do_write(self, connection: socket.socket, sandbox: str, path: str, size: int) -> None:
+    def do_write(
+        self, connection: socket.socket, sandbox: str, path: str, size: int, parts: list[str]
+    ) -> None:
         """Write the file that comes."""
-        self._request(sandbox, "write_file")(path, _pieces(connection, size), size)
+        self._request(sandbox, "write_file")(path, _pieces(connection, size), size, parts)
 
     def _request(self, sandbox: str, method: str) -> Callable[..., Any]:
         found = self._existing(sandbox).requests.get(method)

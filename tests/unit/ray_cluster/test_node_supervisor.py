@@ -24,7 +24,7 @@ class EchoSandbox:
         self.info = {"kind": "echo"}
         self.requests: dict[str, Callable[..., Any]] = {
             "read_file": lambda path, _most: path.encode(),
-            "write_file": lambda _path, pieces, _size: self.written.extend(pieces),
+            "write_file": lambda _path, pieces, _size, _parts: self.written.extend(pieces),
             "stats": lambda: None,
         }
         self.closed = threading.Event()
@@ -112,7 +112,7 @@ def test_files_and_requests(node: Node):
     with connect(node.place, SECONDS, "read", sandbox="one", path="a/b", max_bytes=9) as stream:
         assert answer_of(stream, SECONDS) == 3
         assert stream.recv(100) == b"a/b"
-    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4, parts=[]) as stream:
         stream.sendall(b"data")
         assert answer_of(stream, SECONDS) is None
     assert b"".join(made_by(node)[0].written) == b"data"
@@ -123,7 +123,7 @@ def test_files_and_requests(node: Node):
 
 def test_file_that_does_not_come_is_an_error(node: Node):
     node.start("one", {}, "")
-    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4, parts=[]) as stream:
         stream.sendall(b"da")
         stream.shutdown(socket.SHUT_WR)
         with pytest.raises(Exception, match="2 of the file's 4 bytes did not come"):
