@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .pages import isolated_page
 from .results import PREFERRED_MIME_TYPES, Display
-from .short_texts import limited_text
-from .texts import encodable
+from .text.pages import isolated_page
+from .text.short_texts import limited_text
+from .text.texts import encodable
 
 __all__ = [
     "DisplayLog",

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
-from .forks import ForkSafeLock, reset_in_child
+from .system.forks import ForkSafeLock, reset_in_child
 
 __all__ = [
     "MeasuredPool",

@@ -25,7 +25,7 @@ from tools.paths import ROOT
 __all__ = ["find_python", "main"]
 
 _START_SECONDS = 30.0
-# A free-threaded build is another Python: see smolagents_fork/free_threading.py.
+# A free-threaded build is another Python: see smolagents_fork/system/free_threading.py.
 _QUESTION = (
     "import sys, sysconfig\n"
     "print('%d.%d' % sys.version_info[:2], bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"

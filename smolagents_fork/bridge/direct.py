@@ -11,7 +11,7 @@ from .. import telemetry
 from ..awaitables import complete
 from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
-from ..short_texts import limited_text
+from ..text.short_texts import limited_text
 from .call_record import CallRecord
 from .signatures import StubSpec, describe, make_callable
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..checks import Check, Finding, failed, ok
+from ..system.checks import Check, Finding, failed, ok
 
 __all__ = ["CLUSTERS", "cluster_named"]
 

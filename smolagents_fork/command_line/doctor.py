@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..checks import (
+from ..executors import registry
+from ..system.checks import (
     FAILED,
     OK,
     SKIPPED,
@@ -25,7 +26,6 @@ from ..checks import (
     ok,
     run_checks,
 )
-from ..executors import registry
 from ..terminal import TerminalConsole
 from .cluster_checks import CLUSTERS
 from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError

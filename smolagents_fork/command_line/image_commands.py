@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.prompt import Confirm
 from rich.table import Table
 
-from ..inventory import ImageEntry, Inventory, Removal, size_text
+from ..system.inventory import ImageEntry, Inventory, Removal, size_text
 from ..terminal import TerminalConsole
 from .inventories import INVENTORIES, Where
 from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError, age_text, listing

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from ..errors import ExecutorError
-from ..inventory import Inventory, SandboxEntry
+from ..system.inventory import Inventory, SandboxEntry
 from .cluster_checks import cluster_named
 from .outcome import UsageError
 

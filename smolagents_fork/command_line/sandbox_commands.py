@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import ForkError
-from ..inventory import ELSEWHERE, GONE, OwnerProcess, SandboxEntry, size_text
-from ..proc_table import has_proc
+from ..system.inventory import ELSEWHERE, GONE, OwnerProcess, SandboxEntry, size_text
+from ..system.proc_table import has_proc
 from .inventories import Where, all_sandboxes, sandbox_named
 from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, listing
 

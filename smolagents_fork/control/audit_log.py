@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from .. import telemetry
 from ..awaitables import complete
 from ..errors import AuditError
-from ..short_texts import limited_text
+from ..text.short_texts import limited_text
 from .proposals import present_step
 
 __all__ = ["Audit", "AuditLog", "Facts"]

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ..forks import ForkSafeLock
+from ..system.forks import ForkSafeLock
 from ..terminal import harmless
 from .proposals import ProposedRun, Refused
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
-from ..redaction import without_passwords
 from ..standard_library import is_standard
+from ..text.redaction import without_passwords
 from .namespaces import NAMESPACES, distribution_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..checks import Check, Finding, failed, ok
+from ..system.checks import Check, Finding, failed, ok
 
 __all__ = ["Administration", "ClusterPreparation", "Preparation", "run_check"]
 

@@ -31,12 +31,12 @@ from .. import telemetry
 from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
-from ..forks import Owner
 from ..network.access_record import AccessRecord
 from ..options import accept
-from ..representation import represent
-from ..shortages import naming_shortages
+from ..system.forks import Owner
+from ..system.shortages import naming_shortages
 from ..terminal import harmless
+from ..text.representation import represent
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
-from ..forks import reset_in_child
+from ..system.forks import reset_in_child
 from .removal import REMOVING, discard_tree, remove_behind, remove_tree
 
 __all__ = [

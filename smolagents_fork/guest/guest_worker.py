@@ -24,7 +24,7 @@ from ..interpreter.display_forms import bundle_of
 from ..interpreter.imports import DEFAULT_IMPORTS
 from ..interpreter.plain import PlainEngine
 from ..interpreter.stops import FinalAnswer, TimeStop
-from ..texts import class_name, encodable
+from ..text.texts import class_name, encodable
 from . import worker_files
 from .frames import Body, Frame, Kind
 from .program_output import use_program_output

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..codec import decode
 from ..deadline import Deadline
 from ..errors import DecodeError, ProtocolError, SandboxDiedError
-from ..forks import forget, keep_open
+from ..system.forks import forget, keep_open
 from .frame_stream import FrameStream
 from .frames import Frame, Kind, of_relay
 from .guest_process import GuestProcess

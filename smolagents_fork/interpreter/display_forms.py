@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakSet
 
-from ..texts import class_name
+from ..text.texts import class_name
 
 __all__ = ["bundle_of", "give_if_changed", "show_images_by"]
 

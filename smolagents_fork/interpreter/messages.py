@@ -20,8 +20,8 @@ from ..errors import (
     ProgramRefusedError,
     TimeLimitExceededError,
 )
-from ..hints import hint, positions
-from ..texts import class_name, exact_text, exception_field, exit_failure, missing_cause
+from ..text.hints import hint, positions
+from ..text.texts import class_name, exact_text, exception_field, exit_failure, missing_cause
 from .program_text import CompiledProgram, find_program
 from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 

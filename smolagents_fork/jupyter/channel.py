@@ -13,7 +13,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError
-from ..first_process_link import FirstProcess
+from ..system.first_process_link import FirstProcess
 from .protocol import InputRequest, KernelRequest, Requests, Sink
 from .resumption import ResumableConnection
 from .websocket import Connection, SendTimeout, WaitTimeout

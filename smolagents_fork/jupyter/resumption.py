@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from ..errors import ExecutorError, ProtocolError
-from ..forks import Owner
+from ..system.forks import Owner
 from .websocket import Connection, ConnectionClosed, ConnectionLost, SendTimeout, WaitTimeout
 
 __all__ = ["ResumableConnection"]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ProtocolError
-from ..texts import encodable
+from ..text.texts import encodable
 
 __all__ = [
     "SUBPROTOCOL_V1",

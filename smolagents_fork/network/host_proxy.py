@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-from ..forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
+from ..system.forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
 from .access_record import AccessRecord
 from .host_policy import HostPolicy
 from .lookups import Lookup, system_lookup

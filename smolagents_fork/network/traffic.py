@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 
-from ..forks import disconnect_in_child
+from ..system.forks import disconnect_in_child
 from .access_record import AccessRecord
 from .host_names import IPAddress
 

@@ -13,10 +13,10 @@ import threading
 import time
 
 from ..errors import SandboxDiedError
-from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import GuestProcess, exit_text
+from ..system.forks import forget, keep_open
 from .processor_clock import ProcessorClock
 from .stop_request import STOPPED_RUN
 

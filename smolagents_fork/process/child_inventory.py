@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..inventory import Inventory, SandboxEntry
-from ..local_processes import kill_process, owner_in
-from ..proc_table import ProcessEntry, is_in_a_container, process_table
+from ..system.inventory import Inventory, SandboxEntry
+from ..system.local_processes import kill_process, owner_in
+from ..system.proc_table import ProcessEntry, is_in_a_container, process_table
 from .spawn import BOOTSTRAP
 
 __all__ = ["ChildInventory", "fork_servers"]

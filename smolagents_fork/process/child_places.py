@@ -13,7 +13,7 @@ from ..folders.work_folder import WorkFolder
 from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
 from ..results import ExecutorStats, FileInfo
-from ..shortages import naming_shortages
+from ..system.shortages import naming_shortages
 from .child_figures import child_figures
 from .confinement_report import Bounds
 from .sandbox_paths import Layout

@@ -17,8 +17,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..proxy_environment import PROXY_PORT
-from ..shortages import is_shortage
+from ..system.proxy_environment import PROXY_PORT
+from ..system.shortages import is_shortage
 from .confinement_report import Bounds, Kernel, Report, Shared
 from .restrictions import landlock, seccomp
 from .restrictions.call_supervisor import give_listener

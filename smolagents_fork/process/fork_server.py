@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 from ..deadline import Deadline
 from ..errors import ForkError
 from ..folders.user_folder import remove_abandoned
-from ..shortages import shortage_text
+from ..system.shortages import shortage_text
 from . import confinement, worker
 from .confinement_report import Bounds, Shared
 from .restrictions import file_attributes, seccomp

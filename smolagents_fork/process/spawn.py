@@ -18,12 +18,12 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
-from ..forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
-from ..free_threading import check_global_lock
 from ..guest.frames import Kind
-from ..proxy_environment import PROXY_PORT, proxy_environment
-from ..received_listener import receive_listener
-from ..shortages import is_shortage, naming_shortages, shortage_text
+from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
+from ..system.free_threading import check_global_lock
+from ..system.proxy_environment import PROXY_PORT, proxy_environment
+from ..system.received_listener import receive_listener
+from ..system.shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds, Shared
 from .restrictions.descriptor_passing import send_descriptors

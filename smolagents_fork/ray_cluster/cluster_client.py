@@ -8,7 +8,7 @@ import threading
 import time
 
 from ..errors import ForkError
-from ..forks import ForkSafeLock, reset_in_child
+from ..system.forks import ForkSafeLock, reset_in_child
 from .plain_data import NodeStats
 from .supervisors import Supervisors
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
-from ..forks import Owner, forget, keep_open
+from ..system.forks import Owner, forget, keep_open
 from .head_check import check_head, refused_token
 from .node_link import FrameSocket, value_of
 from .plain_data import failure_data

@@ -15,8 +15,6 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ForkError, ProtocolError
-from ..first_process_link import MARK, FirstProcess
-from ..forks import reset_in_child
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.provisioner import (
     STEP,
@@ -27,6 +25,8 @@ from ..sandboxes.provisioner import (
     SandboxStatus,
 )
 from ..sandboxes.resource_limits import Limits
+from ..system.first_process_link import MARK, FirstProcess
+from ..system.forks import reset_in_child
 from .cluster_client import Cluster
 from .node_link import FrameSocket
 from .placer_process import PlacerProcess

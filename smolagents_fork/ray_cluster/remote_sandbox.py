@@ -12,10 +12,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
-from ..forks import Owner, disconnect_in_child
 from ..results import ExecutorStats, FileInfo
 from ..sandboxes.container_files import repeat_after_loss, repeat_write
 from ..sandboxes.stream_errors import StreamLost
+from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
 from .plain_data import Reservation, SupervisorPlace, checked_files, checked_stats

@@ -8,10 +8,11 @@ with the end of the input.
 
 It has to be process 1, because the code has the same user and could kill or stop any other. It
 answers while C code in the main process keeps Python's lock: see
-:mod:`smolagents_fork.first_process_link`. Its standard output is its own: the main process, which
-leads a group of processes, has standard error for both. Where KG_CLIENT_SOCKET names a socket, it
-connects the main process to it, as KG_CLIENT_FD. Where KG_PROXY_PORT names a port, it listens there
-on loopback before, and the socket to the host process first carries the listener, with one byte.
+:mod:`smolagents_fork.system.first_process_link`. Its standard output is its own: the main process,
+which leads a group of processes, has standard error for both. Where KG_CLIENT_SOCKET names a
+socket, it connects the main process to it, as KG_CLIENT_FD. Where KG_PROXY_PORT names a port, it
+listens there on loopback before, and the socket to the host process first carries the listener,
+with one byte.
 """
 
 from __future__ import annotations

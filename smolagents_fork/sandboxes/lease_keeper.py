@@ -1,11 +1,11 @@
 """Connections to the first processes of this process's sandboxes, which renew their leases.
 
 A connection to a first process's input and output carries what is in
-:mod:`smolagents_fork.first_process_link`: renewals and requests to it, its answers, and the end of
-the main process. One thread has all connections, because only one may use a connection with TLS. It
-starts with the first lease and ends with the last. A connection that is lost, or whose first
-process does not answer, is replaced by a thread of its own, so that an engine that does not answer
-delays no other lease.
+:mod:`smolagents_fork.system.first_process_link`: renewals and requests to it, its answers, and the
+end of the main process. One thread has all connections, because only one may use a connection with
+TLS. It starts with the first lease and ends with the last. A connection that is lost, or whose
+first process does not answer, is replaced by a thread of its own, so that an engine that does not
+answer delays no other lease.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from ..first_process_link import END, FirstProcess
-from ..forks import ForkSafeLock, forget, keep_open, reset_in_child
+from ..system.first_process_link import END, FirstProcess
+from ..system.forks import ForkSafeLock, forget, keep_open, reset_in_child
 
 __all__ = ["Lease", "LeaseStream"]
 

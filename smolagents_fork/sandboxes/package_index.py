@@ -8,9 +8,9 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from ..checks import Check, Finding, ok, skipped, warning
-from ..host_pipe import run_program
-from ..redaction import without_passwords
+from ..system.checks import Check, Finding, ok, skipped, warning
+from ..system.host_pipe import run_program
+from ..text.redaction import without_passwords
 from .pip_settings import CA_VARIABLES, ca_bytes
 
 __all__ = ["index_checks", "uncertified"]

@@ -19,9 +19,9 @@ import secrets
 import sys
 import uuid
 
-from ..forks import reset_in_child
-from ..inventory import ELSEWHERE, GONE, RUNNING, OwnerProcess
-from ..proc_table import command_of, process_exists, start_ticks
+from ..system.forks import reset_in_child
+from ..system.inventory import ELSEWHERE, GONE, RUNNING, OwnerProcess
+from ..system.proc_table import command_of, process_exists, start_ticks
 
 __all__ = ["check_owner", "named_owner", "owner_text", "process_is_gone", "this_machine"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ExecutorStartError, ForkError
-from ..forks import reset_in_child
+from ..system.forks import reset_in_child
 from .termination import exit_on_sigterm
 
 __all__ = ["REMOVAL_SECONDS", "Removal", "Removals", "count_pending", "wait_until_tried"]

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterable, Sequence
 
 from ..errors import ExecutorStartError
-from ..host_pipe import find_program, run_program
-from ..redaction import without_passwords
+from ..system.host_pipe import find_program, run_program
+from ..text.redaction import without_passwords
 
 __all__ = [
     "BARE_ENVIRONMENT",

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
-from ..forks import forget, keep_open
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import GuestProcess, exit_text
-from ..host_pipe import HostPipe
-from ..shortages import shortage_text
+from ..system.forks import forget, keep_open
+from ..system.host_pipe import HostPipe
+from ..system.shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
 from .guest_records import record_guest
 

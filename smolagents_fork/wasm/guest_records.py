@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from ..folders.user_folder import user_folder
-from ..proc_table import start_ticks
+from ..system.proc_table import start_ticks
 
 __all__ = ["record_guest", "recorded_guests"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
-from ..host_pipe import run_program
-from ..redaction import without_passwords
+from ..system.host_pipe import run_program
+from ..text.redaction import without_passwords
 from .wheel_needs import Wheel, resolve
 
 __all__ = ["MINOR", "PLATFORM", "wheels_for"]

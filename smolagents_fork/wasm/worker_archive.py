@@ -13,8 +13,8 @@ from pathlib import Path
 __all__ = ["worker_archive"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_FOLDERS = ("codec", "guest", "interpreter/plain")
-_MODULES = ("errors", "hints", "output", "short_texts", "standard_library", "texts")
+_FOLDERS = ("codec", "guest", "interpreter/plain", "text")
+_MODULES = ("errors", "output", "standard_library")
 # The same bytes for the same sources: the snapshot is found by them.
 _DATE = (1980, 1, 1, 0, 0, 0)
 

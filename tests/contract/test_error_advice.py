@@ -9,7 +9,7 @@ import pytest
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
-from smolagents_fork.hints import advice
+from smolagents_fork.text.hints import advice
 
 RELATIVE = "The code's files are in its working folder: use relative paths, such as 'data.csv'"
 OUTSIDE = ": use a library, or give the agent a tool, which runs outside"

@@ -17,7 +17,7 @@ from background import eventually
 from smolagents import LocalPythonExecutor, Tool
 
 import smolagents_fork
-from smolagents_fork.forks import ForkSafeLock
+from smolagents_fork.system.forks import ForkSafeLock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 HOST = str(Path(__file__).with_name("forking_host.py"))

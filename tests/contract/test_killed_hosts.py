@@ -12,7 +12,7 @@ import pytest
 from background import eventually
 
 from smolagents_fork import WasmExecutor
-from smolagents_fork.proc_table import process_table
+from smolagents_fork.system.proc_table import process_table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of folders")
 

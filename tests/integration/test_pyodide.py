@@ -104,7 +104,7 @@ def archive(folder: Path) -> Path:
         for part in ("smolagents_fork/interpreter/guarded", "tests/cases", "tests/hostile"):
             for file in (ROOT / part).rglob("*.py"):
                 bundle.write(file, str(file.relative_to(ROOT)))
-        for name in ("awaitables.py", "forks.py"):
+        for name in ("awaitables.py", "system/__init__.py", "system/forks.py"):
             file = ROOT / "smolagents_fork" / name
             bundle.write(file, str(file.relative_to(ROOT)))
         bundle.write(HERE / "pyodide_main.py", "pyodide_main.py")

@@ -14,7 +14,7 @@ from smolagents.memory import ActionStep, FinalAnswerStep, PlanningStep, ToolCal
 from smolagents.models import ChatMessageStreamDelta
 from smolagents.monitoring import Timing
 
-from smolagents_fork.short_texts import limited_text
+from smolagents_fork.text.short_texts import limited_text
 
 # Found, not imported: that takes seconds of every process that collects this file.
 pytestmark = pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is not installed")

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
-from smolagents_fork.short_texts import has_moderate_text, limited_text
 from smolagents_fork.terminal import make_harmless
-from smolagents_fork.texts import plain_text, without_text
+from smolagents_fork.text.short_texts import has_moderate_text, limited_text
+from smolagents_fork.text.texts import plain_text, without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from smolagents_fork.codec.rpc import is_nameable
-from smolagents_fork.forks import ForkSafeLock
-from smolagents_fork.short_texts import limited_text
+from smolagents_fork.system.forks import ForkSafeLock
+from smolagents_fork.text.short_texts import limited_text
 from smolagents_fork.upstream import AgentError
 
 if TYPE_CHECKING:

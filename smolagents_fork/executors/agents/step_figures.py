@@ -15,7 +15,7 @@ from rich.text import Text
 from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.displays import notebook_forms
 from smolagents_fork.results import Display
-from smolagents_fork.short_texts import has_moderate_text
+from smolagents_fork.text.short_texts import has_moderate_text
 from smolagents_fork.upstream import LogLevel
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 from smolagents_fork.displays import with_png_mode
-from smolagents_fork.pages import harmless_markdown
-from smolagents_fork.short_texts import limited_text
+from smolagents_fork.text.pages import harmless_markdown
+from smolagents_fork.text.short_texts import limited_text
 from smolagents_fork.upstream import AgentAudio, AgentImage, AgentText, ToolCall
 
 __all__ = ["step_of_page"]

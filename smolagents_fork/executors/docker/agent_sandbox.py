@@ -29,16 +29,16 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ...forks import Owner
 from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import about, option, same_as, taking
 from ...options.words import VARIABLES
-from ...representation import represent
 from ...results import ExecutorStats, FileInfo
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.provisioner import ImageSpec, signal_name
 from ...sandboxes.resource_limits import Limits
+from ...system.forks import Owner
+from ...text.representation import represent
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
 from ..call_options import CallOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import Check, Finding, skipped
 from ...sandboxes.docker.inspection.engine_checks import EngineChecks
+from ...system.checks import Check, Finding, skipped
 from ..administration import Preparation, run_check
 from .executor import DockerExecutor
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError, InterpreterError
-from ...hints import network_hint
 from ...network.network_list import NetworkList
 from ...options import accept
 from ...options.option import part_of, taking
@@ -23,6 +22,7 @@ from ...sandboxes.provisioner import (
     Sandbox,
 )
 from ...sandboxes.termination import exit_on_sigterm
+from ...text.hints import network_hint
 from ...upstream import LogLevel
 from ..async_calls import created
 from ..file_transfers import FileStore

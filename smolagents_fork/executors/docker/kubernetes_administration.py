@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ...checks import Check, Finding, ok
 from ...distributions.requirements import requirements_for
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.images.image_definitions import image_folder
 from ...sandboxes.docker.images.image_plans import CONFIG, DEFAULT_BASE_IMAGE, SCRIPT
 from ...sandboxes.kubernetes.cluster_manifests import cluster_manifests, yaml_of
 from ...sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+from ...system.checks import Check, Finding, ok
 from ..administration import ClusterPreparation
 
 __all__ = ["KubernetesAdministration"]

@@ -14,7 +14,7 @@ from ...displays import is_picture
 from ...errors import DecodeError, ProtocolError, SandboxDiedError
 from ...guest.frames import Frame, Kind, body_size
 from ...guest.guest_process import GuestProcess
-from ...texts import encodable
+from ...text.texts import encodable
 from ..session.exchange import MOST_UNASKED
 from ..session.guest import Ask, Call, End, Failure, Request, Task
 from .guest_options import GuestOptions

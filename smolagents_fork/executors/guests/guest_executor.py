@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ... import errors
 from ...errors import InterpreterError
-from ...hints import advice, network_hint
+from ...text.hints import advice, network_hint
 from ..file_transfers import FileStore
 from ..session.guest import Ask, Failure, Request, Task
 from ..session.sandbox_executor import SandboxExecutor

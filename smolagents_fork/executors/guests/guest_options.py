@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ...errors import ConfigurationError
-from ...hints import import_advice
 from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.resource_limits import Limits, check_size, parse_size
+from ...text.hints import import_advice
 from ..call_options import CallOptions
 
 __all__ = ["GuestOptions", "byte_count", "network_of"]

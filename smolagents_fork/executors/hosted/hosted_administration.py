@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...checks import Check, Finding, failed, ok
+from ...system.checks import Check, Finding, failed, ok
 from ..administration import Administration
 
 __all__ = ["BlaxelAdministration", "E2BAdministration", "ModalAdministration"]

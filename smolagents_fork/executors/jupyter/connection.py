@@ -25,7 +25,6 @@ from ...errors import (
     ProtocolError,
     SandboxDiedError,
 )
-from ...first_process_link import HasFirstProcess
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import (
     LOOPBACK,
@@ -45,6 +44,7 @@ from ...sandboxes.provisioner import (
     SandboxSpec,
     StartsSandboxes,
 )
+from ...system.first_process_link import HasFirstProcess
 from .diagnosis import may_run, status_after_end
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 from ...distributions.namespaces import NAMESPACES
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
-from ...hints import advice
+from ...text.hints import advice
 from ...upstream import AgentError, LogLevel
 from ..session.guest import Failure
 

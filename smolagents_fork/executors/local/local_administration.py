@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from ...checks import Check
+from ...system.checks import Check
 from ..administration import Administration, run_check
 from .local_executor import LocalPythonExecutor
 

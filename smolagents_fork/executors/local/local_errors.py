@@ -17,8 +17,8 @@ from typing import Any
 
 from ... import errors, upstream
 from ...errors import InterpreterError, TimeLimitExceededError
-from ...hints import advice
-from ...texts import (
+from ...text.hints import advice
+from ...text.texts import (
     chained_anew,
     class_name,
     encodable,

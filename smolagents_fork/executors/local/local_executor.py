@@ -33,9 +33,6 @@ from ...errors import (
     InterpreterError,
     ProgramFailedError,
 )
-from ...figures import FigureFolder
-from ...forks import reset_in_child
-from ...free_threading import check_global_lock
 from ...interpreter.guarded import Interpreter, RunLimits
 from ...interpreter.guarded.policy import REFUSED_BUILTINS
 from ...interpreter.imports import is_authorized
@@ -43,11 +40,14 @@ from ...options import accept
 from ...options.option import words_of
 from ...options.unknown_names import check_known
 from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
-from ...representation import represent
 from ...results import Display
-from ...texts import class_name, exact_text, plain_text, without_text
+from ...system.forks import reset_in_child
+from ...system.free_threading import check_global_lock
+from ...text.representation import represent
+from ...text.texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
 from ..call_options import CallOptions, audit_sink, output_function
+from ..figures import FigureFolder
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..shared_arguments import Arguments
 from ..validation import parameters_of

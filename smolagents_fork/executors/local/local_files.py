@@ -17,7 +17,7 @@ from ...errors import ConfigurationError, ExecutorError
 from ...folders.removal import discard_tree
 from ...folders.user_folder import temporary_folder
 from ...folders.work_folder import SUPPORTED, WorkFolder
-from ...forks import Owner
+from ...system.forks import Owner
 from ..file_transfers import GivenFiles, checked_path
 
 __all__ = ["LocalFiles"]

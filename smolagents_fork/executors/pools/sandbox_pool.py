@@ -29,9 +29,9 @@ from ...errors import (
     ExecutorStartError,
     ForkError,
 )
-from ...forks import Owner
 from ...options.option import Check, Options, about, options_of_calls, part_of
-from ...representation import represent
+from ...system.forks import Owner
+from ...text.representation import represent
 from ..async_calls import Closeable, in_thread
 from .demand import Demand
 from .pool_options import PoolOptions

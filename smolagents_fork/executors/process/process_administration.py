@@ -6,9 +6,9 @@ import functools
 import sys
 from collections.abc import Sequence
 
-from ...checks import Check, Finding, failed, ok, warning
 from ...process.confinement_report import MeasureTable
 from ...process.restrictions import landlock
+from ...system.checks import Check, Finding, failed, ok, warning
 from ..administration import Administration, run_check
 from .process_executor import ProcessExecutor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ...checks import Check, Finding, failed, ok
 from ...ray_cluster.ray_engine import RayEngine
+from ...system.checks import Check, Finding, failed, ok
 from ..administration import Administration
 
 __all__ = ["RayAdministration"]

@@ -13,13 +13,13 @@ from ...codec import Variables
 from ...control.audit_log import Facts
 from ...control.control import Control
 from ...errors import ExecutorStartError, InterpreterError
-from ...figures import FigureFolder
 from ...options import accept
-from ...representation import LIMITS
 from ...results import Display, Execution
+from ...text.representation import LIMITS
 from ...upstream import CodeOutput
 from ..base import Executor
 from ..call_options import CallOptions
+from ..figures import FigureFolder
 from ..validation import check_code
 from ..weak_methods import weakly
 from .bindings import Bindings

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...checks import Check, Finding, failed, ok, skipped, warning
-from ...host_pipe import run_program
 from ...sandboxes.package_index import index_checks
+from ...system.checks import Check, Finding, failed, ok, skipped, warning
+from ...system.host_pipe import run_program
 from ...wasm.deno_binary import BARE_ENVIRONMENT, INSTALL, find_deno
 from ...wasm.pyodide_files import VERSION, cache_folder, check_files
 from ..administration import Preparation, run_check

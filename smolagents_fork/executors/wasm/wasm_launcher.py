@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ProtocolError
-from ...shortages import naming_shortages
+from ...system.shortages import naming_shortages
 from ...wasm.deno_process import DenoProcess
 from ..guests.frame_guest import GuestLauncher
 from .guest_source import PyodideSource

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ConfigurationError
-from ...hints import installed_import_advice
 from ...options import accept
 from ...options.option import Options, option, same_as
+from ...text.hints import installed_import_advice
 from ..guests.guest_options import GuestOptions, byte_count, network_of
 
 __all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupOptions", "WasmOptions"]

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ...output import PrintContainer, print_whole
-from ...texts import class_name, encodable, is_successful_exit
+from ...text.texts import class_name, encodable, is_successful_exit
 from .. import messages
 from ..imports import DEFAULT_IMPORTS
 from ..program_text import CompiledProgram

@@ -22,8 +22,8 @@ from typing import Any, NoReturn
 
 from ...codec.rpc import RUN_ENDED
 from ...errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
-from ...forks import ForkSafeLock
 from ...output import DEFAULT_PRINT_LENGTH
+from ...system.forks import ForkSafeLock
 from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = [

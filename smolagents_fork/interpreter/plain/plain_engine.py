@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ...errors import InterpreterError, ProgramRefusedError
 from ...output import print_whole
-from ...texts import is_successful_exit
+from ...text.texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
 from ..program_loop import ProgramLoop

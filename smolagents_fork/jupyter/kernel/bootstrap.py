@@ -33,7 +33,7 @@ del _load
 def _sources() -> list[bytes]:
     here = resources.files(__package__)
     package = resources.files("smolagents_fork")
-    files = ("texts.py", "interpreter/last_value.py", "interpreter/program_loop.py")
+    files = ("text/texts.py", "interpreter/last_value.py", "interpreter/program_loop.py")
     shared = (package.joinpath(name) for name in files)
     names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
     parts = (*shared, *(here.joinpath(f"{name}.py") for name in names))

@@ -16,7 +16,7 @@ import socket
 import struct
 from collections.abc import Callable
 
-from ...proc_table import thread_count
+from ...system.proc_table import thread_count
 from .descriptor_passing import send_descriptors
 from .syscalls import MACHINES
 from .user_counts import UserCounts

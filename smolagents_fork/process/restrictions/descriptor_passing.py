@@ -13,7 +13,7 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 
-from ...forks import ForkSafeLock, reset_in_child
+from ...system.forks import ForkSafeLock, reset_in_child
 
 __all__ = ["send_descriptors"]
 

@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 
-from ...proxy_environment import PROXY_PORT
+from ...system.proxy_environment import PROXY_PORT
 from .descriptor_passing import send_descriptors
 
 __all__ = ["open_listener", "send_listener"]

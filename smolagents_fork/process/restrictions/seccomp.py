@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import get_args
 
-from ...shortages import is_shortage
+from ...system.shortages import is_shortage
 from .libc import system_call
 from .syscalls import (
     FIRST_COMMON,

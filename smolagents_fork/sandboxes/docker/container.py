@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
-from ...first_process_link import FirstProcess
-from ...received_listener import receive_listener
 from ...results import ExecutorStats
+from ...system.first_process_link import FirstProcess
+from ...system.received_listener import receive_listener
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus

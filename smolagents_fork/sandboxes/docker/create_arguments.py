@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
-from ...proxy_environment import PROXY_PORT, proxy_environment
+from ...system.proxy_environment import PROXY_PORT, proxy_environment
 from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..provisioner import SandboxSpec

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...folders.user_folder import temporary_file
-from ...host_pipe import find_program
+from ...system.host_pipe import find_program
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import ConfigurationError
-from ...redaction import without_passwords
+from ...text.redaction import without_passwords
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note

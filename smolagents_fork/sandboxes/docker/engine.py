@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
-from ...redaction import without_passwords
-from ...shortages import is_shortage, shortage_text
+from ...system.shortages import is_shortage, shortage_text
+from ...text.redaction import without_passwords
 from .credential_helpers import configuration_path, find_missing_helpers, leave_out
 from .engine_address import EngineAddress
 

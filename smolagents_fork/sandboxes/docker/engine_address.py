@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...redaction import without_passwords
+from ...text.redaction import without_passwords
 
 __all__ = ["EngineAddress"]
 

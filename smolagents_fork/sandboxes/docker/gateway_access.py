@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError
-from ...forks import disconnect_in_child
+from ...system.forks import disconnect_in_child
 from ..container_options import ContainerOptions
 from .engine import publishes_on, remote_host
 from .engine_address import EngineAddress

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
-from ...forks import ForkSafeLock
+from ...system.forks import ForkSafeLock
 from ..engine_protocol import Note
 from ..network_probe import check_isolation
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import _version
-from ...inventory import OwnerProcess
+from ...system.inventory import OwnerProcess
 from .. import process_owner
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
-from ...first_process_link import FirstProcess
 from ...results import ExecutorStats
+from ...system.first_process_link import FirstProcess
 from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...first_process_link import MARK
+from ...system.first_process_link import MARK
 from ..provisioner import SandboxStatus
 
 __all__ = ["PodState", "joined", "pod_state", "shown_lines"]

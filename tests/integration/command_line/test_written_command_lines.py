@@ -10,8 +10,8 @@ import pytest
 from background import eventually
 
 from smolagents_fork import ProcessExecutor, WasmExecutor
-from smolagents_fork.proc_table import process_table
 from smolagents_fork.process.child_inventory import ChildInventory
+from smolagents_fork.system.proc_table import process_table
 from smolagents_fork.wasm.deno_binary import GUEST_SCRIPT
 from smolagents_fork.wasm.guest_inventory import GuestInventory
 

@@ -20,7 +20,7 @@ from proxy_double import received_with
 from web_servers import LARGE, serving
 
 from smolagents_fork.network.host_policy import AllowedHost
-from smolagents_fork.proxy_environment import proxy_environment
+from smolagents_fork.system.proxy_environment import proxy_environment
 
 NOT_LISTED = "host 'evil.test' is not in allowed_hosts=['api.test:{}'] of this DockerExecutor"
 

@@ -24,9 +24,9 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from smolagents_fork.proc_table import process_table
 from smolagents_fork.process import spawn
 from smolagents_fork.process.confinement_report import Kernel
+from smolagents_fork.system.proc_table import process_table
 
 # A program that is not stopped takes ten times as long; a death is detected much earlier.
 NOTICED_SECONDS = 60.0

@@ -14,8 +14,8 @@ import pytest
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.proc_table import process_table
 from smolagents_fork.process import spawn
+from smolagents_fork.system.proc_table import process_table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and confinement")
 

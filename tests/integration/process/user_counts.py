@@ -23,8 +23,8 @@ from confined_attacks import raw_executor
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ForkError
-from smolagents_fork.proc_table import process_table
 from smolagents_fork.process.spawn import stop_fork_servers
+from smolagents_fork.system.proc_table import process_table
 
 #: Sends descriptors over sockets of its own from many threads, until the kernel refuses.
 IN_FLIGHT = """

@@ -15,13 +15,13 @@ import pytest
 
 from smolagents_fork.codec import decode
 from smolagents_fork.errors import ForkError
-from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import cluster_client, supervisors
 from smolagents_fork.ray_cluster.cluster_client import Cluster
 from smolagents_fork.ray_cluster.node_link import ask, value_of
 from smolagents_fork.ray_cluster.nodes.node_supervisor import Supervisor
 from smolagents_fork.ray_cluster.plain_data import CLASSES, Reservation, SupervisorPlace, checked
 from smolagents_fork.ray_cluster.supervisors import Supervisors
+from smolagents_fork.system.forks import Owner
 
 __all__ = ["DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
 

@@ -14,11 +14,11 @@ from unittest.mock import MagicMock
 import pytest
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
-from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import cluster_client, placer_process
 from smolagents_fork.ray_cluster.cluster_client import shared_supervisors
 from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
+from smolagents_fork.system.forks import Owner
 
 
 class SilentPlacer(PlacerProcess):

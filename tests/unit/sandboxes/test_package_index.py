@@ -13,9 +13,9 @@ from pathlib import Path
 import certificates
 import pytest
 
-from smolagents_fork.checks import Finding
 from smolagents_fork.sandboxes.package_index import index_checks
 from smolagents_fork.sandboxes.pip_settings import CA_VARIABLES
+from smolagents_fork.system.checks import Finding
 
 PAGE = b'<a href="pip-1.0-py3-none-any.whl">pip-1.0-py3-none-any.whl</a>'
 

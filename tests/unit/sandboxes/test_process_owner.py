@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-from smolagents_fork.proc_table import process_exists
 from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.process_owner import (
     check_owner,
@@ -20,6 +19,7 @@ from smolagents_fork.sandboxes.process_owner import (
     process_is_gone,
     this_machine,
 )
+from smolagents_fork.system.proc_table import process_exists
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 ROOT = pytest.mark.skipif(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ....forks import ForkSafeLock, reset_in_child
+from ....system.forks import ForkSafeLock, reset_in_child
 
 __all__ = ["ProgramPlaces", "current_places"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from ....forks import ForkSafeLock
+from ....system.forks import ForkSafeLock
 from ...display_forms import bundle_of, give_if_changed, show_images_by
 from .places import ProgramPlaces, current_places
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
-from ....redaction import without_passwords
+from ....text.redaction import without_passwords
 from ...pip_settings import ca_bytes, index_settings, secret_settings
 from ...provisioner import STEP, Report
 from ..credential_helpers import find_missing_helpers

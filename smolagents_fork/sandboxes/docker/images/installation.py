@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
-from ....forks import disconnect_in_child
-from ....redaction import without_passwords
+from ....system.forks import disconnect_in_child
+from ....text.redaction import without_passwords
 from ...listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report

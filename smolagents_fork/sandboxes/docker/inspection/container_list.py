@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
-from ....inventory import SandboxEntry
+from ....system.inventory import SandboxEntry
 from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..lifetime.labels import LABEL, own_labels, owner_of

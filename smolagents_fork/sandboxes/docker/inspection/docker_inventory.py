@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ....inventory import ImageEntry, Inventory, Removal, SandboxEntry
+from ....system.inventory import ImageEntry, Inventory, Removal, SandboxEntry
 from ..engine import connect, disconnect
 from .container_list import container_entries, container_log, kill_container
 from .garbage import find_garbage, remove_garbage

@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....checks import Check, Finding, failed, ok, skipped, warning
 from ....errors import ExecutorError
-from ....inventory import size_text
+from ....system.checks import Check, Finding, failed, ok, skipped, warning
+from ....system.inventory import size_text
 from ...package_index import index_checks
 from ..engine import connect, mapped_errors, remote_host
 from ..engine_address import EngineAddress

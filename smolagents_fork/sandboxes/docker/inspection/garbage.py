@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from ....errors import EngineUnavailableError, ExecutorError
-from ....inventory import GONE, Removal
+from ....system.inventory import GONE, Removal
 from ..engine import mapped_errors
 from .container_list import container_entries, kill_container
 from .image_list import image_entries

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from ....inventory import ImageEntry
+from ....system.inventory import ImageEntry
 from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..images.image_plans import is_address

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....errors import ConfigurationError
-from ....inventory import OwnerProcess
+from ....system.inventory import OwnerProcess
 from ... import process_owner
 from ...cluster_owner import ClusterOwner
 from ..list_fields import container_names, entry_id, labels_of

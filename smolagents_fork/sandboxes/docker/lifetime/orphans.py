@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
-from ....forks import ForkSafeLock
+from ....system.forks import ForkSafeLock
 from ...cluster_owner import ClusterOwner
 from ...listed_entries import read_entries
 from ...removals import REMOVAL_SECONDS

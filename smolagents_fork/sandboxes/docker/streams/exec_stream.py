@@ -15,7 +15,7 @@ import ssl
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ....forks import forget, keep_open
+from ....system.forks import forget, keep_open
 from .engine_frames import STDERR, Frames
 from .hijacking import hijack
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 from ....folders.user_folder import temporary_folder
-from ....forks import Owner, disconnect_in_child
+from ....system.forks import Owner, disconnect_in_child
 
 __all__ = ["LABEL", "SOCKET_PATH", "GatewaySocket"]
 

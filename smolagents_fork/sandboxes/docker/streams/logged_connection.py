@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Callable
 
 from ....errors import ExecutorStartError
-from ....forks import forget, keep_open
+from ....system.forks import forget, keep_open
 from ...lease_keeper import Lease
 from .engine_frames import STDOUT, Frames
 from .log_tail import Tail

@@ -13,7 +13,7 @@ import socket
 import threading
 from typing import Protocol
 
-from ....forks import disconnect_in_child
+from ....system.forks import disconnect_in_child
 
 __all__ = ["BlockingConnection", "socket_to"]
 

@@ -19,7 +19,7 @@ from typing import Any
 from websocket import ABNF, WebSocket
 
 from ....errors import ProtocolError
-from ....forks import forget, keep_open
+from ....system.forks import forget, keep_open
 from ...untrusted_json import read_json
 
 __all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "ExecStatus", "RelayStream"]

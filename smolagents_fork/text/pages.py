@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from .output import DEFAULT_PRINT_LENGTH, truncated
+from ..output import DEFAULT_PRINT_LENGTH, truncated
 from .texts import encodable
 
 __all__ = ["harmless_markdown", "isolated_page"]
@@ -40,7 +40,7 @@ def isolated_page(page: str) -> str | None:
         page: HTML of a program.
 
     Example:
-        >>> from smolagents_fork.pages import isolated_page
+        >>> from smolagents_fork.text.pages import isolated_page
         >>> isolated_page("<b>bold</b>")[:16]
         '<iframe sandbox '
     """
@@ -64,7 +64,7 @@ def harmless_markdown(text: str, most: int = DEFAULT_PRINT_LENGTH) -> str:
         most: limit of the text, in characters; the middle of a longer one is left out.
 
     Example:
-        >>> from smolagents_fork.pages import harmless_markdown
+        >>> from smolagents_fork.text.pages import harmless_markdown
         >>> harmless_markdown("**no** ![load](http://127.0.0.1:9/x) <img src=y>")
         '**no** ! [load](http://127.0.0.1:9/x) < img src=y>'
     """

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .displays import with_png_mode
-from .errors import ConfigurationError
+from ..displays import with_png_mode
+from ..errors import ConfigurationError
 
 __all__ = ["FigureFolder"]
 

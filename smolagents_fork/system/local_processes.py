@@ -8,7 +8,7 @@ import platform
 import signal
 from collections.abc import Callable, Mapping
 
-from .errors import ExecutorError
+from ..errors import ExecutorError
 from .inventory import GONE, RUNNING, OwnerProcess, SandboxEntry
 from .proc_table import ProcessEntry, process_exists, process_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.first_process_link import FirstProcess, MainEnd
+from smolagents_fork.system.first_process_link import FirstProcess, MainEnd
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from smolagents_fork import figures
 from smolagents_fork.codec import encode
 from smolagents_fork.displays import DisplayLog
 from smolagents_fork.errors import ConfigurationError, ProtocolError
+from smolagents_fork.executors import figures
+from smolagents_fork.executors.figures import FigureFolder
 from smolagents_fork.executors.guests.frame_guest import display_bundle
-from smolagents_fork.figures import FigureFolder
 from smolagents_fork.interpreter.guarded.modules.places import ProgramPlaces
 from smolagents_fork.interpreter.guarded.modules.showing import InterpreterDisplays
 

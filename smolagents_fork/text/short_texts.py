@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from .output import DEFAULT_PRINT_LENGTH, truncated
+from ..output import DEFAULT_PRINT_LENGTH, truncated
 from .texts import (
     class_name,
     encodable,
@@ -63,7 +63,7 @@ def limited_text(value: Any, most: int = DEFAULT_PRINT_LENGTH) -> str:
         most: limit of the text, in characters.
 
     Example:
-        >>> from smolagents_fork.short_texts import limited_text
+        >>> from smolagents_fork.text.short_texts import limited_text
         >>> limited_text([1, 2])
         '[1, 2]'
         >>> limited_text([list(range(1_000_000))])

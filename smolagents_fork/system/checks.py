@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from .errors import ForkError
+from ..errors import ForkError
 
 __all__ = [
     "FAILED",

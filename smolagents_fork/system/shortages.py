@@ -11,7 +11,7 @@ import errno
 import os
 from collections.abc import Iterator
 
-from .errors import ExecutorStartError
+from ..errors import ExecutorStartError
 
 __all__ = ["is_shortage", "naming_shortages", "shortage_text"]
 

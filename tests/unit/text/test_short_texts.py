@@ -10,7 +10,7 @@ import numpy
 import pandas
 import pytest
 
-from smolagents_fork.short_texts import has_moderate_text, limited_text
+from smolagents_fork.text.short_texts import has_moderate_text, limited_text
 
 
 def doubled() -> list[Any]:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import threading
 
-from smolagents_fork.checks import FAILED, OK, SKIPPED, Check, Finding, failed, ok, run_checks
 from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.system.checks import (
+    FAILED,
+    OK,
+    SKIPPED,
+    Check,
+    Finding,
+    failed,
+    ok,
+    run_checks,
+)
 
 
 def raising(error: Exception) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.redaction import without_passwords
+from smolagents_fork.text.redaction import without_passwords
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from .errors import ExecutorError
+from ..errors import ExecutorError
 
 __all__ = [
     "ForkSafeLock",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.pages import LONGEST_PAGE, harmless_markdown, isolated_page
+from smolagents_fork.text.pages import LONGEST_PAGE, harmless_markdown, isolated_page
 from tests.browser import opened_browser
 
 #: Elements that load from an address by themselves; ``{at}`` is one that notes what comes.

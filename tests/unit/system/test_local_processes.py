@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 
-from smolagents_fork.inventory import GONE, RUNNING
-from smolagents_fork.local_processes import owner_in
+from smolagents_fork.system.inventory import GONE, RUNNING
+from smolagents_fork.system.local_processes import owner_in
 
 
 def test_owner_that_the_table_hides_runs():

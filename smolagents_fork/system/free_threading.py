@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sysconfig
 
-from .errors import ExecutorStartError
+from ..errors import ExecutorStartError
 
 __all__ = ["check_global_lock"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
-from .errors import ExecutorError
+from ..errors import ExecutorError
 
 __all__ = [
     "ELSEWHERE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.texts import (
+from smolagents_fork.text.texts import (
     class_name,
     encodable,
     exact_text,

@@ -17,8 +17,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+from ..standard_library import is_standard
 from .short_texts import brief_text
-from .standard_library import is_standard
 
 __all__ = [
     "advice",

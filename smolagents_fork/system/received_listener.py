@@ -6,7 +6,7 @@ import contextlib
 import select
 import socket
 
-from .errors import ExecutorStartError
+from ..errors import ExecutorStartError
 
 __all__ = ["receive_listener"]
 

@@ -31,7 +31,7 @@ def represent(
         option: returns the value of one of :data:`LIMITS`; raises for one that is not there.
 
     Example:
-        >>> from smolagents_fork.representation import represent
+        >>> from smolagents_fork.text.representation import represent
         >>> options = {"memory": "2g", "network": "none"}
         >>> represent(object(), "ready", "process 17", options.__getitem__)
         "<object: ready, in process 17; memory='2g', network='none'>"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from background import eventually
 
-from smolagents_fork.host_pipe import find_program, run_program
-from smolagents_fork.proc_table import process_exists
+from smolagents_fork.system.host_pipe import find_program, run_program
+from smolagents_fork.system.proc_table import process_exists
 
 HOST = """
-from smolagents_fork.host_pipe import run_program
+from smolagents_fork.system.host_pipe import run_program
 WORK = "sleep 600 & echo $$ $! > pids.new; mv pids.new pids; wait"
 run_program(["/bin/sh", "-c", WORK], seconds=600, environment={"PATH": "/usr/bin:/bin"})
 """

@@ -1,0 +1,1 @@
+"""Processes, pipes and shortages of this machine, below every sandbox."""
