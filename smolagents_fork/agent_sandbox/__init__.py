@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ADDRESS_VARIABLE", "host_model"]
+__all__ = ["ADDRESS_VARIABLE", "ANSWER_FILE", "PROGRAM_FILE", "host_model"]
 
 #: Names the socket in the sandbox on which a program calls the host's model.
 ADDRESS_VARIABLE = "SMOLAGENTS_FORK_HOST_MODEL"
+#: Files of a job: the program, and the encoded answer that it may leave beside it.
+PROGRAM_FILE, ANSWER_FILE = "program.py", "answer"
 
 
 def host_model(model_id: str | None = None) -> Any:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import builtins
 import os
-import socket
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Client
 from typing import Any
 
 from ..codec import decode, encode
@@ -77,9 +76,7 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
             },
             path="the call of the model",
         )
-        stream = socket.socket(socket.AF_UNIX)
-        stream.connect(str(self._address))
-        with Connection(stream.detach()) as connection:
+        with Client(str(self._address), "AF_UNIX") as connection:
             connection.send_bytes(request)
             while True:
                 try:

@@ -15,14 +15,13 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError, ExecutorError
 from .chat_values import bare_message, json_value, message_from_value, tool_from_value
 
-__all__ = ["ModelLimits", "ModelService"]
+__all__ = ["ModelService"]
 
 _logger = logging.getLogger(__name__)
 # An agent makes one call at a time; managed agents that run side by side make several.
@@ -31,58 +30,33 @@ _MOST_CALLS = 32
 _MOST_ABANDONED = 8
 # Refused calls after which a program does not do what an agent does.
 _MOST_REFUSED = 1000
-# How long an exchange waits for an answer: other calls of the program wait for the exchange.
+# Time that all calls of a program together wait for answers, before another call can begin.
 _WAIT_SECONDS = 0.25
-# Bytes of answers that one exchange returns beside the first.
-_MOST_RETURNED = 1 << 20
-# Answers that may wait for the program; then a model waits, and looks whether anyone does still.
-_MOST_WAITING, _LOOK_SECONDS = 1_000, 1.0
-#: Number of a call, encoded answer or piece of one, and whether it is the last of the call.
-_Answer = tuple[int, bytes, bool]
+# Pieces that may wait for the program; then a model waits, and checks whether anyone does still.
+_MOST_WAITING, _CHECK_SECONDS = 1_000, 1.0
 #: Arguments that a program always may give, and the type of each.
 _ARGUMENTS: dict[str, type] = {"stop_sequences": list, "response_format": dict}
 
 
-@dataclass(frozen=True)
-class ModelLimits:
-    """Limits of the calls of one program.
-
-    Attributes:
-        calls: that it may make.
-        request_bytes: of the requests that are answered at one time.
-    """
-
-    calls: int = 1000
-    request_bytes: int = 64 << 20
-
-
-@dataclass(eq=False)
 class _ModelCall:
     """A call that the model answers.
 
-    Attributes:
-        number: of the call.
+    Args:
         request: encoded.
-        answers: of all calls of the program.
-        dropped: whether nobody waits for the answer.
     """
 
-    number: int
-    request: bytes
-    answers: queue.Queue[_Answer]
-    dropped: bool = False
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        #: Encoded pieces of the answer; ``None`` after the last.
+        self.pieces: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
+        #: Whether nobody waits for the answer.
+        self.dropped = False
 
-    def answer(self, answer: dict[str, Any], max_bytes: int) -> None:
-        """Have an answer fetched by the next exchange; wait while many others wait there."""
-        try:
-            body = encode(answer, path="the model's answer", max_bytes=max_bytes)
-        except CodecError as error:
-            answer = {"error": ["ValueError", str(error)]}
-            body = encode(answer)
-        is_last = "value" not in answer or "end" in answer
+    def put(self, piece: bytes | None) -> None:
+        """Add a piece of the answer; wait while many others wait to be fetched."""
         while not self.dropped:
             with contextlib.suppress(queue.Full):
-                self.answers.put((self.number, body, is_last), timeout=_LOOK_SECONDS)
+                self.pieces.put(piece, timeout=_CHECK_SECONDS)
                 break
 
 
@@ -93,8 +67,9 @@ class ModelService:
         model: Model with ``generate`` and, for streaming, ``generate_stream``; ``None`` for none.
         end_program: ends the program that runs; gets the reason.
         allowed_arguments: names of further arguments of ``generate`` that a program may give.
-        limits: Limits of the calls.
-        max_bytes: largest answer, in bytes.
+        max_calls: calls that one program may make.
+        max_request_bytes: of the requests that are answered at one time.
+        max_bytes: largest piece of an answer, in bytes.
     """
 
     def __init__(
@@ -103,23 +78,30 @@ class ModelService:
         end_program: Callable[[str], None],
         *,
         allowed_arguments: Collection[str] = (),
-        limits: ModelLimits | None = None,
+        max_calls: int = 1000,
+        max_request_bytes: int = 64 << 20,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         self._model = model
         self._end_program = end_program
         self._allowed = frozenset(allowed_arguments)
-        self._limits = limits or ModelLimits()
+        self._max_calls = max_calls
+        self._max_request_bytes = max_request_bytes
         self._max_bytes = max_bytes
         # One at a time: decoding takes memory.
         self._decoding = threading.Lock()
         # Calls of all programs: a program's end ends none of them, since the model is user's code.
         self._running: set[_ModelCall] = set()
+        #: Methods that the sandbox calls, in the order in which the supervisor takes them.
+        self.functions: dict[str, Callable[..., Any]] = {
+            "begin_call": self.begin_call,
+            "fetch_answer": self.fetch_answer,
+            "drop_call": self.drop_call,
+        }
         self._begin()
 
     def _begin(self) -> None:
-        self._answers: queue.Queue[_Answer] = queue.Queue(_MOST_WAITING)
-        #: Calls of the program that runs, by number.
+        #: Calls of the program whose answers it has not fetched to their ends, by number.
         self._calls: dict[int, _ModelCall] = {}
         self._begun = self._refused = 0
         #: The last exception of the model, for the error of the program.
@@ -142,92 +124,100 @@ class ModelService:
         try:
             yield
         finally:
-            for call in list(self._calls.values()):
-                call.dropped = True
+            for number in list(self._calls):
+                self.drop_call(number)
 
-    def exchange(self, number: int, request: bytes | int | None, is_waiting: bool) -> list[_Answer]:
-        """Take a call, and return answers to any calls; the sandbox calls this function.
+    def begin_call(self, request: bytes) -> int:
+        """Begin a call and return its number.
 
         Args:
-            number: Number of the call; 0 for none.
-            request: encoded; its size in bytes if that is over the limit; ``None`` when nobody
-                waits for more of the answer.
-            is_waiting: Whether to wait a moment for answers, if there are none.
+            request: encoded.
+
+        Raises:
+            RuntimeError: the program may not make this call; says why.
         """
-        if type(number) is not int or type(request) not in (bytes, int, type(None)):
-            raise TypeError("model_exchange() takes a number, and bytes, a size or None")
-        answers: list[_Answer] = []
-        size = len(request) if isinstance(request, bytes) else request or 0
-        if size > self._limits.request_bytes:
-            most = self._limits.request_bytes
-            self._end_program(f"{size} bytes of messages, over max_model_bytes={most}")
-        elif isinstance(request, bytes):
-            refusal = self._refusal(number, size)
-            if refusal is None:
-                self._start(_ModelCall(number, request, self._answers))
-            else:
-                self._refused += 1
-                answers.append((number, encode({"error": ["RuntimeError", refusal]}), True))
+        if type(request) is not bytes:
+            raise TypeError(f"begin_call() takes bytes, and got {type(request).__name__}")
+        refusal = self._refusal(len(request))
+        if refusal is not None:
+            self._refused += 1
             if self._refused > _MOST_REFUSED:
                 self._end_program(
-                    f"more than {_MOST_REFUSED} calls that were refused, the last because {refusal}"
+                    f"called the model on the host with more than {_MOST_REFUSED} calls that were "
+                    f"refused, the last because {refusal}"
                 )
-        elif number in self._calls:
-            self._calls[number].dropped = True
-        with contextlib.suppress(queue.Empty):
-            if not answers:
-                answers.append(self._answers.get(is_waiting is True, _WAIT_SECONDS))
-            while sum(len(body) for _, body, _ in answers) <= _MOST_RETURNED:
-                answers.append(self._answers.get_nowait())
-        return answers
+            raise RuntimeError(refusal)
+        self._begun += 1
+        call = self._calls[self._begun] = _ModelCall(request)
+        self._running.add(call)
+        name = f"smolagents-fork-model-{self._begun}"
+        threading.Thread(target=self._serve, args=(call,), name=name, daemon=True).start()
+        return self._begun
 
-    def _refusal(self, number: int, size: int) -> str | None:
+    def fetch_answer(self, number: int) -> bytes | None:
+        """Return the next piece of an answer: empty if a moment brings none, ``None`` at the end.
+
+        Raises:
+            RuntimeError: there is no such call, or its answer has ended before.
+        """
+        call = self._calls.get(number)
+        if call is None:
+            raise RuntimeError(f"no call of the model has the number {number!r}")
+        try:
+            piece = call.pieces.get(timeout=_WAIT_SECONDS / len(self._calls))
+        except queue.Empty:
+            return b""
+        if piece is None:
+            self.drop_call(number)
+        return piece
+
+    def drop_call(self, number: int) -> None:
+        """Drop what is still to come of an answer; no-op for a call that has ended."""
+        call = self._calls.pop(number, None)
+        if call is not None:
+            call.dropped = True
+
+    def _refusal(self, size: int) -> str | None:
+        """Return why a call of so many bytes may not begin; end the program if it is too large."""
         if self._model is None:
             return "this sandbox has no model on the host: pass model_on_host= to AgentSandbox"
-        calls = dict(self._calls)
-        if number in calls:
-            return f"call {number} is under way"
-        if len(calls) >= _MOST_CALLS:
+        most = self._max_request_bytes
+        if size > most:
+            reason = f"{size} bytes of messages, over max_model_bytes={most}"
+            self._end_program(f"called the model on the host with {reason}")
+            return reason
+        if len(self._calls) >= _MOST_CALLS:
             return f"more than {_MOST_CALLS} calls of the model at once"
-        limits = self._limits
-        if self._begun >= limits.calls:
+        if self._begun >= self._max_calls:
             return (
-                f"this program has made max_model_calls={limits.calls} calls of the model; raise "
-                "max_model_calls of AgentSandbox if it needs more"
+                f"this program has made max_model_calls={self._max_calls} calls of the model; "
+                "raise max_model_calls of AgentSandbox if it needs more"
             )
-        size += sum(len(call.request) for call in calls.values())
-        if size > limits.request_bytes:
+        size += sum(len(call.request) for call in self._calls.values())
+        if size > most:
             return (
                 f"the calls under way have {size} bytes of messages, over "
-                f"max_model_bytes={limits.request_bytes} of AgentSandbox"
+                f"max_model_bytes={most} of AgentSandbox"
             )
         return None
 
-    def _start(self, call: _ModelCall) -> None:
-        self._begun += 1
-        self._calls[call.number] = call
-        self._running.add(call)
-        name = f"smolagents-fork-model-{call.number}"
-        arguments = (call, self._calls)
-        threading.Thread(target=self._serve, args=arguments, name=name, daemon=True).start()
-
-    def _serve(self, call: _ModelCall, calls: dict[int, _ModelCall]) -> None:
-        """Answer one of the calls of a program."""
+    def _serve(self, call: _ModelCall) -> None:
+        """Answer a call."""
         try:
-            for answer in self._answers_to(call):
-                call.answer(answer, self._max_bytes)
+            for piece in self._answers_to(call):
+                call.put(encode(piece, path="the model's answer", max_bytes=self._max_bytes))
         except (CodecError, ConfigurationError) as error:
-            call.answer({"error": ["ValueError", str(error)]}, self._max_bytes)
+            call.put(encode({"error": ["ValueError", str(error)]}))
         except BaseException as error:  # of the model's own, whatever it raises
             name = type(error).__name__
             _logger.warning("the model on the host failed", exc_info=error)
             if not call.dropped:
                 self.last_error = error
             text = f"the model on the host raised {name}; the host's log has its message"
-            call.answer({"error": ["RuntimeError", text]}, self._max_bytes)
+            call.put(encode({"error": ["RuntimeError", text]}))
         finally:
             self._running.discard(call)
-            calls.pop(call.number, None)
+            call.put(None)
 
     def _answers_to(self, call: _ModelCall) -> Iterator[dict[str, Any]]:
         with self._decoding:
@@ -241,7 +231,8 @@ class ModelService:
         arguments = self._arguments(asked)
         if asked.get("method") == "generate":
             answer = self._model.generate(messages, **arguments)
-            yield {"value": bare_message(answer), "end": True}
+            yield {"value": bare_message(answer)}
+            yield {"end": True}
             return
         if asked.get("method") != "generate_stream":
             raise DecodeError(f"request: method {asked.get('method')!r} is not served")

@@ -11,14 +11,14 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ConfigurationError
-from . import ADDRESS_VARIABLE
+from . import ADDRESS_VARIABLE, ANSWER_FILE, PROGRAM_FILE
 
-__all__ = ["ANSWER_FILE", "job_files", "main"]
+__all__ = ["job_files", "main"]
 
-ANSWER_FILE = "answer"
 _AGENT_FOLDER = "agent"
 _DESCRIPTION = "agent.json"
 _TASK_FILE = "task"
+_PROGRAM = "from smolagents_fork.agent_sandbox.saved_agent import main\nmain(__file__)\n"
 # More than any saved agent has, far below what a folder named by mistake has.
 _MOST_FILES = 2_000
 _MOST_BYTES = 64 * 1024 * 1024
@@ -46,7 +46,8 @@ def job_files(
         raise ConfigurationError(
             f"folder={str(folder)!r} has no {_DESCRIPTION}: name one that agent.save() has written"
         )
-    files = {_TASK_FILE: encode({"task": task, "arguments": dict(arguments)}, path="arguments")}
+    job = encode({"task": task, "arguments": dict(arguments)}, path="arguments")
+    files = {PROGRAM_FILE: _PROGRAM.encode(), _TASK_FILE: job}
     size = 0
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file() or "__pycache__" in path.parts:
@@ -79,15 +80,15 @@ def _with_settings_of_the_sandbox(path: Path, data: bytes, model_on_host: bool) 
     return json.dumps(description).encode()
 
 
-def main(run_folder: str) -> None:
+def main(program: str) -> None:
     """Run the saved agent of a job; called in the sandbox.
 
     Args:
-        run_folder: where the supervisor has put the job's files.
+        program: Path of the job's program, which has the other files beside it.
     """
     from ..upstream import AGENT_REGISTRY, MODEL_REGISTRY
 
-    folder = Path(run_folder)
+    folder = Path(program).parent
     job = decode((folder / _TASK_FILE).read_bytes(), path="job")
     if ADDRESS_VARIABLE in os.environ:
         from .inside_model import HostModel
@@ -105,7 +106,3 @@ def main(run_folder: str) -> None:
     raw = getattr(answer, "to_raw", None)
     encoded = encode(answer if raw is None else raw(), path="the agent's answer")
     (folder / ANSWER_FILE).write_bytes(encoded)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -5,7 +5,7 @@ When a program ends, or is interrupted, every process that has come from it is k
 left its session included: the kernel is their subreaper, so orphans become its children.
 
 A program that calls the host's model connects to a socket for each call, sends its request, and
-reads the pieces of the answer; both are messages of :mod:`multiprocessing.connection`. The kernel
+reads the pieces of the answer; all are messages of :mod:`multiprocessing.connection`. The kernel
 passes them on without reading them.
 """
 
@@ -22,14 +22,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil  # type: ignore[import-untyped]  # ipykernel requires it
 
-from smolagents_fork.agent_sandbox import ADDRESS_VARIABLE
+from smolagents_fork.agent_sandbox import ADDRESS_VARIABLE, ANSWER_FILE, PROGRAM_FILE
+from smolagents_fork.codec import DEFAULT_MAX_BYTES, encode
 
 __all__ = ["run"]
 
@@ -41,21 +42,23 @@ _HIGHEST_OOM_SCORE = "1000"
 _OUTPUT_BYTES = 1 << 16
 # What a killed process tree takes to be gone; a process in the system's hands cannot be waited for.
 _KILL_SECONDS = 5.0
+_MAIN = "smolagents_fork.agent_sandbox.program_main"
 
-_Exchange = Callable[[int, Any, bool], Sequence[tuple[int, bytes, bool]]]
+
+class Model(NamedTuple):
+    """Functions of the host by which a program calls its model; see :class:`.ModelService`."""
+
+    begin_call: Callable[[bytes], int]
+    fetch_answer: Callable[[int], bytes | None]
+    drop_call: Callable[[int], None]
 
 
-def run(get_job: Callable[[], dict[str, Any]], exchange: _Exchange) -> dict[str, Any]:
+def run(get_job: Callable[[], dict[str, Any]], *model: Callable[..., Any]) -> tuple[int, Any]:
     """Run a program to its end and return its exit code and its answer. In the main thread.
 
     Args:
-        get_job: returns ``argv`` of the interpreter, in which ``{run}`` is the folder of ``files``
-            (content by relative path); ``environment``; ``answer_file``, empty for none, with
-            ``max_answer_bytes``; and ``max_request_bytes`` for the model, 0 without one.
-        exchange: gives the host a call's number and its request, or the size of one that is too
-            long, or ``None`` when the program has dropped the call (0: for no call); and whether
-            to wait for answers. Returns them: the number, a piece, and whether it is the last of
-            the call.
+        get_job: returns the program's ``files``, content by relative path, and its ``environment``.
+        *model: functions of a :class:`Model`; none where the program has no model of the host's.
     """
     interrupted = threading.Event()
 
@@ -78,23 +81,20 @@ def run(get_job: Callable[[], dict[str, Any]], exchange: _Exchange) -> dict[str,
                 path.write_bytes(data)
             environment = {k: v for k, v in os.environ.items() if k not in _OF_THE_KERNEL}
             environment |= {"PYTHONUNBUFFERED": "1", **job["environment"]}
-            if job["max_request_bytes"]:
+            if model:
                 address = environment[ADDRESS_VARIABLE] = str(root / "model.sock")
-                stack.enter_context(_calls_served(address, exchange, job["max_request_bytes"]))
-            argv = [part.replace("{run}", folder) for part in job["argv"]]
-            code = _run_process(argv, environment, interrupted.is_set)
-            return {"exit_code": code, "answer": _answer(root, job)}
+                stack.enter_context(_calls_served(address, Model(*model)))
+            code = _run_process(str(root / PROGRAM_FILE), environment, interrupted.is_set)
+            return code, _answer(root / ANSWER_FILE)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _run_process(
-    argv: Sequence[str], environment: dict[str, str], interrupted: Callable[[], bool]
-) -> int:
-    """Run the interpreter, print its output, and return its exit code."""
+def _run_process(path: str, environment: dict[str, str], interrupted: Callable[[], bool]) -> int:
+    """Run the program at a path, print its output, and return its exit code."""
     try:
         process = subprocess.Popen(
-            [sys.executable, *argv],
+            [sys.executable, "-m", _MAIN, path],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             # One pipe: two would lose the order in which the program printed.
@@ -129,12 +129,11 @@ def _run_process(
                 pass
 
 
-def _answer(root: Path, job: dict[str, Any]) -> bytes | None:
-    path = root / job["answer_file"]
+def _answer(path: Path) -> bytes | None:
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        data: bytes = file.read(job["max_answer_bytes"])
+        data: bytes = file.read(DEFAULT_MAX_BYTES)
     return data
 
 
@@ -161,61 +160,53 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 @contextlib.contextmanager
-def _calls_served(address: str, exchange: _Exchange, max_bytes: int) -> Iterator[None]:
-    """Serve calls of the model in a thread for the block, and wait for its end."""
+def _calls_served(address: str, model: Model) -> Iterator[None]:
+    """Serve calls of the model for the block, each in a thread, and wait for their ends."""
+    threads: list[threading.Thread] = []
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):  # the end of the block
+            while True:
+                caller = Connection(listener.accept()[0].detach())
+                thread = threading.Thread(target=_pass_on, args=(caller, model))
+                try:
+                    thread.start()
+                except RuntimeError:  # too many for the sandbox
+                    caller.close()
+                else:
+                    threads.append(thread)
+
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(16)
-        thread = threading.Thread(target=_serve_calls, args=(listener, exchange, max_bytes))
-        thread.start()
+        accepting = threading.Thread(target=accept)
+        accepting.start()
         try:
             yield
         finally:
             # Closing alone would not wake the thread.
             listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            for thread in (accepting, *threads):
+                thread.join()
 
 
-def _serve_calls(listener: socket.socket, exchange: _Exchange, max_bytes: int) -> None:
-    """Pass requests and answers on, until the listener is shut down or the host serves no more."""
-    callers: dict[Connection, int] = {}
-    last = 0
-
-    def pass_on(number: int, request: object, is_waiting: bool) -> None:
-        for answered, piece, is_last in exchange(number, request, is_waiting):
-            for caller in [one for one, its in callers.items() if its == answered]:
-                if is_last:
-                    callers[caller] = 0
-                with contextlib.suppress(OSError):  # it has gone, and is read next
+def _pass_on(caller: Connection, model: Model) -> None:
+    """Pass a call on to the host, and the pieces of its answer back."""
+    number = 0
+    with caller, contextlib.suppress(OSError, EOFError):  # the program has dropped the call
+        try:
+            number = model.begin_call(caller.recv_bytes())
+            # The program has nothing more to send: what can be read is the end of its connection.
+            while not caller.poll():
+                piece = model.fetch_answer(number)
+                if piece is None:
+                    return
+                if piece:
                     caller.send_bytes(piece)
-
-    try:
-        while True:
-            events: list[tuple[int, object]] = []
-            for ready in wait([listener, *callers], 0 if any(callers.values()) else None):
-                if not isinstance(ready, Connection):
-                    callers[Connection(listener.accept()[0].detach())] = 0
-                    continue
-                request: object = None
-                with contextlib.suppress(EOFError, OSError):
-                    request = ready.recv_bytes()
-                if request is None:
-                    ready.close()
-                    number = callers.pop(ready)
-                else:
-                    last += 1
-                    number = callers[ready] = last
-                if isinstance(request, bytes) and len(request) > max_bytes:
-                    request = len(request)
-                if number:
-                    events.append((number, request))
-            if any(callers.values()) and not events:
-                events.append((0, None))
-            for event in events:
-                # Only the last waits: a call is not to wait for the answer to another.
-                pass_on(*event, event is events[-1] and any(callers.values()))
-    except Exception:
-        pass  # the run is over: the callers read the end of their streams
-    finally:
-        for caller in callers:
-            caller.close()
+        except (OSError, EOFError):
+            raise
+        except Exception as error:  # the host's refusal
+            caller.send_bytes(encode({"error": ["RuntimeError", str(error)]}))
+    if number:
+        with contextlib.suppress(Exception):  # the run is over
+            model.drop_call(number)

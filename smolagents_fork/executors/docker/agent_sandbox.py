@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ...agent_sandbox.model_service import ModelLimits, ModelService
-from ...agent_sandbox.saved_agent import ANSWER_FILE, job_files
+from ...agent_sandbox import PROGRAM_FILE
+from ...agent_sandbox.model_service import ModelService
+from ...agent_sandbox.saved_agent import job_files
 from ...codec import DEFAULT_MAX_BYTES, decode
 from ...deadline import check_seconds
 from ...errors import (
@@ -63,9 +64,7 @@ _EXIT_CODES = range(-255, 256)
 _SIGKILL = int(signal.SIGKILL)
 _SUPERVISOR = "smolagents_fork.agent_sandbox.supervisor"
 _CHECK = f"import {_SUPERVISOR}"
-_RUN = f"{_CHECK} as supervisor\nsupervisor.run(agent_job, model_exchange)"
-_RUN_PROGRAM = ("-m", "smolagents_fork.agent_sandbox.program_main", "{run}/program.py")
-_RUN_AGENT = ("-m", "smolagents_fork.agent_sandbox.saved_agent", "{run}")
+_RUN = f"{_CHECK} as supervisor\nsupervisor.run(%s)"
 _KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 
 
@@ -185,10 +184,6 @@ class _AgentProgram:
                 self.stopped = self.stopped or reason
                 self._interrupt()
 
-    def stop_for_calls(self, reason: str) -> None:
-        """End a program whose calls of the model exceed a limit."""
-        self.stop(f"called the model on the host with {reason}")
-
     def get_job(self) -> dict[str, Any]:
         """Return the job; the sandbox calls this function."""
         if self._job is None or self.stopped:
@@ -231,11 +226,15 @@ class AgentSandbox:
         self._program = _AgentProgram(weakly(self._interrupt))
         self._models = ModelService(
             given.model_on_host,
-            self._program.stop_for_calls,
+            self._program.stop,
             allowed_arguments=given.model_arguments,
-            limits=ModelLimits(given.max_model_calls, given.max_model_bytes),
+            max_calls=given.max_model_calls,
+            max_request_bytes=given.max_model_bytes,
         )
-        functions = {"agent_job": self._program.get_job, "model_exchange": self._models.exchange}
+        functions: dict[str, Callable[..., Any]] = {"get_job": self._program.get_job}
+        if given.model_on_host is not None:
+            functions |= self._models.functions
+        self._code = _RUN % ", ".join(functions)
         self._executor = DockerExecutor(
             **{
                 **given.of_executor(),
@@ -312,8 +311,7 @@ class AgentSandbox:
             SandboxDiedError: the container ended; names the cause.
         """
         check_code(code)
-        files = {"program.py": code.encode()}
-        return self._run("run_code", _RUN_PROGRAM, files, "", timeout_seconds)[0]
+        return self._run("run_code", {PROGRAM_FILE: code.encode()}, timeout_seconds)[0]
 
     def run_agent(
         self,
@@ -342,7 +340,7 @@ class AgentSandbox:
         """
         has_model = self.options.model_on_host is not None
         files = job_files(Path(folder), task, arguments, model_on_host=has_model)
-        output, answer = self._run("run_agent", _RUN_AGENT, files, ANSWER_FILE, timeout_seconds)
+        output, answer = self._run("run_agent", files, timeout_seconds)
         if answer is None:
             raise AgentProgramError("the agent's program ended and left no answer", 0, output)
         return decode(answer, path="the agent's answer")
@@ -377,31 +375,18 @@ class AgentSandbox:
         self._program.stop("was interrupted")
 
     def _run(
-        self,
-        action: str,
-        argv: Sequence[str],
-        files: Mapping[str, bytes],
-        answer_file: str,
-        seconds: float | None,
+        self, action: str, files: dict[str, bytes], seconds: float | None
     ) -> tuple[str, bytes | None]:
         """Run a program; return its output and its answer, which is encoded."""
-        options = self.options
-        seconds = options.timeout_seconds if seconds is None else seconds
+        seconds = self.options.timeout_seconds if seconds is None else seconds
         check_seconds("timeout_seconds", seconds)
-        job = {
-            "argv": list(argv),
-            "files": dict(files),
-            "environment": self._secrets,
-            "answer_file": answer_file,
-            "max_answer_bytes": DEFAULT_MAX_BYTES,
-            "max_request_bytes": 0 if options.model_on_host is None else options.max_model_bytes,
-        }
+        job = {"files": files, "environment": self._secrets}
         with self._turns.turn(action):
             executor = self._running_executor(action)
             ending: Any = None
             with self._models.serving(), self._program.running(job, seconds):
                 try:
-                    ending = executor.run(_RUN).output
+                    ending = executor.run(self._code).output
                 except CodeFailedError as error:
                     if not self._program.stopped:
                         raise ExecutorError(f"the program could not be run: {error}") from None
@@ -418,7 +403,7 @@ class AgentSandbox:
                     raise died from None
             output = executor.state["_print_outputs"]
         stopped = self._program.stopped
-        code, answer = (-_SIGKILL, None) if ending is None else _checked_ending(ending)
+        code, answer = _checked_ending((-_SIGKILL, None) if ending is None else ending)
         if stopped and code == -_SIGKILL:
             text = f"the program {stopped}; {_KEPT}{output[-_SHOWN_CHARACTERS:]}"
             if stopped.startswith("ran past"):
@@ -451,7 +436,7 @@ class AgentSandbox:
         return self._running_executor("list_files").list_files(path)
 
     def stats(self) -> ExecutorStats:
-        """Memory, processor time and processes of the sandbox now."""
+        """Return memory, processor time and processes of the sandbox now."""
         return self._running_executor("stats").stats()
 
     @property
@@ -479,8 +464,8 @@ def _checked_ending(value: Any) -> tuple[int, bytes | None]:
     Raises:
         ProtocolError: the sandbox sent something else.
     """
-    if type(value) is dict and value.keys() == {"exit_code", "answer"}:
-        code, answer = value["exit_code"], value["answer"]
+    if type(value) is tuple and len(value) == 2:
+        code, answer = value
         if type(code) is int and code in _EXIT_CODES and type(answer) in (bytes, type(None)):
             return code, answer
     raise ProtocolError("the sandbox sent something else than the end of a program")

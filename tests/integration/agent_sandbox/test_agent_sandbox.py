@@ -186,6 +186,24 @@ print(model.generate([{"role": "user", "content": "third"}]).token_usage.input_t
     assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
 
 
+def test_calls_from_two_threads_are_answered_side_by_side(on_host: Any) -> None:
+    class Meeting(Script):
+        barrier = threading.Barrier(2)
+
+        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+            self.barrier.wait(60)  # for the other call
+            return ChatMessage(role=MessageRole.ASSISTANT, content=messages[0].content * 2)
+
+    program = """
+from concurrent.futures import ThreadPoolExecutor
+def ask(text):
+    return model.generate([{"role": "user", "content": text}]).content
+with ThreadPoolExecutor(2) as pool:
+    print(list(pool.map(ask, ["a", "b"])))
+"""
+    assert on_host(Meeting()).run_code(program) == "['aa', 'bb']\n"
+
+
 def test_agent_with_streamed_output_answers(on_host: Any) -> None:
     program = """
 from smolagents import CodeAgent

@@ -14,7 +14,7 @@ from smolagents.models import ChatMessageStreamDelta
 
 from smolagents_fork.agent_sandbox import model_service
 from smolagents_fork.agent_sandbox.chat_values import chat_classes
-from smolagents_fork.agent_sandbox.model_service import ModelLimits, ModelService
+from smolagents_fork.agent_sandbox.model_service import ModelService
 from smolagents_fork.codec import decode, encode
 from smolagents_fork.errors import ExecutorError
 
@@ -50,17 +50,16 @@ class Sandbox:
     def __init__(self, model: Any, **keywords: Any) -> None:
         self.ended: list[str] = []
         self.service = ModelService(model, self.ended.append, max_bytes=1 << 20, **keywords)
-        self.answers: list[tuple[int, bytes, bool]] = []
 
-    def call(self, number: int, request: bytes) -> None:
-        self.answers += self.service.exchange(number, request, False)
+    def call(self, request: bytes) -> int:
+        return self.service.begin_call(request)
 
-    def next(self) -> tuple[int, Any, bool]:
-        wait_until(
-            lambda: self.answers or self.answers.extend(self.service.exchange(0, None, True))
-        )
-        number, body, is_last = self.answers.pop(0)
-        return number, decode(body, classes=chat_classes()), is_last
+    def piece(self, number: int) -> Any:
+        """Return the next piece of an answer, decoded; ``None`` at its end."""
+        end = time.monotonic() + 30
+        while (body := self.service.fetch_answer(number)) == b"":
+            assert time.monotonic() < end
+        return body and decode(body, classes=chat_classes())
 
 
 def wait_until(condition: Callable[[], Any]) -> None:
@@ -76,10 +75,10 @@ def asked(method: str = "generate", **entries: Any) -> bytes:
 
 def served(model: Any, request: bytes, **keywords: Any) -> Any:
     sandbox = Sandbox(model, **keywords)
-    sandbox.call(1, request)
-    number, answer, is_last = sandbox.next()
-    assert (number, is_last) == (1, True)
-    return answer
+    number = sandbox.call(request)
+    pieces = list(iter(lambda: sandbox.piece(number), None))
+    assert pieces[1:] in ([], [{"end": True}])
+    return pieces[0]
 
 
 def test_call_gets_the_models_message() -> None:
@@ -142,7 +141,8 @@ def test_tuples_reach_the_model_as_lists() -> None:
 
 
 def test_no_model_is_answered_with_what_to_do() -> None:
-    assert "pass model_on_host= to AgentSandbox" in served(None, asked())["error"][1]
+    with pytest.raises(RuntimeError, match="pass model_on_host= to AgentSandbox"):
+        Sandbox(None).call(asked())
 
 
 def test_model_without_streaming_says_so() -> None:
@@ -159,8 +159,7 @@ def test_failure_shows_the_type_and_not_the_message() -> None:
             raise KeyError("sk-secret")
 
     sandbox = Sandbox(Failing())
-    sandbox.call(1, asked())
-    assert sandbox.next()[1]["error"] == [
+    assert sandbox.piece(sandbox.call(asked()))["error"] == [
         "RuntimeError",
         "the model on the host raised KeyError; the host's log has its message",
     ]
@@ -175,71 +174,108 @@ def test_answer_over_the_limit_is_an_error() -> None:
     assert "over max_bytes" in served(Long(), asked())["error"][1]
 
 
-def test_cancelled_stream_is_closed_and_sends_no_more() -> None:
+def test_dropped_stream_is_closed_and_gives_no_more() -> None:
     model = Talker()
     sandbox = Sandbox(model)
-    sandbox.call(5, asked("generate_stream"))
-    number, piece, is_last = sandbox.next()
-    assert (number, piece["value"].content, is_last) == (5, "x", False)
-    sandbox.service.exchange(5, None, False)
+    number = sandbox.call(asked("generate_stream"))
+    assert sandbox.piece(number)["value"].content == "x"
+    sandbox.service.drop_call(number)
     model.go_on.set()
     assert model.closed.wait(30)
-    assert sandbox.service.exchange(5, None, False) == []  # over: nothing to do
+    sandbox.service.drop_call(number)  # over: nothing to do
+    with pytest.raises(RuntimeError, match="no call of the model has the number 1"):
+        sandbox.piece(number)
 
 
 def test_end_of_a_program_drops_answers_that_are_still_to_come() -> None:
     model = Talker()
     sandbox = Sandbox(model)
     with sandbox.service.serving():
-        sandbox.call(1, asked("generate_stream"))
-        sandbox.next()
+        number = sandbox.call(asked("generate_stream"))
+        sandbox.piece(number)
     model.go_on.set()
     assert model.closed.wait(30)
-    with sandbox.service.serving():
-        assert sandbox.service.exchange(0, None, True) == []
+    with sandbox.service.serving(), pytest.raises(RuntimeError, match="no call of the model"):
+        sandbox.piece(number)
 
 
-def test_calls_at_once_are_bounded_and_numbers_are_used_once() -> None:
+def test_answers_of_calls_at_once_stay_apart() -> None:
+    class Asked:
+        def __init__(self) -> None:
+            self.go_on = threading.Event()
+
+        def generate(self, messages: Any) -> Any:
+            content = messages[0].content
+            assert content == "second" or self.go_on.wait(30)
+            return ChatMessage(role=MessageRole.ASSISTANT, content=content)
+
+    model = Asked()
+    sandbox = Sandbox(model)
+    numbers = [
+        sandbox.call(asked(messages=[{"role": "user", "content": text}]))
+        for text in ("first", "second")
+    ]
+    assert sandbox.piece(numbers[1])["value"].content == "second"
+    assert sandbox.service.fetch_answer(numbers[0]) == b""
+    model.go_on.set()
+    assert sandbox.piece(numbers[0])["value"].content == "first"
+
+
+def test_calls_at_once_are_bounded() -> None:
     model = Talker()
     sandbox = Sandbox(model)
     with sandbox.service.serving():
-        for number in range(1, 33):
-            sandbox.call(number, asked("generate_stream"))
-            assert sandbox.next()[0] == number
-        sandbox.call(99, asked())
-        refusal = {"error": ["RuntimeError", "more than 32 calls of the model at once"]}
-        assert sandbox.next() == (99, refusal, True)
-        sandbox.call(3, asked())
-        assert sandbox.next()[1]["error"][1] == "call 3 is under way"
+        numbers = [sandbox.call(asked("generate_stream")) for _ in range(32)]
+        for number in numbers:
+            assert sandbox.piece(number)["value"].content == "x"
+        with pytest.raises(RuntimeError, match="more than 32 calls of the model at once"):
+            sandbox.call(asked())
+        sandbox.service.drop_call(numbers[0])
+        sandbox.call(asked())
     model.go_on.set()
 
 
 def test_calls_over_their_number_are_refused_and_refused_calls_end_the_program() -> None:
-    model = Talker()
-    sandbox = Sandbox(model, limits=ModelLimits(3, 100_000))
-    for number in range(1, 1004):
-        sandbox.call(number, asked())
-        sandbox.next()
+    sandbox = Sandbox(Talker(), max_calls=3)
+    for _ in range(3):
+        sandbox.call(asked())
+    for _ in range(1000):
+        with pytest.raises(RuntimeError, match="made max_model_calls=3 calls"):
+            sandbox.call(asked())
     assert not sandbox.ended
-    sandbox.call(1004, asked())
+    with pytest.raises(RuntimeError, match="raise max_model_calls of AgentSandbox"):
+        sandbox.call(asked())
     (reason,) = sandbox.ended
     assert reason.startswith(
-        "more than 1000 calls that were refused, the last because this program has made "
-        "max_model_calls=3 calls of the model; raise max_model_calls of AgentSandbox"
+        "called the model on the host with more than 1000 calls that were refused, the last "
+        "because this program has made max_model_calls=3 calls of the model"
     )
 
 
-@pytest.mark.parametrize("request_", [b"x" * 100_001, 100_001])
-def test_messages_over_their_size_end_the_program(request_: Any) -> None:
-    sandbox = Sandbox(Talker(), limits=ModelLimits(3, 100_000))
-    assert sandbox.service.exchange(1, request_, False) == []
-    assert sandbox.ended == ["100001 bytes of messages, over max_model_bytes=100000"]
+def test_messages_over_their_size_end_the_program() -> None:
+    sandbox = Sandbox(Talker(), max_request_bytes=100_000)
+    with pytest.raises(RuntimeError, match="over max_model_bytes=100000"):
+        sandbox.call(b"x" * 100_001)
+    assert sandbox.ended == [
+        "called the model on the host with 100001 bytes of messages, over max_model_bytes=100000"
+    ]
 
 
-@pytest.mark.parametrize(("number", "request_"), [("1", b""), (True, b""), (1, "x"), (1.0, None)])
-def test_exchange_of_other_types_is_refused(number: Any, request_: Any) -> None:
-    with pytest.raises(TypeError, match="takes a number, and bytes, a size or None"):
-        ModelService(None, lambda _: None).exchange(number, request_, False)
+def test_messages_of_calls_at_once_are_bounded_together() -> None:
+    model = Talker()
+    request = asked("generate_stream")
+    sandbox = Sandbox(model, max_request_bytes=2 * len(request) - 1)
+    sandbox.call(request)
+    with pytest.raises(RuntimeError, match=r"calls under way have \d+ bytes of messages, over"):
+        sandbox.call(request)
+    assert not sandbox.ended
+    model.go_on.set()
+
+
+@pytest.mark.parametrize("request_", ["x", 100_001, None])
+def test_request_of_another_type_is_refused(request_: Any) -> None:
+    with pytest.raises(TypeError, match="takes bytes, and got"):
+        Sandbox(Talker()).call(request_)
 
 
 def test_answers_that_the_program_does_not_fetch_make_the_model_wait(
@@ -250,12 +286,12 @@ def test_answers_that_the_program_does_not_fetch_make_the_model_wait(
     model.go_on.set()
     sandbox = Sandbox(model)
     with sandbox.service.serving():
-        sandbox.call(1, asked("generate_stream"))
+        sandbox.call(asked("generate_stream"))
         assert not model.closed.wait(0.2)
         pieces = 0
         while model.begun.acquire(blocking=False):
             pieces += 1
-        assert pieces <= 12 + len(sandbox.answers)
+        assert pieces <= 12
     assert model.closed.wait(30)
 
 
@@ -263,9 +299,8 @@ def test_calls_of_earlier_programs_that_run_on_keep_other_programs_out() -> None
     model = Talker()
     sandbox = Sandbox(model)
     with sandbox.service.serving():
-        for number in range(1, 10):
-            sandbox.call(number, asked("generate_stream"))
-            sandbox.next()
+        for _ in range(9):
+            sandbox.piece(sandbox.call(asked("generate_stream")))
     with pytest.raises(ExecutorError, match="9 calls of the model on the host that earlier"):
         sandbox.service.serving().__enter__()
     model.go_on.set()

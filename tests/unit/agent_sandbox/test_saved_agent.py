@@ -47,6 +47,7 @@ def test_agents_get_the_local_executor_and_the_hosts_model(folder: Path) -> None
         "agent/agent.json",
         "agent/managed_agents/helper/agent.json",
         "agent/tools/one.py",
+        "program.py",
         "task",
     ]
 
