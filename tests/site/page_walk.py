@@ -16,8 +16,9 @@ from tools.paths import ROOT
 __all__ = ["Block", "Step", "blocks", "reader_environment", "walk", "write_files"]
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-#: A line that stands for a file of the repository.
-_INCLUDED = re.compile(r'^--8<-- "([^"]+)"$')
+#: The text of a block that stands for a file of the repository. ruff reformats the short form with
+#: quotation marks, which is an expression of Python.
+_INCLUDED = re.compile(r"^--8<--\n(.+)\n--8<--$")
 #: Title of a block that shows what the commands before it print.
 OUTPUT = "output"
 #: Seconds for one block of commands.

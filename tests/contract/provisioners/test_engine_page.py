@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,6 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 def test_example_passes_the_contract_and_runs_code(kernel_folder: Path, tmp_path: Path) -> None:
     write_files(ROOT / "docs" / "guides" / "own-engine.md", tmp_path)
-    # The page includes it.
-    shutil.copy(ROOT / "examples" / "job_engine.py", tmp_path)
     (tmp_path / "kernel").symlink_to(kernel_folder)
     program = (tmp_path / "run.py").read_text("utf-8")
     # A test may be root, whose jobs are, too.
