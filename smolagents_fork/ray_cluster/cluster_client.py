@@ -5,16 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import threading
-import time
 
 from ..errors import ForkError
-from ..system.forks import ForkSafeLock, reset_in_child
+from ..system.forks import reset_in_child
 from .plain_data import NodeStats
 from .supervisors import Supervisors
 
 __all__ = ["Cluster", "shared_supervisors", "waiting_starts"]
-
-_EXIT_SECONDS = 5.0
 
 
 class Cluster:
@@ -61,7 +58,6 @@ class Cluster:
 
 
 _shared: dict[str, Supervisors] = {}
-_shared_lock = ForkSafeLock()
 # For the time of a connection, which keeps no other cluster waiting.
 _address_locks: dict[str, threading.RLock] = {}
 
@@ -77,55 +73,21 @@ def shared_supervisors(address: str, seconds: float, user: object) -> Supervisor
     Raises:
         EngineUnavailableError: it did not connect; says why.
     """
-    with _shared_lock:
-        lock = _address_locks.setdefault(address, threading.RLock())
-    with lock:
-        with _shared_lock:
-            found = _running_on(address)
-            if found is not None:
-                found.placer.users.add(user)
-                return found
-        found = Supervisors(address, seconds)
-        found.placer.users.add(user)
-        with _shared_lock:
-            _shared[address] = found
-        threading.Thread(
-            target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
-        ).start()
-        return found
-
-
-def _running_on(address: str) -> Supervisors | None:
-    """Return the supervisors on a cluster if its placer runs."""
-    with _shared_lock:
+    with _address_locks.setdefault(address, threading.RLock()):
         found = _shared.get(address)
-    return found if found is not None and not found.placer.ended else None
-
-
-def _linger(supervisors: Supervisors) -> None:
-    placer = supervisors.placer
-    while not placer.ended:
-        time.sleep(0.5)
-        placer.send_times()
-        with _shared_lock:
-            if placer.is_unused():
-                placer.close()
-    with _shared_lock:
-        if _shared.get(placer.address) is supervisors:
-            del _shared[placer.address]
-    placer.close()
-    placer.wait(_EXIT_SECONDS)
+        if found is None or not found.placer.use(user):
+            found = _shared[address] = Supervisors(address, seconds)
+            found.placer.use(user)
+        return found
 
 
 @atexit.register
 def _stop_placers() -> None:
-    with _shared_lock:
-        placers = [one.placer for one in _shared.values()]
-        _shared.clear()
+    placers = [one.placer for one in _shared.values()]
     for placer in placers:
         placer.close()
     for placer in placers:
-        placer.wait(_EXIT_SECONDS)
+        placer.wait()
 
 
 @reset_in_child
@@ -143,8 +105,6 @@ def waiting_starts(address: str) -> str:
     Args:
         address: of the cluster.
     """
-    supervisors = _running_on(address)
-    if supervisors is not None:
-        with contextlib.suppress(ForkError):
-            return supervisors.waiting()
+    with contextlib.suppress(KeyError, ForkError):
+        return _shared[address].waiting()
     return ""

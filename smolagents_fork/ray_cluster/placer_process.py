@@ -42,7 +42,10 @@ _LINGER_SECONDS = 5.0
 _CONNECT_SECONDS = 240.0
 # Beyond the time that the placer itself waits, in seconds.
 _GRACE_SECONDS = 5.0
-_KILLED_SECONDS = 30.0
+# Time in which a placer that was closed ends by itself, and in which one that was killed is gone.
+_EXIT_SECONDS, _KILLED_SECONDS = 5.0, 30.0
+# Pause between two looks for times to send, and for users, in seconds.
+_TICK_SECONDS = 0.5
 _KEPT_LINES = 30
 # Times that wait to be sent; the oldest are dropped.
 _MOST_TIMES = 10_000
@@ -68,9 +71,10 @@ class PlacerProcess:
         #: Address of the head, once it is connected.
         self.head = ""
         self._lost = lost
-        #: Those who use it; a set, because a finaliser may leave without a lock.
-        self.users: set[object] = set()
-        self.unused_since = time.monotonic()
+        # Those who use it; a set, because a finaliser may leave without a lock.
+        self._users: set[object] = set()
+        self._users_lock = threading.Lock()
+        self._unused_since = float("inf")
         # Answers that are still to come.
         self._pending: dict[int, Future[Any]] = {}
         self._numbers = itertools.count(1)
@@ -181,7 +185,7 @@ class PlacerProcess:
         return {"error": failure_data(self._lost_cluster())}
 
     def record(self, name: str, seconds: float, node: str, kind: str, tenant: str) -> None:
-        """Take a time for the figures; :meth:`send_times` sends it later, with others.
+        """Take a time for the figures, which is sent a moment later, with others.
 
         Args:
             name: Name of the histogram.
@@ -192,17 +196,26 @@ class PlacerProcess:
         """
         self._times.append((name, seconds, node, kind, tenant))
 
-    def send_times(self) -> None:
-        """Send the times since the last time; one thread calls this."""
-        times = [self._times.popleft() for _ in range(len(self._times))]
-        if times:
-            self.request("record", times=times)
-
     def _write(self) -> None:
-        while (posted := self._posted.get()) is not None:
+        tick = Deadline(_TICK_SECONDS)
+        while True:
+            try:
+                posted = self._posted.get(timeout=tick.at_most(_TICK_SECONDS))
+            except queue.Empty:
+                tick = Deadline(_TICK_SECONDS)
+                self._send_times()
+                self._end_unused()
+                continue
+            if posted is None:
+                return
             # The receiver notices the end; a value that cannot be sent concerns nobody else.
             with contextlib.suppress(OSError, ForkError):
                 self._channel.send(posted)
+
+    def _send_times(self) -> None:
+        times = [self._times.popleft() for _ in range(len(self._times))]
+        if times:
+            self.request("record", times=times)
 
     def _receive(self) -> None:
         reason = ""
@@ -220,6 +233,7 @@ class PlacerProcess:
             self._process.wait(1.0)
         said = f"; it said: {self._stderr[-1]}" if self._stderr else ""
         self._end(reason or f"it ended with exit code {self._process.poll()}{said}")
+        self.wait()
 
     def _end(self, reason: str) -> None:
         self.ended = self.ended or reason
@@ -243,7 +257,7 @@ class PlacerProcess:
             self.ended = self.ended or "it was closed"
             self._channel.close()
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float = _EXIT_SECONDS) -> None:
         """Wait for the process to end.
 
         Args:
@@ -258,15 +272,27 @@ class PlacerProcess:
         finally:
             forget(self._kept)
 
+    def use(self, user: object) -> bool:
+        """Note a user, for whom it runs until :meth:`release`; return whether it runs.
+
+        Args:
+            user: whoever uses it.
+        """
+        with self._users_lock:
+            if not self.ended:
+                self._users.add(user)
+            return not self.ended
+
     def release(self, user: object) -> None:
         """Note that a user has no need of it; it ends a few seconds after the last.
 
         Args:
-            user: one of :attr:`users`.
+            user: whoever has used it.
         """
-        self.unused_since = time.monotonic()
-        self.users.discard(user)
+        self._unused_since = time.monotonic()
+        self._users.discard(user)
 
-    def is_unused(self) -> bool:
-        """Return whether nobody has used it for a few seconds."""
-        return not self.users and time.monotonic() - self.unused_since > _LINGER_SECONDS
+    def _end_unused(self) -> None:
+        with self._users_lock:
+            if not self._users and time.monotonic() - self._unused_since > _LINGER_SECONDS:
+                self.close()

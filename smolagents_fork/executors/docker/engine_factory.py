@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
-from ...options.option import about, words_of
+from ...options.option import Options, about, words_of
 from ...options.unknown_names import check_known
 from ...sandboxes.engine_protocol import Engine
 from .arguments import DockerArguments
@@ -34,7 +34,7 @@ class EngineFactory:
 
     def __call__(
         self, additional_authorized_imports: Sequence[str], logger: Any, **keywords: Any
-    ) -> DockerExecutor:
+    ) -> Any:
         """Make an executor.
 
         Args:
@@ -47,13 +47,28 @@ class EngineFactory:
             ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
                 engine beside one.
         """
+        keywords = self.with_engine(keywords, DockerArguments, DockerOptions)
+        return DockerExecutor(additional_authorized_imports, logger, **keywords)
+
+    def with_engine(
+        self, keywords: dict[str, Any], arguments: type[Options], options: type[Options]
+    ) -> dict[str, Any]:
+        """Return the keywords of an executor, with the engine in place of the engine's keywords.
+
+        Args:
+            keywords: Keywords of the engine's constructor and of the executor.
+            arguments: Arguments of the executor.
+            options: Options of its sandboxes; one that the engine has, too, is the engine's.
+
+        Raises:
+            ConfigurationError: see :meth:`__call__`.
+        """
         parameters = inspect.signature(self._engine_class).parameters
-        of_executor = about(DockerArguments)
+        of_executor = about(arguments)
         known = {*parameters, *of_executor}
         owner = f"executor_type={self._name!r}"
-        check_known(owner, keywords, known, lambda: words_of(DockerArguments))
-        # An option of the container that the engine has, too, is the engine's.
-        shared = (of_executor.keys() - about(DockerOptions).keys()) & parameters.keys()
+        check_known(owner, keywords, known, lambda: words_of(arguments))
+        shared = (of_executor.keys() - about(options).keys()) & parameters.keys()
         both = {name: keywords[name] for name in shared if name in keywords}
         own = {n: keywords.pop(n) for n in parameters.keys() - shared if n in keywords}
         pool = keywords.get("pool")
@@ -72,4 +87,4 @@ class EngineFactory:
                 f"executor_type={self._name!r} with {engine!r}: give a "
                 f"{self._engine_class.__name__}, or executor_type='docker' with engine="
             )
-        return DockerExecutor(additional_authorized_imports, logger, engine=engine, **keywords)
+        return {**keywords, "engine": engine}

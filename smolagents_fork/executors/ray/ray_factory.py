@@ -2,65 +2,31 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from ...errors import ConfigurationError
-from ...options.option import about, words_of
-from ...options.unknown_names import check_known
-from ...ray_cluster.ray_engine import RayEngine
 from ..docker.engine_factory import EngineFactory
 from ..process import ProcessExecutor
-from ..process.process_options import ProcessArguments
+from ..process.process_options import ProcessArguments, ProcessOptions
 
 __all__ = ["RayFactory"]
 
 
-class RayFactory:
-    """Makes an executor for containers or for processes on a cluster, as its engine says.
-
-    Args:
-        name: Name that ``executor_type`` takes.
-        engine_class: Class of the engine.
-    """
-
-    supports_managed_agents: ClassVar[bool] = True
-
-    def __init__(self, name: str, engine_class: type[RayEngine]) -> None:
-        self._name = name
-        self._engine_class = engine_class
+class RayFactory(EngineFactory):
+    """Makes an executor for containers or for processes on a cluster, as its engine says."""
 
     def __call__(
         self, additional_authorized_imports: Sequence[str], logger: Any, **keywords: Any
     ) -> Any:
-        """Make an executor.
+        """Make an executor; see :meth:`EngineFactory.__call__`.
 
         Args:
             additional_authorized_imports: Import names as for the executor.
             logger: Logger as for the executor.
-            **keywords: Keywords of :class:`RayEngine` and of ``DockerExecutor`` or
-                ``ProcessExecutor``. A name that both have is the engine's.
-
-        Raises:
-            ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
-                engine beside one.
+            **keywords: Keywords of the engine, and of ``DockerExecutor`` or ``ProcessExecutor``.
         """
-        engine = keywords.get("engine")
-        sandbox = getattr(engine, "sandbox", keywords.get("sandbox"))
+        sandbox = getattr(keywords.get("engine"), "sandbox", keywords.get("sandbox"))
         if sandbox != "process":
-            containers = EngineFactory(self._name, self._engine_class)
-            return containers(additional_authorized_imports, logger, **keywords)
-        parameters = inspect.signature(self._engine_class).parameters
-        known = {*parameters, *about(ProcessArguments)}
-        owner = f"executor_type={self._name!r}"
-        check_known(owner, keywords, known, lambda: words_of(ProcessArguments))
-        own = {name: keywords.pop(name) for name in parameters if name in keywords}
-        if engine is None:
-            keywords["engine"] = self._engine_class(**own)
-        elif own:
-            raise ConfigurationError(
-                f"{', '.join(sorted(own))}: an engine is given as engine=, so give these to "
-                f"{self._engine_class.__name__}(...)"
-            )
+            return super().__call__(additional_authorized_imports, logger, **keywords)
+        keywords = self.with_engine(keywords, ProcessArguments, ProcessOptions)
         return ProcessExecutor(additional_authorized_imports, logger, **keywords)

@@ -46,17 +46,9 @@ class Fake:
         self.connecting[address].set()
         assert self.ready[address].wait(60)
 
-    def send_times(self) -> None:
-        pass
-
-    def is_unused(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.ended = "closed"
-
-    def wait(self, seconds: float) -> None:
-        pass
+    def use(self, user: object) -> bool:
+        self.users.add(user)
+        return not self.ended
 
     def release(self, user: object) -> None:
         self.users.discard(user)
@@ -72,9 +64,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch):
     for name in names:
         Fake.ready[name].set()
         cluster_client._address_locks.pop(name, None)
-        found = cluster_client._shared.pop(name, None)
-        if found is not None:
-            found.close()
+        cluster_client._shared.pop(name, None)
 
 
 def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, str]):
@@ -97,6 +87,8 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
     monkeypatch.setattr(placer_process, "check_head", lambda *_arguments: None)
+    # The tests do what is done then.
+    monkeypatch.setattr(placer_process, "_TICK_SECONDS", 3600.0)
     lost: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
     made = SilentPlacer("silent.test:1", 1.0, lambda *event: lost.put(event))
     made.lost = lost
@@ -137,6 +129,7 @@ def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     made._pending.update(answers)
     ended: list[str] = []
     made._process = MagicMock(poll=lambda: 0)
+    made._kept = ()
     made._stderr = deque()
     monkeypatch.setattr(made, "_end", ended.append)
     theirs.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
@@ -153,16 +146,30 @@ def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     assert ended == ["it sent what it may not ('lost')"]
 
 
+def test_unused_placer_ends_and_one_that_is_used_stays(
+    silent: SilentPlacer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(placer_process, "_LINGER_SECONDS", -1.0)
+    user = object()
+    assert silent.use(user)
+    silent._end_unused()
+    assert not silent.ended
+    silent.release(user)
+    silent._end_unused()
+    assert silent.ended == "it was closed"
+    assert not silent.use(user)
+
+
 def test_times_are_sent_together(silent: SilentPlacer, monkeypatch: pytest.MonkeyPatch):
     posted: list[tuple[str, dict[str, object]]] = []
     monkeypatch.setattr(silent, "request", lambda op, **arguments: posted.append((op, arguments)))
-    silent.send_times()
+    silent._send_times()
     assert posted == []
     times = [("call", 0.5, "node1", "process", "tenant1"), ("call", 1.5, "node2", "docker", "")]
     for time in times:
         silent.record(*time)
-    silent.send_times()
-    silent.send_times()
+    silent._send_times()
+    silent._send_times()
     assert posted == [("record", {"times": times})]
     for _ in range(placer_process._MOST_TIMES + 1):  # nobody sends them any more
         silent.record(*times[0])
