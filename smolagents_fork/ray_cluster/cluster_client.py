@@ -9,6 +9,7 @@ import threading
 from ..errors import ForkError
 from ..system.forks import reset_in_child
 from .plain_data import NodeStats
+from .remote_sandbox import RemoteSandbox
 from .supervisors import Supervisors
 
 __all__ = ["Cluster", "shared_supervisors", "waiting_starts"]
@@ -51,6 +52,11 @@ class Cluster:
                     self._address, self._connect_seconds, self._user
                 )
             return self._supervisors
+
+    def sandboxes(self) -> list[RemoteSandbox]:
+        """Return the sandboxes of this process that exist; those of a lost placer do not."""
+        supervisors = self._supervisors
+        return [] if supervisors.placer.owner.inherited else supervisors.sandboxes()
 
     def close(self) -> None:
         """Give the placer back; sandboxes are removed one by one. Idempotent."""

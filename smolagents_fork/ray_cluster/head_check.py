@@ -9,7 +9,7 @@ from ..deadline import Deadline, within
 from ..errors import EngineUnavailableError
 from .node_link import tls_context, uses_tls
 
-__all__ = ["CLIENT_SCHEME", "check_head", "host_and_port", "probe_head", "refused_token"]
+__all__ = ["CLIENT_SCHEME", "check_head", "refused_token"]
 
 #: Begins the address of a server for clients that are not nodes of the cluster.
 CLIENT_SCHEME = "ray://"
@@ -21,29 +21,14 @@ _MOST_SHOWN = 40
 _TOKEN_TEXTS = ("InvalidAuthToken", "Unauthenticated", "Authentication token")
 
 
-def host_and_port(address: str) -> tuple[str, int] | None:
+def _host_and_port(address: str) -> tuple[str, int] | None:
     """Return host and port of an address; ``None`` where it has none, as ``auto``."""
     host, _, port = address.removeprefix(CLIENT_SCHEME).partition("/")[0].rpartition(":")
     return (host.strip("[]"), int(port)) if host and port.isdigit() else None
 
 
-def probe_head(address: str, seconds: float) -> None:
-    """Connect to the head's port, because Ray itself takes 20 s to say that it cannot.
-
-    Args:
-        address: Address of the head; one without host and port, as ``auto``, is not checked.
-        seconds: Seconds to wait at most, also for the look-up of a name.
-
-    Raises:
-        EngineUnavailableError: nobody listens there, or it cannot be reached.
-    """
-    target = host_and_port(address)
-    if target is not None:
-        _connected(address, target, seconds).close()
-
-
 def check_head(address: str, seconds: float) -> None:
-    """Wait for the first bytes of the head.
+    """Wait for the first bytes of the head, because Ray itself takes 20 s to say that it cannot.
 
     A head speaks gRPC, which is HTTP/2, and sends its settings when it accepts a connection, in
     threads that wait for none of its work. So a server that sends something else, or nothing, is
@@ -57,7 +42,7 @@ def check_head(address: str, seconds: float) -> None:
         EngineUnavailableError: the address is wrong, or the server sends nothing in time; says
             which.
     """
-    target = host_and_port(address)
+    target = _host_and_port(address)
     if target is None:
         return
     deadline = Deadline(seconds)

@@ -18,6 +18,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ExecutorStartError, ForkError
 from . import ray_calls
+from .head_check import check_head
 from .node_link import FrameSocket, answer_of, answer_to, ask, connect, uses_tls
 from .plain_data import Reservation, SupervisorPlace
 
@@ -84,8 +85,6 @@ class Placer:
         self._leases: dict[str, SupervisorLease] = {}
         # Supervisors that are made, and still wanted.
         self._creations: set[str] = set()
-        # Nodes that have not answered.
-        self._silent_nodes: set[str] = set()
         threading.Thread(target=self._serve, daemon=True).start()
 
     def connect(self, address: str) -> None:
@@ -130,12 +129,11 @@ class Placer:
 
     # -- requests --
 
-    def do_connected(self) -> str:
-        """Wait for the connection to the cluster, and return the address of its head."""
+    def do_connected(self) -> None:
+        """Wait for the connection to the cluster."""
         self._is_connected.wait()
         if self._failure is not None:
             raise self._failure
-        return self._head
 
     def do_create(
         self,
@@ -151,20 +149,24 @@ class Placer:
             creation: by which the host may cancel it.
             reservation: Reservation of the supervisor.
             without: ids of nodes that it must not be on.
-            avoided: ids of nodes that it is on where no other can have it.
+            avoided: ids of nodes that it must not be on where another can have it.
             seconds: Seconds to wait at most.
 
         Returns:
             its place; ``None`` if it was cancelled, or is late.
 
         Raises:
+            EngineUnavailableError: the head cannot be reached.
             SandboxDiedError: a node was lost while it was asked for a supervisor.
             ExecutorStartError: no node is large enough, or it did not start.
         """
         self._creations.add(creation)
         try:
+            # Ray waits for a head that is gone, until this process ends.
+            check_head(self._head, _CONNECT_SECONDS)
             ray_calls.check_fits(reservation)
-            now_avoided = self._avoided(reservation, without, avoided)
+            others = _nodes_without(reservation, [*without, *avoided])
+            now_avoided = [*without, *avoided] if others else without
             return self._create(creation, reservation, now_avoided, Deadline(seconds))
         finally:
             self._creations.discard(creation)
@@ -196,26 +198,6 @@ class Placer:
     def do_cancel(self, creation: str) -> None:
         """Stop making a supervisor."""
         self._creations.discard(creation)
-
-    def _avoided(
-        self, reservation: Reservation, without: Collection[str], avoided: Collection[str]
-    ) -> Collection[str]:
-        """Return the nodes that do not get a new supervisor now; see :meth:`do_create`."""
-        with self._lock:
-            silent = set(self._silent_nodes)
-        alive = ray_calls.alive_nodes() if silent else None
-        back = set()
-        if alive is not None:
-            # Those that answer again, and those that Ray has given up itself.
-            back = {node for node in silent if node not in alive or ray_calls.answers(alive[node])}
-        with self._lock:
-            self._silent_nodes -= back
-        all_avoided = {*(silent - back), *without, *avoided}
-        if all_avoided and not reservation.node:
-            with contextlib.suppress(EngineUnavailableError):
-                if set(ray_calls.fitting_nodes(reservation)) - all_avoided:
-                    return all_avoided
-        return without
 
     def do_remove(self, supervisor: str, sandbox: str) -> None:
         """End a sandbox, also one that starts."""
@@ -254,9 +236,6 @@ class Placer:
     def _keep(self, lease: SupervisorLease) -> None:
         """Keep a lease, and tell the host of its end."""
         reason = lease.keep()
-        if lease.silent:
-            with self._lock:
-                self._silent_nodes.add(lease.place.node)
         with self._lock:
             del self._leases[lease.place.supervisor]
         if reason:
@@ -265,7 +244,16 @@ class Placer:
                 f"the supervisor of node {lease.place} was given up: {reason}; it was last heard "
                 f"of {ago:.1f} s ago"
             )
-        self._send({"lost": lease.place.supervisor, "reason": reason})
+        self._send({"lost": lease.place.supervisor, "reason": reason, "silent": lease.silent})
+
+
+def _nodes_without(reservation: Reservation, nodes: Collection[str]) -> set[str]:
+    """Return the other nodes that can have a reservation; none where that is not to be known."""
+    if reservation.node or not nodes:
+        return set()
+    with contextlib.suppress(EngineUnavailableError):
+        return set(ray_calls.fitting_nodes(reservation)) - set(nodes)
+    return set()
 
 
 class SupervisorLease:

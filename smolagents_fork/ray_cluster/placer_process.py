@@ -57,19 +57,20 @@ class PlacerProcess:
     Args:
         address: Address of the cluster's head.
         seconds: Seconds that the head may take to accept a connection and to say something.
-        lost: called with the id of a supervisor that has ended, and why; an empty id: all.
+        lost: called with the id of a supervisor that has ended, why, and whether it was silent; an
+            empty id: all.
 
     Raises:
         EngineUnavailableError: it did not connect; says why.
     """
 
-    def __init__(self, address: str, seconds: float, lost: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, address: str, seconds: float, lost: Callable[[str, str, bool], None]
+    ) -> None:
         self.address = address
         self.owner = Owner()
         #: Why it ended; empty while it runs.
         self.ended = ""
-        #: Address of the head, once it is connected.
-        self.head = ""
         self._lost = lost
         # Those who use it; a set, because a finaliser may leave without a lock.
         self._users: set[object] = set()
@@ -122,7 +123,7 @@ class PlacerProcess:
             if refused := refused_token(self.address, " ".join(list(self._stderr))):
                 raise refused  # Ray only logs it, and keeps trying
             with contextlib.suppress(TimeoutError, FutureTimeoutError):
-                self.head = str(connected.result(0.1))
+                connected.result(0.1)
                 return
         said = f": {self._stderr[-1]}" if self._stderr else ""
         raise EngineUnavailableError(
@@ -224,7 +225,8 @@ class PlacerProcess:
                 if "number" in message:
                     self._answer(message["number"], message)
                 else:
-                    self._lost(str(message["lost"]), str(message["reason"]))
+                    lost, reason = str(message["lost"]), str(message["reason"])
+                    self._lost(lost, reason, message["silent"] is True)
         except OSError:
             pass  # as an end without an error
         except (ProtocolError, KeyError, TypeError) as error:
@@ -238,7 +240,7 @@ class PlacerProcess:
     def _end(self, reason: str) -> None:
         self.ended = self.ended or reason
         self._posted.put(None)
-        self._lost("", f"Ray's placer process: {self.ended}")
+        self._lost("", f"Ray's placer process: {self.ended}", False)
         for number in list(self._pending):
             self._answer(number, self._lost_answer())
 

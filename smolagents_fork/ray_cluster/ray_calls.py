@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import platform
 import re
-import socket
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -27,7 +26,6 @@ __all__ = [
     "CreatingSupervisor",
     "Figures",
     "alive_nodes",
-    "answers",
     "check_fits",
     "connect_to_ray",
     "fitting_nodes",
@@ -94,20 +92,6 @@ def alive_nodes(seconds: float = _NODES_SECONDS) -> dict[str, Mapping[str, Any]]
     except Exception:
         return None
     return {node["NodeID"]: node for node in found if node["Alive"]}
-
-
-def answers(node: Mapping[str, Any]) -> bool:
-    """Return whether a node can be reached from here; takes a second at most.
-
-    Args:
-        node: Node from :func:`alive_nodes`.
-    """
-    address = str(node["NodeManagerAddress"]), int(node["NodeManagerPort"])
-    try:
-        socket.create_connection(address, _POLL_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 def fitting_nodes(reservation: Reservation) -> list[str]:

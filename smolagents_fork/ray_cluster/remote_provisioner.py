@@ -26,7 +26,6 @@ from ..sandboxes.provisioner import (
 )
 from ..sandboxes.resource_limits import Limits
 from ..system.first_process_link import MARK, FirstProcess
-from ..system.forks import reset_in_child
 from .cluster_client import Cluster
 from .node_link import FrameSocket
 from .placer_process import PlacerProcess
@@ -59,20 +58,6 @@ class _Known:
 
 # Images that this process has had prepared, by cluster and name: any provisioner starts them.
 _images: dict[tuple[object, str], _Known] = {}
-# Containers of this process that have not been removed yet, by id.
-_existing: dict[str, RemoteContainer] = {}
-
-
-def _forget_removed() -> None:
-    for name, one in list(_existing.items()):
-        if one.removed.is_set():
-            _existing.pop(name, None)
-
-
-@reset_in_child
-def _after_fork() -> None:
-    """Reset a forked child, which has none of its parent's containers."""
-    _existing.clear()
 
 
 class RemoteProvisioner:
@@ -198,7 +183,7 @@ class RemoteProvisioner:
         """Start a container on any node with a free slot; see :class:`Provisioner`."""
         image = self._known(spec.image)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
-        made = self._cluster.supervisors.start(
+        return self._cluster.supervisors.start(
             self._reservation(spec.limits),
             self._options(image, spec),
             functools.partial(RemoteContainer, spec),
@@ -206,19 +191,15 @@ class RemoteProvisioner:
             timeout=seconds,
             slot_timeout=spec.start_seconds,
         )
-        _forget_removed()
-        _existing[made.id] = made
-        return made
 
     def ours(self) -> list[str]:
-        """Return the ids of the containers of this process that exist."""
-        _forget_removed()
-        return list(_existing)
+        """Return the ids of the containers of this process that exist on the cluster."""
+        return [one.id for one in self._cluster.sandboxes() if isinstance(one, RemoteContainer)]
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done."""
         deadline = Deadline(timeout)
-        ending = [one for one in list(_existing.values()) if one.ending]
+        ending = [one for one in self._cluster.sandboxes() if one.ending]
         return all(one.removed.wait(deadline.at_most(timeout)) for one in ending)
 
     def close(self) -> None:

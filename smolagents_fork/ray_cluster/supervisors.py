@@ -13,14 +13,12 @@ from typing import Any, TypeVar
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ExecutorStartError, ForkError, SandboxDiedError
-from .head_check import probe_head
 from .placer_process import PlacerProcess
 from .plain_data import NodeStats, Reservation, SupervisorPlace, checked
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
 __all__ = ["Supervisors"]
 
-_HEAD_SECONDS = 3.0
 _REQUEST_SECONDS = 30.0
 _WAITING_SECONDS = 3.0
 # Longest time for Ray to make a supervisor; most starts have less.
@@ -29,8 +27,9 @@ _CREATION_SECONDS = 3600.0
 _MOST_NODES = 4
 # Pause before a start is made elsewhere, in seconds.
 _AGAIN_SECONDS = 0.02
-# Seconds for which a node whose engine did not answer is used where no other has a free slot.
-_AVOIDED_SECONDS = 120.0
+# Seconds for which a node is used where no other has a free slot: one whose engine did not answer,
+# and one that was silent itself, until Ray has found out whether it is lost.
+_DEAD_ENGINE_SECONDS, _SILENT_SECONDS = 120.0, 20.0
 _Sandbox = TypeVar("_Sandbox", bound=RemoteSandbox)
 
 
@@ -68,8 +67,10 @@ class Supervisors:
         # What starts wait for.
         self._waiting: list[Reservation] = []
         self._creations: dict[Future[Any] | None, Reservation] = {}
-        # Why a node's engine took no sandbox when it was last asked, and when, by node.
-        self._engine_errors: dict[str, tuple[str, float]] = {}
+        # Why a node's engine took no sandbox when it was last asked, by node.
+        self._engine_errors: dict[str, str] = {}
+        # Nodes that are avoided, each with the monotonic time until then.
+        self._avoided: dict[str, float] = {}
         self.placer = PlacerProcess(address, seconds, self._lose)
 
     # -- starts --
@@ -139,7 +140,8 @@ class Supervisors:
             cause = "node" if lost else "unknown"
             raise SandboxDiedError(f"node {place}: {error}", cause=cause) from error
         except EngineUnavailableError as error:
-            self._engine_errors[place.node] = f"node {place}: {error}", time.monotonic()
+            self._engine_errors[place.node] = f"node {place}: {error}"
+            self._avoided[place.node] = time.monotonic() + _DEAD_ENGINE_SECONDS
             raise _EngineFailedError(place.node, f"node {place}: {error}") from error
         except ForkError as error:
             raise error.reworded(f"node {place}: {error}") from error
@@ -147,6 +149,7 @@ class Supervisors:
             if not started:  # or it is started yet
                 sandbox.end()
         self._engine_errors.pop(place.node, None)
+        self._avoided.pop(place.node, None)
         sandbox.record("start", time.monotonic() - begun, sandbox.tenant)
 
     def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
@@ -191,7 +194,6 @@ class Supervisors:
         """
         begun = time.monotonic()
         try:
-            probe_head(self.placer.head, _HEAD_SECONDS)
             with self._changed:
                 self._waiting.append(reservation)
                 try:
@@ -252,7 +254,7 @@ class Supervisors:
     def _free_supervisor(
         self, reservation: Reservation, without: Collection[str]
     ) -> RemoteSupervisor | None:
-        avoided = self._nodes_without_engine()
+        avoided = self._avoided_nodes()
         group = [
             (one.place.node in avoided, -one.free, number)
             for number, one in enumerate(self._all)
@@ -260,10 +262,10 @@ class Supervisors:
         ]
         return self._all[min(group)[-1]] if group else None
 
-    def _nodes_without_engine(self) -> list[str]:
-        """Return the ids of the nodes whose engines have lately not answered."""
-        after = time.monotonic() - _AVOIDED_SECONDS
-        return [node for node, (_, at) in list(self._engine_errors.items()) if at > after]
+    def _avoided_nodes(self) -> list[str]:
+        """Return the ids of the nodes that did not answer lately, or whose engines did not."""
+        now = time.monotonic()
+        return [node for node, until in list(self._avoided.items()) if until > now]
 
     def _create(
         self, name: str, reservation: Reservation, without: Collection[str], deadline: Deadline
@@ -274,7 +276,7 @@ class Supervisors:
             creation=name,
             reservation=reservation,
             without=list(without),
-            avoided=self._nodes_without_engine(),
+            avoided=self._avoided_nodes(),
             seconds=deadline.at_most(_CREATION_SECONDS),
         )
         self._creations[creation] = reservation
@@ -308,22 +310,30 @@ class Supervisors:
                     self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
 
-    def _lose(self, supervisor: str, reason: str) -> None:
+    def _lose(self, supervisor: str, reason: str, silent: bool = False) -> None:
         """Note that a supervisor has ended, or all of them.
 
         Args:
             supervisor: its id; empty: all.
             reason: Reason for which it was given up.
+            silent: whether it did not answer, so that its node may be lost.
         """
         with self._changed:
             ended = [one for one in self._all if supervisor in ("", one.place.supervisor)]
             self._all = [one for one in self._all if one not in ended]
+            for one in ended if silent else ():
+                self._avoided[one.place.node] = time.monotonic() + _SILENT_SECONDS
             self._changed.notify_all()
         for one in ended:
             for sandbox in list(one.sandboxes):
                 sandbox.lose(reason)
 
     # -- figures --
+
+    def sandboxes(self) -> list[RemoteSandbox]:
+        """Return the sandboxes that have slots, also those that start and end."""
+        with self._changed:
+            return [sandbox for one in self._all for sandbox in one.sandboxes]
 
     def stats(self) -> list[NodeStats]:
         """Return the figures of each supervisor."""
@@ -335,7 +345,7 @@ class Supervisors:
                     one.place.supervisor,
                     one.reservation.slots,
                     len(one.sandboxes),
-                    self._engine_errors.get(one.place.node, ("", 0.0))[0],
+                    self._engine_errors.get(one.place.node, ""),
                     heard.get(one.place.supervisor, 0.0),
                 )
                 for one in self._all

@@ -63,8 +63,6 @@ class DoubledPlacer:
     """
 
     ended = ""
-    # One that is not asked whether it is there.
-    head = "auto"
 
     def __init__(self, *nodes: Node) -> None:
         self.owner = Owner()

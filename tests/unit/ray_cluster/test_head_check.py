@@ -13,7 +13,7 @@ import certificates
 import pytest
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
-from smolagents_fork.ray_cluster.head_check import check_head, probe_head, refused_token
+from smolagents_fork.ray_cluster.head_check import check_head, refused_token
 from smolagents_fork.ray_cluster.node_link import tls_context
 
 # Answers come at once; only detects hangs.
@@ -96,8 +96,6 @@ def test_address_that_nobody_has_is_said(address: str):
     words = f"the head of the Ray cluster at {address} cannot be reached"
     with pytest.raises(EngineUnavailableError, match=words):
         check_head(address, _SECONDS)
-    with pytest.raises(EngineUnavailableError, match=words):
-        probe_head(address, _SECONDS)
 
 
 def test_name_look_up_that_hangs_is_limited(monkeypatch: pytest.MonkeyPatch):

@@ -25,7 +25,7 @@ class SilentPlacer(PlacerProcess):
     """A placer whose connection always succeeds; its process is not asked for it."""
 
     #: Supervisors that were lost, and why.
-    lost: queue.SimpleQueue[tuple[str, str]]
+    lost: queue.SimpleQueue[tuple[str, str, bool]]
 
     def _wait_for_connection(self) -> None:
         pass
@@ -89,7 +89,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
     monkeypatch.setattr(placer_process, "check_head", lambda *_arguments: None)
     # The tests do what is done then.
     monkeypatch.setattr(placer_process, "_TICK_SECONDS", 3600.0)
-    lost: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+    lost: queue.SimpleQueue[tuple[str, str, bool]] = queue.SimpleQueue()
     made = SilentPlacer("silent.test:1", 1.0, lambda *event: lost.put(event))
     made.lost = lost
     yield made
@@ -105,14 +105,14 @@ def test_request_after_the_end_is_an_error(silent: SilentPlacer):
             EngineUnavailableError, match="is lost: the placer process: it was closed"
         ):
             silent.ask("heard", 60.0)
-    assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed")
+    assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed", False)
 
 
 def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
     waiting = silent.request("connected")
     silent._process.kill()
     assert silent.lost.get(timeout=60.0) == (
-        "", "Ray's placer process: it ended with exit code -9"
+        "", "Ray's placer process: it ended with exit code -9", False
     )  # fmt: skip
     for answer in (waiting, silent.request("heard")):
         with pytest.raises(EngineUnavailableError, match="it ended with exit code -9"):
@@ -121,7 +121,7 @@ def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
 
 def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     ours, theirs = map(FrameSocket, socket.socketpair())
-    lost: list[tuple[str, str]] = []
+    lost: list[tuple[str, str, bool]] = []
     made = object.__new__(PlacerProcess)
     made._pending, made._channel = {}, ours
     made._lost = lambda *event: lost.append(event)
@@ -135,14 +135,14 @@ def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     theirs.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
     theirs.send({"number": 3, "ok": None})
     theirs.send({"number": 1, "ok": "value"})
-    theirs.send({"lost": "supervisor", "reason": "silence"})
+    theirs.send({"lost": "supervisor", "reason": "silence", "silent": True})
     theirs.send({"odd": 1})
     made._receive()
     ours.close()
     theirs.close()
     assert answers[1].result(0) == "value"
     assert isinstance(answers[2].exception(0), ExecutorStartError)
-    assert lost == [("supervisor", "silence")]
+    assert lost == [("supervisor", "silence", True)]
     assert ended == ["it sent what it may not ('lost')"]
 
 

@@ -216,6 +216,17 @@ def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
     assert nodes.supervisors.stats() == []
 
 
+def test_silent_node_is_left_for_another_for_a_while(cluster: Any, monkeypatch: pytest.MonkeyPatch):
+    nodes = cluster("12", "")
+    nodes.start()
+    nodes.supervisors._lose(nodes.sandboxes[0].supervisor.place.supervisor, "silence", True)
+    assert nodes.supervisors._avoided_nodes() == ["1"]
+    nodes.made.clear()
+    assert nodes.start() == "2"
+    nodes.supervisors._avoided["1"] = 0.0
+    assert nodes.supervisors._avoided_nodes() == []
+
+
 def test_engine_that_answers_again_is_used_again(cluster: Any):
     nodes = cluster("1", "1")
     with pytest.raises(EngineUnavailableError, match=r"^node 127\.0\.0\.1 \(1\): the engine"):

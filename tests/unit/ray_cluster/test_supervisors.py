@@ -157,27 +157,31 @@ def test_cut_connection_is_opened_again(host: Host):
     assert host.ask("heard")["ok"].keys() == {"s"}
 
 
-def test_silence_gives_the_supervisor_up_and_its_node_gets_no_other(
-    host: Host, monkeypatch: pytest.MonkeyPatch
+def test_silence_gives_the_supervisor_up(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
+    host.create(Answering(silent=True))
+    found = host.receive()
+    assert "it did not answer for" in found["reason"]
+    assert found["silent"]
+
+
+@pytest.mark.parametrize(("nodes", "avoided"), [(["n", "other"], ["m", "n"]), (["n"], ["m"])])
+def test_node_is_avoided_where_another_can_have_the_supervisor(
+    host: Host, monkeypatch: pytest.MonkeyPatch, nodes: list[str], avoided: list[str]
 ):
     from smolagents_fork.ray_cluster import ray_calls
 
-    monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
-    host.create(Answering(silent=True))
-    assert "it did not answer for" in host.receive()["reason"]
+    given: list[list[str]] = []
 
-    def avoided() -> Any:
-        return host.placer._avoided(RESERVATION, [], [])
+    def create(_reservation: Any, _head: str, avoided: list[str]) -> Any:
+        given.append(list(avoided))
+        raise ExecutorStartError("enough")
 
-    monkeypatch.setattr(ray_calls, "alive_nodes", lambda: {"n": {}, "other": {}})
-    monkeypatch.setattr(ray_calls, "answers", lambda _node: False)
-    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
-    assert avoided() == {"n"}
-    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
-    assert avoided() == []
-    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n", "other"])
-    monkeypatch.setattr(ray_calls, "answers", lambda _node: True)
-    assert avoided() == []
+    monkeypatch.setattr(ray_calls, "CreatingSupervisor", create)
+    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: nodes)
+    with pytest.raises(ExecutorStartError, match="enough"):
+        host.placer.do_create("made", RESERVATION, ["m"], ["n"], SECONDS)
+    assert given == [avoided]
 
 
 def test_supervisor_that_has_to_end_is_told(host: Host):
@@ -185,7 +189,7 @@ def test_supervisor_that_has_to_end_is_told(host: Host):
     host.create(answering)
     host.channel.send({"number": 2, "op": "end", "arguments": {"supervisor": "s"}})
     found = [host.receive(), host.receive()]
-    assert {"lost": "s", "reason": ""} in found
+    assert {"lost": "s", "reason": "", "silent": False} in found
     assert {"number": 2, "ok": None} in found
     assert answering.ended.is_set()
 
