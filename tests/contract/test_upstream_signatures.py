@@ -7,13 +7,14 @@ instead of being accepted and ignored.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 
 import pytest
 import smolagents
 from smolagents import CodeAgent, MultiStepAgent, local_python_executor
 
 from smolagents_fork import upstream
-from smolagents_fork.executors import hosted
+from smolagents_fork.errors import ConfigurationError
 
 #: Parameters of agents that reach no executor, or that the fork's choice of one hands on.
 DECIDED = frozenset(
@@ -27,6 +28,12 @@ DECIDED = frozenset(
     }
 )  # fmt: skip
 
+EXECUTORS = (
+    "BlaxelExecutor", "DockerExecutor", "E2BExecutor", "LocalPythonExecutor", "ModalExecutor"
+)  # fmt: skip
+#: Parameters of upstream's executors that the fork's refuse, by the executor's name.
+REFUSED: Mapping[str, frozenset[str]] = {}
+
 
 def parameters(function: object) -> set[str]:
     """Return the names that a constructor takes, without those that stand for any others."""
@@ -35,6 +42,13 @@ def parameters(function: object) -> set[str]:
         for one in inspect.signature(function).parameters.values()
         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     } - {"self"}
+
+
+def upstreams_and_forks(name: str) -> tuple[type, type]:
+    """Return the two classes of an executor."""
+    if name == "LocalPythonExecutor":
+        return vars(local_python_executor)[name], getattr(smolagents, name)
+    return getattr(upstream, name), getattr(smolagents, name)
 
 
 @pytest.mark.parametrize("kind", [CodeAgent, MultiStepAgent])
@@ -46,21 +60,34 @@ def test_parameter_of_an_agent_is_decided_upon(kind):
     )
 
 
-def test_parameter_of_the_local_executor_is_the_forks_too():
-    local = vars(local_python_executor)["LocalPythonExecutor"]
-    assert parameters(local) <= parameters(smolagents.LocalPythonExecutor)
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_parameter_of_an_executor_is_the_forks_too(name):
+    upstreams, forks = upstreams_and_forks(name)
+    new = parameters(upstreams) - parameters(forks) - REFUSED.get(name, frozenset())
+    assert not new, (
+        f"upstream's {name} takes {new}: add each to the arguments of {forks.__module__}.{name}, "
+        "or list it in REFUSED of this test, if the fork's executor is to refuse it by name"
+    )
 
 
-def test_parameter_of_the_docker_executor_is_the_forks_too():
-    assert parameters(upstream.DockerExecutor) <= parameters(smolagents.DockerExecutor)
+@pytest.mark.parametrize(
+    ("name", "keyword"),
+    [
+        (name, keyword)
+        for name in EXECUTORS
+        for keyword in ("unknown_keyword", *sorted(REFUSED.get(name, ())))
+        if name != "E2BExecutor"  # its other keywords are the service's
+    ],
+)
+def test_parameter_that_the_fork_does_not_have_is_refused_by_name(name, keyword):
+    with pytest.raises(ConfigurationError, match=f"{name} has no parameter '{keyword}'"):
+        getattr(smolagents, name)([], **{keyword: 1})
 
 
 @pytest.mark.parametrize("name", ["BlaxelExecutor", "E2BExecutor", "ModalExecutor"])
-def test_parameter_of_a_hosted_executor_is_the_forks_too(name):
-    kind = getattr(hosted, name)
-    assert parameters(getattr(upstream, name)) <= parameters(kind)
-    passes_on = [
+def test_hosted_executor_passes_on_what_upstreams_passes_on(name):
+    upstreams, forks = (
         any(one.kind is one.VAR_KEYWORD for one in inspect.signature(cls).parameters.values())
-        for cls in (kind, getattr(upstream, name))
-    ]
-    assert passes_on in ([True, True], [False, False])
+        for cls in upstreams_and_forks(name)
+    )
+    assert upstreams == forks

@@ -1,6 +1,7 @@
 """What upstream's next release could be: the locked one with its coming refactorings.
 
-- the options of ``CodeAgent`` and of the executors are taken by keyword only, in another order;
+- the options of ``CodeAgent`` and of the executors are taken by keyword only, in another order, and
+  ``DockerExecutor`` has one more;
 - executors are chosen by entry points (upstream issue 2722);
 - ``remote_executors.py`` is a package, whose names are imported on first use (PEP 562).
 """
@@ -35,6 +36,12 @@ _AGENT_EDITS = {
         "        prompt_templates: PromptTemplates | None = None,\n"
     ),
 }
+_DOCKER_OPTIONS = '        port: int = 8888,\n        image_name: str = "jupyter-kernel",\n'
+_NEW_DOCKER_OPTIONS = (
+    '        image_name: str = "jupyter-kernel",\n'
+    "        execution_timeout_seconds: int | None = None,\n"
+    "        port: int = 8888,\n"
+)
 _CALL = "(additional_imports, logger, allow_pickle=allow_pickle)"
 _REGISTRY = f'''
     def create_python_executor(self) -> PythonExecutor:
@@ -95,6 +102,8 @@ def made_release(tree: dict[str, bytes]) -> dict[str, bytes]:
     tree[_AGENTS] = _with_registry(agents).encode()
     source = tree.pop(_REMOTE).decode().replace("\nfrom .", "\nfrom ..")
     source = source.replace("(additional_imports, logger, allow_pickle)", _CALL)
+    assert source.count(_DOCKER_OPTIONS) == 1
+    source = source.replace(_DOCKER_OPTIONS, _NEW_DOCKER_OPTIONS)
     source = _by_keyword(source, "allow_pickle")
     tree |= {f"smolagents/remote_executors/{name}": text.encode() for name, text in _split(source)}
     local = _by_keyword(tree[_LOCAL].decode(), "additional_authorized_imports")

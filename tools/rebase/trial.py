@@ -170,7 +170,8 @@ def _environment(uv: Uv, folder: Folder, wheel: Path, *, borrow: bool) -> Path:
         python = uv.environment(folder.path / "venv")
         if not borrow:
             requirements = folder.project.root / "requirements-dev.in"
-            uv.install(python, wheel, "-r", requirements, log=log)
+            # Doubles of hosted services install packages as their sandboxes do.
+            uv.install(python, wheel, "pip", "-r", requirements, log=log)
             return python
         uv.install(python, "--no-deps", wheel, log=log)
     except CommandError as error:
