@@ -122,9 +122,6 @@ class JobSandbox:
                     raise
                 time.sleep(0.05)
 
-    def engine_responds(self) -> bool:
-        return True
-
     def status(self) -> SandboxStatus:
         code = self._job.exit_code()
         return SandboxStatus("running" if code is None else "ended", code)

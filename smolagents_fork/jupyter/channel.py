@@ -23,14 +23,13 @@ __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
 # Longest wait on the socket; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
-# Silence after which the server is pinged, the engine is probed, and the connection counts as
-# lost. A gateway's event loop answers while the kernel computes, so the silence measures the
-# connection and not the code. A kernel that serves itself is silent while C code keeps Python's
-# lock: then the sandbox's first process answers, or without one the engine. Gateway and first
-# process share the sandbox's processor with the code and may be slow. The engine does not, so its
-# failure is detected much earlier.
+# Silence after which server and first process are asked, after which neither counts as reachable,
+# and after which a gateway counts as gone whose sandbox's first process answers. A gateway's event
+# loop answers while the kernel computes, so its silence measures the connection and not the code. A
+# kernel that serves itself is silent while C code keeps Python's lock: then only the first process
+# answers. All share the sandbox's processor with the code and may be slow.
 _PING_AFTER_SECONDS = 1.0
-_PROBE_AFTER_SECONDS = 2.0
+_UNREACHABLE_AFTER_SECONDS = 6.0
 _LOST_AFTER_SECONDS = 20.0
 # Longest delay of a reply after the idle message. After that, a second request tests whether the
 # kernel has skipped the reply.
@@ -56,8 +55,6 @@ class Channel:
         connection: an open connection, which this object owns and closes.
         requests: factory of the messages.
         send_timeout: seconds that sending one message may take.
-        engine_responds: returns whether the engine still answers; called when the gateway is
-            silent. Takes two seconds at most.
         serves_itself: whether the kernel's own process serves the connection.
         first_process: of the sandbox; ``None`` if it cannot be spoken to.
     """
@@ -68,18 +65,16 @@ class Channel:
         requests: Requests,
         *,
         send_timeout: float = 30.0,
-        engine_responds: Callable[[], bool] = lambda: True,
         serves_itself: bool = False,
         first_process: FirstProcess | None = None,
     ) -> None:
         self._connection = connection
         self._serves_itself = serves_itself
-        self._first_process = first_process if serves_itself else None
-        self._engine_responds = engine_responds
+        self._first_process = first_process
         self._requests = requests
         self._send_timeout = send_timeout
         self._requests_lock = threading.Lock()
-        self._last_heard = self._last_ping = self._last_probe = time.monotonic()
+        self._last_heard = self._last_ping = time.monotonic()
         # Connections that the first process had when the stream was last heard of.
         self._links = self._count_links()
         # Interrupts that the kernel has not answered.
@@ -221,13 +216,14 @@ class Channel:
     def interrupt(self) -> None:
         """Interrupt the running code. May be called from any thread.
 
-        The sandbox's first process does it if it can be spoken to, or the kernel is asked, which
-        does nothing while C code keeps Python's lock.
+        The sandbox's first process does it if it can be spoken to and the kernel is its main
+        process. Otherwise the kernel is asked, which does nothing while C code keeps Python's lock.
 
         Raises:
             ConnectionLost: the stream ended, or the kernel's gateway reads nothing.
         """
-        if self._first_process is not None and self._first_process.interrupt():
+        first = self._first_process
+        if self._serves_itself and first is not None and first.interrupt():
             return
         with self._requests_lock:
             message = self._requests.interrupt()
@@ -317,37 +313,30 @@ class Channel:
         Raises:
             ConnectionLost: it is not there, and no other connection takes the place of this one.
         """
-        if self._first_process is not None:
-            self._last_heard = max(self._last_heard, self._first_process.heard_at)
+        first = self._first_process
         now = time.monotonic()
         silent = now - self._last_heard
         if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
             self._last_ping = now
             if ping:
                 self._connection.ping()
-            if self._first_process is not None:
-                self._first_process.ask()
+            if first is not None:
+                first.ask()
         if self._connection.lost:
             return
         if self._links != self._count_links():
             self._links = self._count_links()
             self._connection.lose("the engine's other connection to the sandbox was lost")
-        elif silent > _LOST_AFTER_SECONDS:
+        elif first is not None and min(silent, now - first.heard_at) > _UNREACHABLE_AFTER_SECONDS:
+            self._connection.lose(
+                f"nothing was received for {silent:.0f} s, not from the sandbox's first process "
+                "either: the engine or the network in between does not answer"
+            )
+        elif silent > _LOST_AFTER_SECONDS and not self._serves_itself:
             self._connection.lose(
                 f"the kernel gateway has not answered a ping for {silent:.0f} s; "
                 "the engine or the network in between is gone"
             )
-        elif silent > _PROBE_AFTER_SECONDS and now - self._last_probe > _PROBE_AFTER_SECONDS:
-            self._last_probe = now
-            if not self._engine_responds():
-                self._connection.lose(
-                    f"nothing was received for {silent:.0f} s, and the engine, through which the "
-                    "stream runs, does not respond"
-                )
-            elif self._serves_itself and (
-                self._first_process is None or not self._first_process.connected
-            ):
-                self._last_heard = time.monotonic()
 
     def _count_links(self) -> int:
         return 0 if self._first_process is None else self._first_process.links

@@ -50,8 +50,10 @@ class ResumableConnection:
             seconds. It raises ``ConnectionLost``, ``OSError`` or ``ExecutorError`` when that fails.
         may_run: returns whether the sandbox may still run; called after a loss.
         heard_at: returns when the sandbox was last heard of by another connection, on the monotonic
-            clock: a kernel that cannot answer is waited for as long as it is there.
-        patience: seconds after which a lost connection is given up.
+            clock; ``None`` if it has no other. A kernel that cannot answer is waited for as long as
+            its sandbox is heard of.
+        patience: seconds after which a sandbox that is not heard of is given up; without another
+            connection they begin with the loss.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class ResumableConnection:
         reopen: Callable[[int, float], Connection],
         *,
         may_run: Callable[[], bool],
-        heard_at: Callable[[], float],
+        heard_at: Callable[[], float] | None,
         patience: float,
     ) -> None:
         self._reopen, self._may_run, self._heard_at = reopen, may_run, heard_at
@@ -244,7 +246,8 @@ class ResumableConnection:
             self._take_pause()
         try:
             while not self._closed and self._may_run():
-                left = max(lost_at, self._heard_at()) + self._patience - time.monotonic()
+                heard_at = lost_at if self._heard_at is None else self._heard_at()
+                left = heard_at + self._patience - time.monotonic()
                 if left <= 0:
                     break
                 try:

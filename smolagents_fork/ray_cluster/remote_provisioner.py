@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import os
@@ -37,7 +36,6 @@ __all__ = ["RemoteContainer", "RemoteProvisioner"]
 _START_SECONDS = 120.0
 # A late answer must not look like the end of a container that runs.
 _STATUS_SECONDS = 20.0
-_PING_SECONDS = 2.0
 # Of the first process, which waits for nothing.
 _ANSWER_SECONDS = 6.0
 _LOOK_SECONDS = 0.05
@@ -302,15 +300,6 @@ class RemoteContainer(RemoteSandbox):
                 return
         if answer.get("ok") is True:
             first.feed(f"{MARK}answer {number} R\n".encode())
-
-    def engine_responds(self) -> bool:
-        """Return whether the node and its engine may answer; takes a few seconds at most.
-
-        A node that is slow says nothing about its engine, and heartbeats find one that is lost.
-        """
-        with contextlib.suppress(ForkError):
-            return self.call("engine_responds", timeout=_PING_SECONDS) is not False
-        return not self.lost
 
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes the time that a busy node needs at most."""

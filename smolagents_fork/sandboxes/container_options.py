@@ -105,6 +105,7 @@ _DECIDED: Mapping[str, tuple[Any, str]] = {
     "image": (None, "give image="),
     "detach": (True, "the executor attaches to the container itself"),
     "stdin_open": (True, "the container's lease is renewed through its standard input"),
+    "tty": (False, "code could write to a terminal's input, by which the lease is renewed"),
     "remove": (True, "the engine removes a container that has ended"),
     "stream": (None, "the executor returns the output of code, not that of the container"),
     "stdout": (True, "the executor returns the output of code, not that of the container"),

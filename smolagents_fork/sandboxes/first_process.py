@@ -34,7 +34,6 @@ lease=float(lease)
 import ctypes
 if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: prctl failed")
 def tell(line):
-    if os.isatty(1): return
     os.set_blocking(1,False)
     try: os.write(1,b"\x1e"+line.encode()+b"\n")
     except OSError: pass
@@ -88,9 +87,8 @@ if not main:
             except (OSError,ValueError): pass
         signal.pthread_sigmask(signal.SIG_SETMASK,before)
         connect()
-        if not os.isatty(1):
-            os.setsid()
-            os.dup2(2,1)
+        os.setsid()
+        os.dup2(2,1)
         os.dup2(os.open(os.devnull,os.O_RDWR),0)
         os.execvp(sys.argv[2],sys.argv[2:])
     except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))

@@ -71,8 +71,7 @@ class Lease:
         stream: Connection to the sandbox's first process.
         attach: returns another connection, or ``None`` when the sandbox has ended; raises when the
             engine does not answer.
-        seconds: of the lease; ``None`` for a first process that cannot be written to: its output is
-            read, and a lost connection is not replaced.
+        seconds: of the lease.
         note_end: takes the reason for which no other connection takes the place of a lost one;
             empty when the sandbox has ended.
 
@@ -85,13 +84,13 @@ class Lease:
         self,
         stream: LeaseStream,
         attach: Callable[[], LeaseStream | None],
-        seconds: float | None,
+        seconds: float,
         note_end: Callable[[str], None] = _no_note,
     ) -> None:
         self._attach, self._seconds, self._note_end = attach, seconds, note_end
         self._requests: deque[bytes] = deque()
-        #: The sandbox's first process; ``None`` where it cannot be written to.
-        self.first_process = None if seconds is None else FirstProcess(self._request)
+        #: The sandbox's first process.
+        self.first_process = FirstProcess(self._request)
         #: The present connection; ``None`` after a loss.
         self.stream: LeaseStream | None = stream
         #: Whether another connection is being opened.
@@ -99,7 +98,7 @@ class Lease:
         #: Whether the lease is not renewed any more.
         self.closed = False
         #: Monotonic time of the next renewal.
-        self.due = 0.0 if seconds is not None else float("inf")
+        self.due = 0.0
         _keeper.add(self)
 
     def close(self) -> None:
@@ -122,8 +121,6 @@ class Lease:
             self._lose(stream, "")
             return
         first, seconds = self.first_process, self._seconds
-        if first is None or seconds is None:
-            return
         first.feed(output)
         if first.silent_seconds > seconds * _UNANSWERED / _RENEWALS:
             self._lose(stream, "the first process does not answer")
@@ -142,20 +139,17 @@ class Lease:
         stream, self.stream = self.stream, None
         if stream is None:
             return
-        if self.first_process is not None:
-            # The engine may take a while to end it.
-            with contextlib.suppress(Exception):
-                stream.send(END)
+        # The engine may take a while to end it.
+        with contextlib.suppress(Exception):
+            stream.send(END)
         stream.close()
 
     def _lose(self, stream: LeaseStream, broken: str) -> None:
         self.stream = None
         stream.close()
         self._requests.clear()
-        first = self.first_process
-        if first is not None:
-            first.reconnect(False)
-        if first is None or self.closed:
+        self.first_process.reconnect(False)
+        if self.closed:
             self._end(broken)
             return
         self.attaching = True
@@ -169,8 +163,7 @@ class Lease:
 
     def _attach_again(self) -> None:
         """Replace a lost connection, unless the sandbox has ended or its lease is over."""
-        assert self._seconds is not None
-        end = time.monotonic() + self._seconds
+        end = self.first_process.heard_at + self._seconds
         pause, broken = _FIRST_PAUSE_SECONDS, ""
         try:
             while not self.closed:
@@ -186,8 +179,7 @@ class Lease:
                 if stream is None:
                     break
                 self.due, self.stream = 0.0, stream
-                if self.first_process is not None:
-                    self.first_process.reconnect(True)
+                self.first_process.reconnect(True)
                 return
             self._end(broken)
         finally:

@@ -253,9 +253,6 @@ class GatewaySandbox(Protocol):
             ExecutorError: the sandbox is gone, or can give no stream.
         """
 
-    def engine_responds(self) -> bool:
-        """Return whether the engine that carries the streams answers; takes two seconds at most."""
-
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes a few seconds at most."""
 

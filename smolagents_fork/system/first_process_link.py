@@ -18,12 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-__all__ = ["END", "MARK", "RENEWAL", "FirstProcess", "HasFirstProcess", "MainEnd"]
+__all__ = ["END", "MARK", "FirstProcess", "HasFirstProcess", "MainEnd"]
 
 #: Begins a line of the first process.
 MARK = "\x1e"
-#: Renews the lease, where no answer can be read.
-RENEWAL = b"\n"
 #: Ends the sandbox at once, because its host process needs it no longer.
 END = b"end\n"
 # Bytes of a line that has no end yet; those of the first process are shorter.

@@ -125,10 +125,6 @@ class WebGateway:
         finally:
             connection.close()
 
-    def engine_responds(self) -> bool:
-        """Return true: the gateway answers pings itself."""
-        return True
-
     def status(self) -> SandboxStatus:
         """Return whether the gateway answers; the service is not asked."""
         if self._end is None:

@@ -294,13 +294,12 @@ class KernelConnection:
                     sandbox, session_id, received, Deadline(seconds)
                 ),
                 may_run=lambda: self._sandbox is sandbox and may_run(sandbox),
-                heard_at=lambda: 0.0 if first is None else first.heard_at,
+                heard_at=None if first is None else lambda: first.heard_at,
                 patience=min(self._spec.lease_seconds, _PATIENCE_SECONDS),
             )
         self._channel = Channel(
             resumable,
             Requests(session_id, self._comm_id),
-            engine_responds=sandbox.engine_responds,
             serves_itself=kernel.serves_itself,
             first_process=first,
         )

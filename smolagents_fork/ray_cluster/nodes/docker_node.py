@@ -31,7 +31,7 @@ _REAP_SECONDS = 60.0
 _REAP = "smolagents_fork.sandboxes.docker.lifetime.orphans:reap_supervisor"
 #: Methods of a container that the host may call.
 _REQUESTS = (
-    "engine_responds", "list_files", "make_folder", "read_file", "stats", "status", "write_file",
+    "list_files", "make_folder", "read_file", "stats", "status", "write_file",
 )  # fmt: skip
 
 

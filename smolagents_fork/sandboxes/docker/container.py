@@ -19,7 +19,7 @@ from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..relay import relay_command
 from ..removals import Removals
-from .engine import API_TIMEOUT_SECONDS, client_copy, engine_responds, mapped_errors
+from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
 from .resource_usage import usage
@@ -40,8 +40,6 @@ _LOOK_SECONDS = 0.05
 _CONNECT_SECONDS = 30.0
 # Limit of the engine's calls that start a program for a file.
 _EXEC_SECONDS = 15.0
-# Limit of a ping while a call waits.
-_PING_SECONDS = 2.0
 # Time the engine may take to list the published port of a container that has been started.
 _PORT_SECONDS = 5.0
 
@@ -95,7 +93,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         self._access = access
         self._removals = removals
         # Connections that the first process had when the engine's were used last.
-        self._links = self._count_links()
+        self._links = self.first_process.links
 
     @property
     def id(self) -> str:
@@ -108,8 +106,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return self._started.container
 
     @property
-    def first_process(self) -> FirstProcess | None:
-        """The container's first process; ``None`` where its connection cannot be written to."""
+    def first_process(self) -> FirstProcess:
+        """The container's first process."""
         return self._started.connection.first_process
 
     def published_address(self) -> tuple[str, int] | None:
@@ -163,8 +161,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 if sock is not None:
                     self._receive_listener(sock, limit)
                     return sock
-                first = self.first_process
-                if first is None or first.unreachable or not self._is_running():
+                if self.first_process.unreachable or not self._is_running():
                     break
         return None
 
@@ -201,9 +198,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         return self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))[0]
 
     def _exec_with_id(self, argv: list[str], seconds: float) -> tuple[ExecStream, str]:
-        if self._links != self._count_links():
+        if self._links != self.first_process.links:
             # A cut leaves connections behind on which the engine never answers.
-            self._links = self._count_links()
+            self._links = self.first_process.links
             self._client.api.close()
         api = client_copy(self._client.api, seconds)
         with mapped_errors("opening a stream into the container", container=self.id):
@@ -247,23 +244,16 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             ExecutorError: it took too long, or wrote more.
             StreamLost: the engine's connection was lost.
         """
-        links = self._count_links()
+        links = self.first_process.links
         stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
         output = run_attached(
             stream,
             stdin=stdin,
             timeout=timeout,
             max_bytes=max_bytes,
-            is_lost=lambda: links != self._count_links(),
+            is_lost=lambda: links != self.first_process.links,
         )
         return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
-
-    def _count_links(self) -> int:
-        return 0 if self.first_process is None else self.first_process.links
-
-    def engine_responds(self) -> bool:
-        """Return whether the engine, whose connection carries the streams, answers."""
-        return engine_responds(self._client, _PING_SECONDS)
 
     def _is_running(self) -> bool:
         with contextlib.suppress(Exception):

@@ -109,9 +109,7 @@ def container_arguments(
     arguments = merged(arguments, options.run_arguments)
     if socket_path is not None:
         arguments |= _connected(arguments, socket_path, proxied=spec.serve_listener is not None)
-    # A terminal's input can be written to by the code.
-    renewed = not arguments.get("tty")
-    return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
+    return {**arguments, **leased(command, spec.lease_seconds)}
 
 
 def _connected(arguments: Mapping[str, Any], socket_path: str, *, proxied: bool) -> dict[str, Any]:

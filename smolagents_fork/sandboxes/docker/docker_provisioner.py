@@ -244,9 +244,7 @@ class DockerProvisioner:
                         owner=self._owner,
                     )
                     container = self._created(arguments)
-                    connection = self._attached(
-                        container, spec.lease_seconds, is_terminal=bool(arguments.get("tty"))
-                    )
+                    connection = self._attached(container, spec.lease_seconds)
                     container.start()
             except BaseException:
                 if connection is not None:
@@ -257,13 +255,11 @@ class DockerProvisioner:
                 raise
         return StartedContainer(container, name, token, published, connection, gateway)
 
-    def _attached(
-        self, container: Any, lease_seconds: float, *, is_terminal: bool
-    ) -> LoggedConnection:
+    def _attached(self, container: Any, lease_seconds: float) -> LoggedConnection:
         """Attach to the container's input and output."""
         attached = attach(self._client, container.id, output=True, timeout=API_TIMEOUT_SECONDS)
         again = functools.partial(attach_again, self._address, container.id)
-        return LoggedConnection(attached, again, None if is_terminal else lease_seconds)
+        return LoggedConnection(attached, again, lease_seconds)
 
     def _created(self, arguments: dict[str, Any]) -> Any:
         """Create the container.

@@ -29,7 +29,6 @@ __all__ = [
     "client_copy",
     "connect",
     "disconnect",
-    "engine_responds",
     "engine_time",
     "image_id",
     "mapped_errors",
@@ -170,20 +169,6 @@ def engine_time(client: DockerClient) -> float:
     """
     date = _ping(client.api, PING_SECONDS).headers.get("Date")
     return parsedate_to_datetime(date).timestamp() if date else time.time()
-
-
-def engine_responds(client: DockerClient, seconds: float = PING_SECONDS) -> bool:
-    """Tell whether the engine answers now.
-
-    Args:
-        client: docker-py client.
-        seconds: Seconds to wait at most.
-    """
-    try:
-        _ping(client.api, seconds)
-    except Exception:
-        return False
-    return True
 
 
 def check_answers(client: DockerClient) -> None:

@@ -69,7 +69,7 @@ def _exit(
 ) -> tuple[int | None, bool]:
     """Return exit code and out-of-memory in the words of the first process, or of the engine."""
     first = connection.first_process
-    if first is not None and first.end is not None:
+    if first.end is not None:
         return first.end.exit_code, first.end.out_of_memory
     return _exit_from_events(api, container_id, since)
 

@@ -371,20 +371,6 @@ class ClusterClient:
             raise self._unreachable(action, error) from None
         return opened
 
-    def answers(self, seconds: float) -> bool:
-        """Return whether the cluster answers.
-
-        Args:
-            seconds: Seconds to wait at most.
-        """
-        try:
-            self.list_pods(limit=1, seconds=seconds)
-        except EngineUnavailableError:
-            return False
-        except ClusterRefusal:
-            pass
-        return True
-
     def close(self) -> None:
         """Close idle connections. Idempotent; the client still works afterwards."""
         with contextlib.suppress(Exception):

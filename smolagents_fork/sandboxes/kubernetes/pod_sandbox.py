@@ -30,7 +30,6 @@ __all__ = ["PodSandbox", "StartedPod"]
 
 _QUERY_SECONDS = 2.0
 _LOG_LINES = 8
-_PING_SECONDS = 2.0
 # Time for one attempt to attach again.
 _ATTEMPT_SECONDS = 5.0
 # Time that a node may take to report the end of a container, and the pause between two looks.
@@ -85,7 +84,6 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._end = end
         stream = self._attach(spec.lease_seconds)
         self._lease = Lease(stream, self._attach_again, spec.lease_seconds)
-        assert self._lease.first_process is not None  # it can be written to
         #: The pod's first process.
         self.first_process: FirstProcess = self._lease.first_process
 
@@ -166,10 +164,6 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             ExecutorError: it is gone.
         """
         return cgroup_usage(self.run, self._spec.limits)
-
-    def engine_responds(self) -> bool:
-        """Return whether the cluster answers."""
-        return self._client.answers(_PING_SECONDS)
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""

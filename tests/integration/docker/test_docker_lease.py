@@ -180,7 +180,7 @@ def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
 
     for init in (True, False):
         container = engine.containers.create(
-            image, init=init, **leased(["sh", "-c", "echo out; exit 7"], 5, renewed=False)
+            image, init=init, **leased(["sh", "-c", "echo out; exit 7"], 5)
         )
         try:
             container.start()

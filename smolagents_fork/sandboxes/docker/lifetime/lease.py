@@ -7,9 +7,6 @@ removes the container. A lost connection does not matter by itself: the input st
 host process attaches to it again. Nothing but time ends a container whose engine is dead, because
 nobody closes its input then.
 
-The input of a terminal could be written to by the code. There the lease begins when the engine
-closes the input, which it does when the connection ends.
-
 It has to be process 1, because the code has the same user and could kill or stop any other. It also
 does the work of an init process: reaps orphans, and passes signals on to the main process.
 """
@@ -48,19 +45,17 @@ def _arguments(value: str | Sequence[str] | None) -> list[str] | None:
     return shlex.split(value) if isinstance(value, str) else list(value)
 
 
-def leased(command: Sequence[str], seconds: float, *, renewed: bool) -> dict[str, Any]:
+def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
     """Return docker-py's arguments that run ``command`` under the lease.
 
     Args:
         command: the container's main process and its arguments.
         seconds: the lease; rounded up.
-        renewed: whether the host process writes to the container's standard input.
     """
     return {
         "entrypoint": first_command(seconds),
         "command": list(command),
-        # Detached: docker-py leaves standard input open when its first connection ends. Otherwise
-        # the end of that connection has to begin the lease.
+        # Detached: docker-py leaves standard input open when its first connection ends.
         "stdin_open": True,
-        "detach": renewed,
+        "detach": True,
     }

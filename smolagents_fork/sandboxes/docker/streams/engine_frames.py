@@ -21,14 +21,10 @@ _HEADER = struct.Struct(">B3sL")
 
 
 class Frames:
-    """Splits a stream into the payloads of its frames, wherever its pieces are cut.
+    """Splits a stream into the payloads of its frames, wherever its pieces are cut."""
 
-    Args:
-        framed: whether there are frames, which there are except for a terminal's output.
-    """
-
-    def __init__(self, framed: bool = True) -> None:
-        self._framed = framed
+    def __init__(self) -> None:
+        self._framed = True
         self._stream = UNFRAMED
         self._head = b""
         self._left = 0

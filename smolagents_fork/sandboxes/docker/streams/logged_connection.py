@@ -30,15 +30,14 @@ class _AttachedStream:
     Args:
         sock: its socket, which does not block.
         tail: takes what the container's other processes print.
-        framed: whether the engine sends the output in frames, which it does except for a terminal.
     """
 
     #: Messages are short, and what a connection cannot take is that of a hanging engine.
     unsent = False
 
-    def __init__(self, sock: socket.socket, tail: Tail, framed: bool) -> None:
+    def __init__(self, sock: socket.socket, tail: Tail) -> None:
         self._sock, self._tail = sock, tail
-        self._frames = Frames(framed)
+        self._frames = Frames()
         keep_open((sock,))
 
     def fileno(self) -> int:
@@ -76,14 +75,13 @@ class _AttachedStream:
 class LoggedConnection:
     """A connection that is kept open and whose output is read all the time.
 
-    If it is lost while the container's lease is renewed, another takes its place.
+    If it is lost, another takes its place while the lease lasts.
 
     Args:
         attached: its socket, which does not block.
         attach: returns another one, or ``None`` when the container has ended; raises when the
             engine does not answer.
-        lease_seconds: lease of the container; ``None`` for one with a terminal, which cannot be
-            written to.
+        lease_seconds: lease of the container.
 
     Raises:
         ExecutorStartError: the process can have no more threads or descriptors.
@@ -93,17 +91,16 @@ class LoggedConnection:
         self,
         attached: socket.socket,
         attach: Callable[[], socket.socket | None],
-        lease_seconds: float | None,
+        lease_seconds: float,
     ) -> None:
         #: The end of the container's output.
         self.tail = tail = Tail()
-        framed = lease_seconds is not None
-        stream = _AttachedStream(attached, tail, framed)
+        stream = _AttachedStream(attached, tail)
 
         # Not a method: a destructor closes this object, which must be in no cycle.
         def attach_stream() -> _AttachedStream | None:
             sock = attach()
-            return None if sock is None else _AttachedStream(sock, tail, framed)
+            return None if sock is None else _AttachedStream(sock, tail)
 
         try:
             self._lease = Lease(stream, attach_stream, lease_seconds, tail.end)
@@ -113,7 +110,7 @@ class LoggedConnection:
                 f"the container's output cannot be read: {error}; close executors, or raise the "
                 "limits of this process (ulimit -n and -u)"
             ) from None
-        #: The container's first process; ``None`` where it cannot be written to.
+        #: The container's first process.
         self.first_process = self._lease.first_process
 
     def close(self) -> None:

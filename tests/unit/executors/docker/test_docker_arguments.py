@@ -148,6 +148,7 @@ def test_numbers_in_the_environment_are_text_in_the_container():
         ("image", "mine", "give image="),
         ("detach", False, "the executor attaches to the container itself"),
         ("stdin_open", False, "the container's lease is renewed through its standard input"),
+        ("tty", True, "code could write to a terminal's input, by which the lease is renewed"),
         ("remove", False, "the engine removes a container that has ended"),
         ("stream", True, "the executor returns the output of code"),
         ("stdout", False, "the executor returns the output of code"),

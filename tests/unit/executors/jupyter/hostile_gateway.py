@@ -146,9 +146,6 @@ class _Sandbox:
         threading.Thread(target=Gateway(far, self._act).serve, daemon=True).start()
         return near
 
-    def engine_responds(self) -> bool:
-        return True
-
     def status(self) -> SandboxStatus:
         return SandboxStatus("running" if self._ends else "removed", None, False, ())
 

@@ -42,7 +42,7 @@ def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkey
 
 @pytest.mark.parametrize(("seconds", "whole"), [(0.001, "1"), (5.0, "5"), (7.1, "8")])
 def test_lease_is_rounded_up_to_whole_seconds(seconds, whole):
-    assert leased([], seconds, renewed=True)["entrypoint"][-1] == whole
+    assert leased([], seconds)["entrypoint"][-1] == whole
 
 
 @pytest.mark.parametrize(

@@ -236,11 +236,6 @@ def test_output_that_nobody_reads_does_not_keep_it(first_process):
 
 
 def test_time_of_the_lease_is_rounded_up():
-    assert leased(["main"], 0.2, renewed=True)["entrypoint"][-1] == "1"
-    assert leased(["main"], 7, renewed=True)["entrypoint"][-1] == "7"
-    assert leased(["main"], 7, renewed=True)["command"] == ["main"]
-
-
-def test_input_ends_with_its_connection_only_where_nobody_writes_to_it():
-    assert leased(["main"], 7, renewed=True)["detach"] is True
-    assert leased(["main"], 7, renewed=False)["detach"] is False
+    assert leased(["main"], 0.2)["entrypoint"][-1] == "1"
+    assert leased(["main"], 7)["entrypoint"][-1] == "7"
+    assert leased(["main"], 7)["command"] == ["main"]

@@ -44,11 +44,6 @@ def test_byte_by_byte():
     assert not frames.is_within
 
 
-def test_terminals_output_is_not_framed():
-    raw = b"\1\0\0\0\0\0\0\1x"
-    assert joined(Frames(framed=False), raw) == [(UNFRAMED, raw)]
-
-
 def test_what_is_no_frame_is_passed_on_as_it_is():
     frames = Frames()
     raw = frame(1, b"framed\n") + b"HTTP/1.1 chunked, by a proxy"
