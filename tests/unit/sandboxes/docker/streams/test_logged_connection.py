@@ -304,13 +304,6 @@ def test_first_process_is_asked_and_answers_on_its_own_output(engine):
     stream.close()
 
 
-def test_first_process_that_cannot_be_written_to_is_none(engine):
-    stream, far = engine.attach(seconds=None)
-    assert stream.first_process is None
-    stream.close()
-    far.close()
-
-
 def test_connection_of_a_container_that_has_ended_is_not_replaced(engine):
     stream, far = engine.attach()
     answer_renewal(far, 1)
