@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ..deadline import Deadline
-from ..errors import EngineUnavailableError, ExecutorStartError, ForkError
+from ..errors import ExecutorStartError, ForkError
 from . import ray_calls
 from .head_check import check_head
 from .node_link import FrameSocket, answer_of, answer_to, ask, connect, uses_tls
@@ -156,7 +156,7 @@ class Placer:
             its place; ``None`` if it was cancelled, or is late.
 
         Raises:
-            EngineUnavailableError: the head cannot be reached.
+            EngineUnavailableError: the head cannot be reached, or does not answer.
             SandboxDiedError: a node was lost while it was asked for a supervisor.
             ExecutorStartError: no node is large enough, or it did not start.
         """
@@ -164,9 +164,9 @@ class Placer:
         try:
             # Ray waits for a head that is gone, until this process ends.
             check_head(self._head, _CONNECT_SECONDS)
-            ray_calls.check_fits(reservation)
-            others = _nodes_without(reservation, [*without, *avoided])
-            now_avoided = [*without, *avoided] if others else without
+            all_avoided = [*without, *avoided]
+            others = set(ray_calls.fitting_nodes(reservation)) - set(all_avoided)
+            now_avoided = all_avoided if others else without
             return self._create(creation, reservation, now_avoided, Deadline(seconds))
         finally:
             self._creations.discard(creation)
@@ -214,7 +214,7 @@ class Placer:
             lease.end()
 
     def do_nodes(self, reservation: Reservation) -> list[str]:
-        """Return the ids of the nodes that can have a reservation."""
+        """Return the ids of the nodes that can have a reservation once they are free."""
         return ray_calls.fitting_nodes(reservation)
 
     def do_capacity(self) -> str:
@@ -245,15 +245,6 @@ class Placer:
                 f"of {ago:.1f} s ago"
             )
         self._send({"lost": lease.place.supervisor, "reason": reason, "silent": lease.silent})
-
-
-def _nodes_without(reservation: Reservation, nodes: Collection[str]) -> set[str]:
-    """Return the other nodes that can have a reservation; none where that is not to be known."""
-    if reservation.node or not nodes:
-        return set()
-    with contextlib.suppress(EngineUnavailableError):
-        return set(ray_calls.fitting_nodes(reservation)) - set(nodes)
-    return set()
 
 
 class SupervisorLease:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import ray
@@ -25,8 +25,6 @@ from .sent_packages import sent_packages
 __all__ = [
     "CreatingSupervisor",
     "Figures",
-    "alive_nodes",
-    "check_fits",
     "connect_to_ray",
     "fitting_nodes",
     "shown_capacity",
@@ -80,74 +78,67 @@ def connect_to_ray(address: str) -> str:
 # -- nodes --
 
 
-def alive_nodes(seconds: float = _NODES_SECONDS) -> dict[str, Mapping[str, Any]] | None:
-    """Return the nodes that Ray believes alive, by id, as Ray describes them.
-
-    Args:
-        seconds: Seconds to wait at most; then ``None``, for Ray gives this call no limit.
-    """
-    late = EngineUnavailableError(f"the head did not name its nodes within {seconds:.0f} s")
-    try:
-        found = within(seconds, ray.nodes, late)
-    except Exception:
-        return None
-    return {node["NodeID"]: node for node in found if node["Alive"]}
-
-
 def fitting_nodes(reservation: Reservation) -> list[str]:
     """Return the ids of the nodes that can have a reservation once they are free.
 
+    Returns:
+        empty for a cluster without nodes, which its autoscaler may start.
+
     Raises:
         EngineUnavailableError: the head does not answer.
+        ExecutorStartError: no node can ever have it; names the largest and what was asked for.
     """
-    nodes = alive_nodes()
-    if nodes is None:
-        raise EngineUnavailableError(
-            f"the head did not say within {_NODES_SECONDS:.0f} s which nodes the cluster has"
+    nodes = _alive_nodes(_NODES_SECONDS)
+    fitting = [name for name, resources in nodes.items() if _fits(resources, reservation)]
+    if nodes and not fitting:
+        cpus, memory = max((one.get("CPU", 0.0), one.get("memory", 0.0)) for one in nodes.values())
+        raise ExecutorStartError(
+            f"largest node has {cpus:g} CPUs and {memory / _GIB:.1f} GiB, asked for {reservation}: "
+            "lower slots_per_node=, cpus_per_slot= or memory_per_slot= of the engine"
         )
-    return sorted(name for name, node in nodes.items() if _fits(node["Resources"], reservation))
+    return sorted(fitting)
 
 
-def check_fits(reservation: Reservation) -> None:
-    """Refuse a reservation that no node can ever have.
+def shown_capacity() -> str:
+    """Return the nodes of the cluster for a message."""
+    try:
+        nodes = _alive_nodes(_SHOWN_SECONDS).values()
+        free = _ask_head("what is free", _SHOWN_SECONDS, ray.available_resources)
+    except EngineUnavailableError as error:
+        return str(error)
+    cpus = sum(one.get("CPU", 0.0) for one in nodes)
+    memory = sum(one.get("memory", 0.0) for one in nodes)
+    return (
+        f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs and {memory / _GIB:.1f} GiB, of which "
+        f"{free.get('CPU', 0.0):g} CPUs and {free.get('memory', 0.0) / _GIB:.1f} GiB are free"
+    )
+
+
+def _alive_nodes(seconds: float) -> dict[str, Mapping[str, float]]:
+    """Return the resources of the nodes that Ray believes alive, by id."""
+    nodes = _ask_head("which nodes the cluster has", seconds, ray.nodes)
+    return {node["NodeID"]: node["Resources"] for node in nodes if node["Alive"]}
+
+
+def _ask_head(question: str, seconds: float, ask: Callable[[], Any]) -> Any:
+    """Return an answer of the head; Ray itself sets no limit.
 
     Raises:
-        ExecutorStartError: names the largest node and what was asked for.
+        EngineUnavailableError: it does not answer.
     """
-    nodes = [node["Resources"] for node in (alive_nodes() or {}).values()]
-    if not nodes or any(_fits(node, reservation) for node in nodes):
-        return  # an autoscaler may have none yet; a head that does not answer refuses nothing
-    largest = max(nodes, key=lambda node: (node.get("CPU", 0.0), node.get("memory", 0.0)))
-    raise ExecutorStartError(
-        f"largest node has {largest.get('CPU', 0.0):g} CPUs and "
-        f"{largest.get('memory', 0.0) / _GIB:.1f} GiB, asked for {reservation}: lower "
-        "slots_per_node=, cpus_per_slot= or memory_per_slot= of the engine"
-    )
+    text = f"the head did not say within {seconds:.0f} s {question}"
+    try:
+        return within(seconds, ask, EngineUnavailableError(text))
+    except EngineUnavailableError:
+        raise
+    except Exception as error:
+        raise EngineUnavailableError(f"{text}: {type(error).__name__}: {_shown(error)}") from error
 
 
 def _fits(node: Mapping[str, float], reservation: Reservation) -> bool:
     return (
         node.get("CPU", 0.0) >= reservation.whole_cpus
         and node.get("memory", 0.0) >= reservation.whole_memory
-    )
-
-
-def shown_capacity() -> str:
-    """Return the nodes of the cluster for a message."""
-    late = f"the head did not say within {_SHOWN_SECONDS:.0f} s what the cluster has"
-    nodes = alive_nodes(_SHOWN_SECONDS)
-    if nodes is None:
-        return late
-    available: Any = ray.available_resources
-    try:
-        free = within(_SHOWN_SECONDS, available, EngineUnavailableError(late))
-    except Exception:
-        return late
-    cpus = sum(node["Resources"].get("CPU", 0.0) for node in nodes.values())
-    memory = sum(node["Resources"].get("memory", 0.0) for node in nodes.values())
-    return (
-        f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs and {memory / _GIB:.1f} GiB, of which "
-        f"{free.get('CPU', 0.0):g} CPUs and {free.get('memory', 0.0) / _GIB:.1f} GiB are free"
     )
 
 

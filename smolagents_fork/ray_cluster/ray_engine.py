@@ -15,7 +15,7 @@ from ..process.child_places import ChildPlace, ChildRequest
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
-from ..sandboxes.resource_limits import Limits, check_size, parse_size
+from ..sandboxes.resource_limits import check_size, parse_size
 from .cluster_client import Cluster, waiting_starts
 from .plain_data import Reservation
 from .remote_children import RemoteChildren
@@ -129,22 +129,20 @@ class RayEngine:
         """
         return options.network_remedy(owner)
 
-    def reservation(self, cpus: float | None, memory: int | None) -> Reservation:
+    def reservation(self, cpus: float | None, memory: int | str | None) -> Reservation:
         """Return what Ray sets aside for the supervisor of sandboxes.
 
         Args:
             cpus: Cores of a sandbox; ``None`` without a limit.
-            memory: Bytes of a sandbox; ``None`` without a limit.
+            memory: Bytes or text such as ``"2g"`` of a sandbox; ``None`` without a limit.
         """
-        if self.cpus_per_slot is not None:
-            cpus = self.cpus_per_slot
-        if self.memory_per_slot is not None:
-            memory = parse_size(self.memory_per_slot)
+        cpus = cpus if self.cpus_per_slot is None else self.cpus_per_slot
+        memory = memory if self.memory_per_slot is None else self.memory_per_slot
         return Reservation(
             kind=self.sandbox,
             slots=self.slots_per_node,
             cpus=1.0 if cpus is None else float(cpus),
-            memory=memory or 0,
+            memory=0 if memory is None else parse_size(memory) or 0,
             lease_seconds=float(self.lease_seconds),
         )
 
@@ -220,15 +218,10 @@ class RayEngine:
             self,
             self.cluster(),
             options,
-            self._for_limits,
+            self.reservation,
             self.lease_seconds,
             self.tenant,
         )
-
-    def _for_limits(self, limits: Limits) -> Reservation:
-        """Return what Ray sets aside for a container with these limits."""
-        memory = None if limits.memory is None else parse_size(limits.memory)
-        return self.reservation(limits.cpus, memory)
 
     def children(self, request: ChildRequest, *, note: Note = no_note) -> ChildPlace:
         """Connect to the cluster for process sandboxes.

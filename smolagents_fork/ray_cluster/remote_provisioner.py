@@ -23,7 +23,6 @@ from ..sandboxes.provisioner import (
     SandboxSpec,
     SandboxStatus,
 )
-from ..sandboxes.resource_limits import Limits
 from ..system.first_process_link import MARK, FirstProcess
 from .cluster_client import Cluster
 from .node_link import FrameSocket
@@ -65,7 +64,7 @@ class RemoteProvisioner:
         place: names the cluster; equal for equal engines.
         cluster: closed with this object.
         options: of the containers.
-        reservation: returns what Ray sets aside for containers with these limits.
+        reservation: returns what Ray sets aside for containers with these cores and this memory.
         lease_seconds: of supervisors.
         tenant: empty for none.
     """
@@ -75,7 +74,7 @@ class RemoteProvisioner:
         place: object,
         cluster: Cluster,
         options: ContainerOptions,
-        reservation: Callable[[Limits], Reservation],
+        reservation: Callable[[float | None, int | str | None], Reservation],
         lease_seconds: float,
         tenant: str,
     ) -> None:
@@ -182,7 +181,7 @@ class RemoteProvisioner:
         image = self._known(spec.image)
         seconds = _START_SECONDS + image.spec.build_timeout_seconds
         return self._cluster.supervisors.start(
-            self._reservation(spec.limits),
+            self._reservation(spec.limits.cpus, spec.limits.memory),
             self._options(image, spec),
             functools.partial(RemoteContainer, spec),
             tenant=self._tenant,

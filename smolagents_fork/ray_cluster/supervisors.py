@@ -33,19 +33,6 @@ _DEAD_ENGINE_SECONDS, _SILENT_SECONDS = 120.0, 20.0
 _Sandbox = TypeVar("_Sandbox", bound=RemoteSandbox)
 
 
-class _EngineFailedError(Exception):
-    """The engine of a node does not answer; the message names the node.
-
-    Args:
-        node: its id.
-        message: of the error.
-    """
-
-    def __init__(self, node: str, message: str) -> None:
-        super().__init__(message)
-        self.node = node
-
-
 class _NoSlotError(Exception):
     """No slot became free in time; the message says which slots are used."""
 
@@ -105,29 +92,33 @@ class Supervisors:
         failed: dict[str, str] = {}
         while True:
             slot_deadline = Deadline(deadline.at_most(slot_timeout or timeout))
+            sandbox = None
             try:
                 sandbox = self._take_slot(reservation, make, tenant, failed, slot_deadline)
                 self._start(sandbox, options, max(1.0, deadline.at_most(timeout)))
                 return sandbox
-            except _EngineFailedError as error:
-                failed[error.node] = str(error)
-                if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
-                    raise EngineUnavailableError("; and ".join(failed.values())) from error
             except SandboxDiedError as error:  # elsewhere, for no code of a program has run
                 if error.cause != "node" or deadline.expired():
                     raise
                 time.sleep(_AGAIN_SECONDS)
             except ForkError as error:
-                if not failed:
-                    raise
-                before = "; and ".join(failed.values())
-                raise error.reworded(f"{error}; before that, {before}") from error
+                if sandbox is None or not isinstance(error, EngineUnavailableError):
+                    if not failed:
+                        raise
+                    before = "; and ".join(failed.values())
+                    raise error.reworded(f"{error}; before that, {before}") from error
+                # The engine of the node.
+                node = sandbox.supervisor.place.node
+                failed[node] = self._engine_errors[node] = str(error)
+                self._avoided[node] = time.monotonic() + _DEAD_ENGINE_SECONDS
+                if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
+                    raise EngineUnavailableError("; and ".join(failed.values())) from error
 
     def _start(self, sandbox: RemoteSandbox, options: dict[str, Any], seconds: float) -> None:
         """Have its node start a sandbox.
 
         Raises:
-            _EngineFailedError: the node's engine does not answer.
+            EngineUnavailableError: the node's engine does not answer.
             SandboxDiedError: the node was lost meanwhile.
             ForkError: it did not start; says why.
         """
@@ -139,10 +130,6 @@ class Supervisors:
             lost = sandbox.lost or isinstance(error, ConnectionError)
             cause = "node" if lost else "unknown"
             raise SandboxDiedError(f"node {place}: {error}", cause=cause) from error
-        except EngineUnavailableError as error:
-            self._engine_errors[place.node] = f"node {place}: {error}"
-            self._avoided[place.node] = time.monotonic() + _DEAD_ENGINE_SECONDS
-            raise _EngineFailedError(place.node, f"node {place}: {error}") from error
         except ForkError as error:
             raise error.reworded(f"node {place}: {error}") from error
         finally:
@@ -157,7 +144,7 @@ class Supervisors:
             return False
         try:
             return not set(self.nodes(reservation)) <= set(nodes)
-        except EngineUnavailableError:
+        except ForkError:
             return False
 
     def nodes(self, reservation: Reservation) -> list[str]:

@@ -123,31 +123,27 @@ class Supervisor(RequestServer):
         self._closed = False
         self._heard = self._idle_since = time.monotonic()
         self._place = SupervisorPlace(owner.supervisor, node, address, 0, key, uses_tls())
-        self._refusal = ""
         module, _, name = KINDS[self._reservation.kind].partition(":")
         self._kind: NodeKind = getattr(importlib.import_module(module), name)(owner)
         self._server: socket.socket | None = None
-        self._listen()
         threading.Thread(target=self._watch, name="smolagents-fork-lease", daemon=True).start()
 
-    def _listen(self) -> None:
-        place = self._place
-        try:
-            family = socket.AF_INET6 if ":" in place.address else socket.AF_INET
-            server = socket.create_server((place.address, 0), family=family, backlog=128)
-            self.listen(server, place.key, tls=place.tls)
-            self._place = replace(place, port=server.getsockname()[1])
-            self._server = server
-        except (OSError, ForkError) as error:
-            self._refusal = f"the supervisor on node {place} has no port: {error}"
-
     def describe(self) -> bytes:
-        """Return the encoded answer to the question for the place: plain data for Ray."""
-        return encode(answer_to(self._found_place))
+        """Listen; return the encoded place, or the error, as plain data for Ray."""
+        return encode(answer_to(self._listen))
 
-    def _found_place(self) -> SupervisorPlace:
-        if self._refusal:
-            raise ExecutorStartError(self._refusal)
+    def _listen(self) -> SupervisorPlace:
+        place = self._place
+        if self._server is None:
+            try:
+                family = socket.AF_INET6 if ":" in place.address else socket.AF_INET
+                server = socket.create_server((place.address, 0), family=family, backlog=128)
+                self.listen(server, place.key, tls=place.tls)
+            except (OSError, ForkError) as error:
+                raise ExecutorStartError(
+                    f"the supervisor on node {place} has no port: {error}"
+                ) from error
+            self._server, self._place = server, replace(place, port=server.getsockname()[1])
         return self._place
 
     # -- lease --

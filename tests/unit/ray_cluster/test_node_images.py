@@ -121,7 +121,7 @@ def provisioner(nodes: list[Node], monkeypatch: pytest.MonkeyPatch) -> RemotePro
     monkeypatch.setattr(docker_node, "DockerProvisioner", DoubledEngine)
     cluster = cluster_of(monkeypatch, nodes)
     return RemoteProvisioner(
-        "here", cluster, ContainerOptions(), lambda _limits: _RESERVATION, 15.0, ""
+        "here", cluster, ContainerOptions(), lambda *_limits: _RESERVATION, 15.0, ""
     )
 
 
@@ -212,7 +212,7 @@ def test_node_without_docker_says_what_to_do(
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     cluster = cluster_of(monkeypatch, nodes)
     made = RemoteProvisioner(
-        "here", cluster, ContainerOptions(), lambda _limits: _RESERVATION, 15.0, ""
+        "here", cluster, ContainerOptions(), lambda *_limits: _RESERVATION, 15.0, ""
     )
     with pytest.raises(EngineUnavailableError) as caught:
         prepare(made, image="mine:1")

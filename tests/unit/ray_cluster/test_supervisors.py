@@ -13,7 +13,12 @@ import pytest
 from background import eventually
 
 from smolagents_fork.codec import encode
-from smolagents_fork.errors import DecodeError, ExecutorStartError, ProtocolError
+from smolagents_fork.errors import (
+    DecodeError,
+    EngineUnavailableError,
+    ExecutorStartError,
+    ProtocolError,
+)
 from smolagents_fork.ray_cluster.node_link import (
     KEY_BYTES,
     AnswerStream,
@@ -119,7 +124,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
 
     monkeypatch.setattr(ray_calls, "CreatingSupervisor", Creating)
     monkeypatch.setattr(ray_calls, "Figures", MagicMock())
-    monkeypatch.setattr(ray_calls, "check_fits", lambda _reservation: None)
+    monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
     monkeypatch.setattr(placer, "_BEAT_SECONDS", 0.02)
     monkeypatch.setattr(placer, "_CLOSE_SECONDS", 1.0)
     ours, theirs = map(FrameSocket, socket.socketpair())
@@ -254,7 +259,8 @@ def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pyt
     monkeypatch.setattr(ray_calls.ray, "nodes", lambda: answered.wait(SECONDS) and [])
     for name in ("_NODES_SECONDS", "_SHOWN_SECONDS"):
         monkeypatch.setattr(ray_calls, name, 0.01)
-    ray_calls.check_fits(RESERVATION)
+    with pytest.raises(EngineUnavailableError, match=r"^the head did not say within 0 s which"):
+        ray_calls.fitting_nodes(RESERVATION)
     assert ray_calls.shown_capacity().startswith("the head did not say")
     answered.set()
 
