@@ -73,8 +73,15 @@ class ForkError(Exception):
     """Base class of all errors that the fork raises.
 
     Attributes:
-        place: the sandbox that the error is about, with its node and tenant; empty for a sandbox of
+        place: The sandbox that the error is about, with its node and tenant; empty for a sandbox of
             this machine.
+
+    Example:
+        >>> try:
+        ...     ProcessExecutor(memory=512)
+        ... except ForkError as error:
+        ...     print(error)
+        memory=512: so few bytes are a forgotten unit; give text such as '512m' ...
     """
 
     place: str = ""
@@ -114,58 +121,153 @@ class ForkError(Exception):
 
 
 class ConfigurationError(ForkError, ValueError):
-    """An argument, or a combination of arguments, is invalid."""
+    """An argument, or a combination of arguments, is invalid.
+
+    Example:
+        >>> ProcessExecutor(memmory="1g")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.ConfigurationError: ... 'memmory'; did you mean 'memory'?
+    """
 
 
 class ConfigurationTypeError(ForkError, TypeError):
-    """An argument has the wrong type, such as an instance where a class is expected."""
+    """An argument has the wrong type, such as an instance where a class is expected.
+
+    Example:
+        >>> CodeAgent(tools=[], model=model, executor=ProcessExecutor)
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.ConfigurationTypeError: ... write executor_class=ProcessExecutor
+    """
 
 
 class CodecError(ForkError, ValueError):
-    """A value could not be encoded or decoded."""
+    """A value could not be encoded or decoded.
+
+    Example:
+        >>> with ProcessExecutor() as executor:
+        ...     try:
+        ...         executor.send_variables({"lock": threading.Lock()})
+        ...     except CodecError as error:
+        ...         print(type(error).__name__)
+        EncodeError
+    """
 
 
 class EncodeError(CodecError):
-    """A value cannot be encoded; the message names the path to it, as in ``vars['a'][3].b``."""
+    """A value cannot be encoded; the message names the path to it, as in ``vars['a'][3].b``.
+
+    Example:
+        >>> with ProcessExecutor() as executor:
+        ...     executor.send_variables({"locks": [threading.Lock()]})
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.EncodeError: vars['locks'][0]: a value of type _thread.lock ...
+    """
 
 
 class DecodeError(CodecError):
-    """Bytes are not a valid encoding, or exceed a size or depth limit."""
+    """Bytes are not a valid encoding, or exceed a size or depth limit.
+
+    Example:
+        >>> codec.decode(b"nonsense")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.DecodeError: value: not an encoding: ...
+    """
 
 
 class ExecutorError(ForkError):
     """An executor could not do what was asked of it.
 
     Attributes:
-        event: what happened, without what the executor says of its next call; empty where it says
+        event: What happened, without what the executor says of its next call; empty where it says
             nothing of that.
+
+    Example:
+        >>> with ProcessExecutor() as executor:
+        ...     executor.get_file("missing.csv")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.ExecutorError: get_file: missing.csv in ...: No such file ...
     """
 
     event: str = ""
 
 
 class ExecutorStartError(ExecutorError):
-    """An executor did not start."""
+    """An executor did not start.
+
+    Example:
+        >>> engine = DockerEngine(host="unix:///nonexistent.sock")
+        >>> try:
+        ...     DockerExecutor(engine=engine)
+        ... except ExecutorStartError as error:
+        ...     print(type(error).__name__)
+        EngineUnavailableError
+    """
 
 
 class EngineUnavailableError(ExecutorStartError):
-    """The container engine does not respond, or this user may not use it."""
+    """The container engine does not respond, or this user may not use it.
+
+    Example:
+        >>> DockerExecutor(engine=DockerEngine(host="unix:///nonexistent.sock"))
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.EngineUnavailableError: no container engine answers at ...
+    """
 
 
 class ImageBuildError(ExecutorStartError):
-    """An image could not be built; the message quotes the builder's last lines."""
+    """An image could not be built; the message quotes the builder's last lines.
+
+    Example:
+        >>> text = "FROM scratch\\nRUN false"
+        >>> try:
+        ...     DockerExecutor.setup(dockerfile_content=text, progress=lambda line: None)
+        ... except ImageBuildError as error:
+        ...     print(error)
+        image ... could not be built: ...
+    """
 
 
 class ExecutorClosedError(ExecutorError):
-    """An executor was used after ``cleanup()``."""
+    """An executor was used after ``cleanup()``.
+
+    Example:
+        >>> executor = ProcessExecutor()
+        >>> executor.cleanup()
+        >>> executor("1 + 1")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.ExecutorClosedError: ProcessExecutor: call after cleanup(); ...
+    """
 
 
 class AuditError(ExecutorError):
-    """A line of the record that ``audit=`` asks for could not be written."""
+    """A line of the record that ``audit=`` asks for could not be written.
+
+    Example:
+        >>> with ProcessExecutor(audit="/nonexistent/audit.jsonl") as executor:
+        ...     executor("1 + 1")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.AuditError: audit: the line about a sandbox could not be written ...
+    """
 
 
 class SandboxTimeoutError(ExecutorError, TimeoutError):
-    """Code ran past its time limit; the message says whether the state survived."""
+    """Code ran past its time limit; the message says whether the state survived.
+
+    Example:
+        >>> with ProcessExecutor(timeout_seconds=0.5) as executor:
+        ...     executor("while True: pass")
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.SandboxTimeoutError: code ran past timeout_seconds=0.5; ...
+    """
 
 
 class SandboxDiedError(ExecutorError):
@@ -175,6 +277,14 @@ class SandboxDiedError(ExecutorError):
         message: Text that says what happened.
         cause: ``out_of_memory``, ``exit``, ``signal``, ``removed``, ``connection``, ``node`` (of
             a cluster: it is lost) or ``unknown``.
+
+    Example:
+        >>> with ProcessExecutor(["os"]) as executor:
+        ...     try:
+        ...         executor("import os; os._exit(3)")
+        ...     except SandboxDiedError as error:
+        ...         print(error.cause)
+        exit
     """
 
     def __init__(self, message: str = "", *, cause: str = "unknown") -> None:
@@ -183,11 +293,27 @@ class SandboxDiedError(ExecutorError):
 
 
 class ProtocolError(ExecutorError):
-    """The sandbox violated the protocol of its connection."""
+    """The sandbox violated the protocol of its connection.
+
+    Example:
+        >>> try:
+        ...     raise ProtocolError("a frame of 5 GB was announced")
+        ... except ExecutorError as error:
+        ...     print(error)
+        a frame of 5 GB was announced
+    """
 
 
 class FileTooLargeError(ExecutorError):
-    """A file of a sandbox has more bytes than the caller allowed."""
+    """A file of a sandbox has more bytes than the caller allowed.
+
+    Example:
+        >>> with ProcessExecutor(files={"data.csv": b"1,2,3"}) as executor:
+        ...     executor.get_file("data.csv", max_bytes=4)
+        Traceback (most recent call last):
+            ...
+        smolagents_fork.errors.FileTooLargeError: ... more than 4 bytes; raise max_bytes
+    """
 
 
 class AgentProgramError(ExecutorError):
@@ -197,6 +323,14 @@ class AgentProgramError(ExecutorError):
         message: Text that says what happened, with the end of the output.
         exit_code: Exit code of the program; the negative number of the signal that killed it.
         output: Printed text; a long one without its middle.
+
+    Example:
+        >>> with AgentSandbox() as box:
+        ...     try:
+        ...         box.run_code("raise SystemExit(3)")
+        ...     except AgentProgramError as error:
+        ...         print(error.exit_code)
+        3
     """
 
     def __init__(self, message: str, exit_code: int, output: str) -> None:
@@ -209,32 +343,101 @@ class AgentProgramError(ExecutorError):
 
 
 class InterpreterError(ForkError, ValueError):
-    """A program was refused, failed, or was stopped at a limit; also: it is not Python."""
+    """A program was refused, failed, or was stopped at a limit; also: it is not Python.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([])("x =")
+        ... except InterpreterError as error:
+        ...     print(error)
+        Code parsing failed on line 1 due to: SyntaxError: ...
+    """
 
 
 class ProgramRefusedError(InterpreterError):
-    """Policy forbids an operation: an import that is not listed, and others in ``local``."""
+    """Policy forbids an operation: an import that is not listed, and others in ``local``.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([])("print.__self__")
+        ... except ProgramRefusedError as error:
+        ...     print(error)
+        Code execution failed at line 'print.__self__' (line 1) due to: ...
+    """
 
 
 class ImportRefusedError(ProgramRefusedError, ModuleNotFoundError):
-    """An import is not authorised; a ``ModuleNotFoundError``, so that programs can fall back."""
+    """An import is not authorised; a ``ModuleNotFoundError``, so that programs can fall back.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([])("import os")
+        ... except ImportRefusedError as error:
+        ...     print(error)
+        Code execution failed ...: Import of os is not allowed. ...
+    """
 
 
 class AttributeRefusedError(ProgramRefusedError, AttributeError):
-    """An attribute is not accessible; an ``AttributeError``, so that programs can fall back."""
+    """An attribute is not accessible; an ``AttributeError``, so that programs can fall back.
+
+    Example:
+        >>> code = '''
+        ... try:
+        ...     print.__self__
+        ... except AttributeError as error:
+        ...     print(type(error).__name__)
+        ... '''
+        >>> LocalPythonExecutor([])(code).logs
+        'AttributeRefusedError\\n'
+    """
 
 
 class ProgramFailedError(InterpreterError):
-    """The program raised an exception and did not catch it; ``__cause__`` is that exception."""
+    """The program raised an exception and did not catch it; ``__cause__`` is that exception.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([])("1 / 0")
+        ... except ProgramFailedError as error:
+        ...     print(repr(error.__cause__))
+        ZeroDivisionError('division by zero')
+    """
 
 
 class ProgramInterruptedError(InterpreterError):
-    """The host ended the program with ``interrupt()``; its state is kept."""
+    """The host ended the program with ``interrupt()``; its state is kept.
+
+    Example:
+        >>> executor = LocalPythonExecutor([], max_while_iterations=10**12)
+        >>> threading.Timer(0.2, executor.interrupt).start()
+        >>> try:
+        ...     executor("while True: pass")
+        ... except ProgramInterruptedError as error:
+        ...     print(error)
+        Code execution failed ...: the code was interrupted by interrupt(); its state is kept
+    """
 
 
 class LimitExceededError(InterpreterError):
-    """A limit of ``local`` was reached; the message names the limit and its value."""
+    """A limit of ``local`` was reached; the message names the limit and its value.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([], max_while_iterations=100)("while True: pass")
+        ... except LimitExceededError as error:
+        ...     print(error)
+        Code execution failed ...: Maximum number of 100 iterations in While loop exceeded ...
+    """
 
 
 class TimeLimitExceededError(LimitExceededError, TimeoutError):
-    """The program ran past ``timeout_seconds``."""
+    """The program ran past ``timeout_seconds``.
+
+    Example:
+        >>> try:
+        ...     LocalPythonExecutor([], timeout_seconds=0.5)("for n in range(10**12): pass")
+        ... except TimeLimitExceededError as error:
+        ...     print(error)
+        Code execution failed ...: Code execution exceeded the maximum execution time of 0.5 seconds
+    """

@@ -29,13 +29,21 @@ class Display:
 
     Attributes:
         mime_type: MIME type of the best form received (``image/png``, ``text/html`` ...).
-        value: a PIL image for bitmap images, a Python value for JSON, text for everything else. A
+        value: A PIL image for bitmap images, a Python value for JSON, text for everything else. A
             kernel that is not the fork's own may send a bitmap that is not a PNG. The host does not
             open it: it is in ``forms``, and ``value`` is the next best form, or the same bytes or
             base64 text if that is the only form.
-        forms: every form received, by MIME type; a bitmap is a PIL image if the sandbox has opened
+        forms: Every form received, by MIME type; a bitmap is a PIL image if the sandbox has opened
             it, else bytes or base64 text.
-        path: file on the host that a figure was saved in; ``None`` if it was not.
+        path: File on the host that a figure was saved in; ``None`` if it was not.
+
+    Example:
+        >>> with ProcessExecutor() as executor:
+        ...     execution = executor.run("display({'total': 42})")
+        >>> execution.displays[0].value
+        "{'total': 42}"
+        >>> execution.displays[0].is_figure
+        False
     """
 
     mime_type: str
@@ -54,12 +62,18 @@ class Execution:
     """Result of one call.
 
     Attributes:
-        output: the value of the last expression, or the final answer.
-        logs: the printed text, standard output and standard error in order.
-        is_final_answer: whether the code called ``final_answer``.
-        displays: figures and rich displays, in order.
-        logs_cut_bytes: characters of output left out because of ``max_print_outputs_length``.
-        seconds: run time of the code in seconds, excluding the time the host worked for it.
+        output: The value of the last expression, or the final answer.
+        logs: The printed text, standard output and standard error in order.
+        is_final_answer: Whether the code called ``final_answer``.
+        displays: Figures and rich displays, in order.
+        logs_cut_bytes: Characters of output left out because of ``max_print_outputs_length``.
+        seconds: Run time of the code in seconds, excluding the time the host worked for it.
+
+    Example:
+        >>> with ProcessExecutor() as executor:
+        ...     execution = executor.run("print('hello'); 6 * 7")
+        >>> execution.output, execution.logs
+        (42, 'hello\\n')
     """
 
     output: Any
@@ -75,10 +89,15 @@ class ExecutorStats:
     """Current resource use of a sandbox.
 
     Attributes:
-        memory_bytes: memory in use, excluding page cache that can be reclaimed.
-        memory_limit_bytes: the limit; ``None`` without a limit.
-        cpu_seconds: processor time used since the start.
-        pids: current number of processes and threads; ``None`` if the platform does not report it.
+        memory_bytes: Memory in use, excluding page cache that can be reclaimed.
+        memory_limit_bytes: The limit; ``None`` without a limit.
+        cpu_seconds: Processor time used since the start.
+        pids: Current number of processes and threads; ``None`` if the platform does not report it.
+
+    Example:
+        >>> with ProcessExecutor(memory="512m") as executor:
+        ...     executor.stats().memory_limit_bytes
+        536870912
     """
 
     memory_bytes: int
@@ -92,8 +111,13 @@ class FileInfo:
     """One file that code of an executor can open.
 
     Attributes:
-        path: relative to the work folder, or absolute if it is elsewhere, with slashes.
-        size: in bytes.
+        path: Path with slashes, relative to the work folder; absolute outside of it.
+        size: Size in bytes.
+
+    Example:
+        >>> with ProcessExecutor(files={"data.csv": b"1,2,3"}) as executor:
+        ...     executor.list_files()
+        [FileInfo(path='data.csv', size=5)]
     """
 
     path: str

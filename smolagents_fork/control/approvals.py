@@ -49,7 +49,7 @@ class Approvals:
         """Ask about code and return what is to run.
 
         Args:
-            code: the whole code.
+            code: The whole code.
 
         Raises:
             ProgramRefusedError: it was refused; says why.

@@ -50,7 +50,7 @@ class Control:
         """Ask about code, and record what runs in its place.
 
         Args:
-            code: the whole code.
+            code: The whole code.
 
         Yields:
             the code that is to run.

@@ -13,7 +13,7 @@ __all__ = ["AgentStep", "ProposedCall", "ProposedRun", "Refused", "present_step"
 
 
 class Refused(PermissionError):
-    """Raise it in ``before_run`` or ``before_tool`` to refuse; the model is told the reason.
+    """Refusal that ``before_run`` or ``before_tool`` raises; the model is told the reason.
 
     Args:
         reason: Text for the model, such as ``"this agent deletes no files"``.
@@ -99,8 +99,15 @@ class ProposedRun(_Proposal):
     """Code that is about to run; the argument of ``before_run``.
 
     Attributes:
-        code: the whole code.
-        model_output: text of the model, from which the code was taken; empty if no agent runs it.
+        code: The whole code.
+        model_output: Text of the model, from which the code was taken; empty if no agent runs it.
+
+    Example:
+        >>> def before_run(run: ProposedRun) -> str:
+        ...     return run.code.replace("6", "5")
+        >>> with ProcessExecutor(before_run=before_run) as executor:
+        ...     executor("6 * 7").output
+        35
     """
 
     code: str
@@ -112,9 +119,15 @@ class ProposedCall(_Proposal):
     """A tool that is about to be called on the host; the argument of ``before_tool``.
 
     Attributes:
-        name: name of the tool, managed agent or function, as the code calls it.
-        arguments: arguments by the names of the tool's parameters, those that the tool gets: leave
+        name: Name of the tool, managed agent or function, as the code calls it.
+        arguments: Arguments by the names of the tool's parameters, those that the tool gets: leave
             them unchanged.
+
+    Example:
+        >>> def before_tool(call: ProposedCall) -> None:
+        ...     if call.name == "send_mail":
+        ...         raise Refused("this agent sends no mail")
+        >>> executor = ProcessExecutor(before_tool=before_tool)
     """
 
     name: str

@@ -43,9 +43,8 @@ def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], st
         console: Console that shows the code; ``None``: standard output.
 
     Example:
-        >>> from smolagents_fork import ProcessExecutor, ask_before_run
-        >>> executor = ProcessExecutor(before_run=ask_before_run())  # doctest: +SKIP
-        >>> executor("6 * 7").output  # doctest: +SKIP
+        >>> executor = ProcessExecutor(before_run=ask_before_run())
+        >>> executor("6 * 7").output
         Code to run:
           1 6 * 7
         Run it? yes, no (and why), or edit: yes

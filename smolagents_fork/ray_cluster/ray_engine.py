@@ -63,6 +63,15 @@ class RayEngine:
 
     Raises:
         ConfigurationError: an argument that cannot work.
+
+    Example:
+        >>> engine = RayEngine("10.0.0.1:6379", sandbox="process", slots_per_node=40)
+        >>> agent = CodeAgent(
+        ...     tools=[],
+        ...     model=model,
+        ...     executor_class=ProcessExecutor,
+        ...     executor_kwargs={"engine": engine},
+        ... )  # doctest: +SKIP
     """
 
     address: str | None = None

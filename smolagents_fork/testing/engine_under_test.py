@@ -21,12 +21,12 @@ class EngineUnderTest:
     """Connects to an engine for a ``with`` block, and removes the sandboxes that it has started.
 
     Args:
-        engine: to test.
-        image: that the engine can prepare; with a kernel, as ``DockerExecutor`` has it.
-        workdir: folder in a sandbox that programs may write to.
-        memory: limit of each sandbox, with a unit.
-        cpus: limit of each sandbox in cores; ``None``: none, where an engine reserves them.
-        start_seconds: time that a start may take on a busy machine.
+        engine: Engine to test.
+        image: Image that the engine can prepare, with a kernel as ``DockerExecutor`` has it.
+        workdir: Folder in a sandbox that programs may write to.
+        memory: Limit of each sandbox, with a unit.
+        cpus: Limit of each sandbox in cores; ``None``: none, where an engine reserves them.
+        start_seconds: Time that a start may take on a busy machine.
 
     Example:
         >>> from smolagents_fork import DockerEngine

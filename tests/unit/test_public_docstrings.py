@@ -1,4 +1,4 @@
-"""Descriptions of arguments in the public docstrings are phrases, not fragments."""
+"""Descriptions of arguments and attributes in public docstrings are phrases, not fragments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import smolagents_fork
-from smolagents_fork import errors
+from smolagents_fork import errors, results, testing
 
 #: Words that continue a sentence of which there is no beginning, as in ``name: of the thread.``
 CONTINUATIONS = frozenset(
@@ -19,10 +19,10 @@ CONTINUATIONS = frozenset(
 
 
 def descriptions(docstring: str) -> Iterator[tuple[str, str]]:
-    """Yield each argument that a docstring describes, and the first line of the description."""
-    section = re.search(r"^Args:\n((?: .*\n|\n)+)", docstring + "\n", re.MULTILINE)
-    if section:
-        yield from re.findall(r"^ {4}(\*{0,2}\w+): (.+)$", section[1], re.MULTILINE)
+    """Yield each argument and attribute that a docstring describes, and its first line."""
+    sections = re.findall(r"^(?:Args|Attributes):\n((?: .*\n|\n)+)", docstring + "\n", re.MULTILINE)
+    for section in sections:
+        yield from re.findall(r"^ {4}(\*{0,2}\w+): (.+)$", section, re.MULTILINE)
 
 
 def is_fragment(description: str) -> bool:
@@ -33,8 +33,9 @@ def is_fragment(description: str) -> bool:
 
 def public_docstrings() -> Iterator[tuple[str, str]]:
     """Yield the docstrings of the public classes, functions and methods that the fork defines."""
-    for name in (*smolagents_fork._EXPORTS, *errors.__all__):
-        value = getattr(errors, name, None) or getattr(smolagents_fork, name)
+    public = [(smolagents_fork, smolagents_fork._EXPORTS)]
+    public += [(module, module.__all__) for module in (errors, results, testing)]
+    for name, value in [(name, getattr(place, name)) for place, names in public for name in names]:
         members = inspect.getmembers(value, callable) if inspect.isclass(value) else []
         for member_name, member in [("", value), *members]:
             if member_name.startswith("_") or not callable(member):

@@ -192,7 +192,7 @@ class _AgentProgram:
 
 
 class AgentSandbox:
-    """Runs agent programs and saved agents in a container of their own.
+    """Container that runs agent programs and saved agents.
 
     The container is a :class:`DockerExecutor`'s, with smolagents in its image. It has no root user,
     no capabilities, no network and no way to new privileges unless an argument says otherwise.
@@ -208,6 +208,11 @@ class AgentSandbox:
         EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
         ExecutorStartError: the container did not come up; nothing is left behind.
+
+    Example:
+        >>> with AgentSandbox(memory="512m") as box:
+        ...     print(box.run_code("print(6 * 7)"))
+        42
     """
 
     @taking(AgentArguments)

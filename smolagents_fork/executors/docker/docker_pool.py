@@ -37,6 +37,12 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
 
     Raises:
         ConfigurationError: an argument that cannot work.
+
+    Example:
+        >>> with DockerPool(min_size=1, max_size=4, memory="1g") as pool:
+        ...     with DockerExecutor(pool=pool) as executor:
+        ...         executor("6 * 7").output
+        42
     """
 
     noun: ClassVar[str] = "container"

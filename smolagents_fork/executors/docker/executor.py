@@ -49,7 +49,7 @@ __all__ = ["DockerExecutor"]
 
 
 class DockerExecutor(SandboxExecutor):
-    """Runs an agent's code in a container of its own.
+    """Executor that runs an agent's code in a container of its own.
 
     Upstream's parameters keep their meaning; the rest are keyword-only.
     :class:`.arguments.DockerArguments` has all, with what each is for or protects.
@@ -65,6 +65,11 @@ class DockerExecutor(SandboxExecutor):
         EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
         ExecutorStartError: the container or its kernel did not start; nothing of it is left.
+
+    Example:
+        >>> with DockerExecutor(memory="1g", timeout_seconds=30) as executor:
+        ...     executor("6 * 7").output
+        42
     """
 
     options: DockerOptions

@@ -262,7 +262,7 @@ class _NoKeywords(TypedDict):
 
 
 class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
-    """Runs agents' code in this process, in Python's own semantics, under policy and limits.
+    """Executor that runs code in this process, with Python's semantics, under policy and limits.
 
     Args:
         additional_authorized_imports: Modules the code may import besides upstream's default list;
@@ -299,6 +299,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     Raises:
         InterpreterError: an authorised module is not installed, or in another version.
+
+    Example:
+        >>> executor = LocalPythonExecutor(["json"])
+        >>> executor("import json\\njson.dumps({'a': 1})").output
+        '{"a": 1}'
     """
 
     supports_managed_agents: ClassVar[bool] = True

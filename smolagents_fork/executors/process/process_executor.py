@@ -28,7 +28,7 @@ __all__ = ["ProcessExecutor"]
 
 
 class ProcessExecutor(GuestExecutor):
-    """Run code in a child process that the kernel confines, and that can be killed.
+    """Executor that runs code in a child process, which the kernel confines.
 
     The code is ordinary Python; no guarantee rests on what runs it.
 
@@ -42,6 +42,11 @@ class ProcessExecutor(GuestExecutor):
         ConfigurationError: an argument that cannot work.
         EngineUnavailableError: the engine does not answer.
         ExecutorStartError: the child did not start, or a required measure is missing.
+
+    Example:
+        >>> with ProcessExecutor(["json"], memory="512m", timeout_seconds=10) as executor:
+        ...     executor("import json; json.dumps({'a': 1})").output
+        '{"a": 1}'
     """
 
     label: ClassVar[str] = "process"

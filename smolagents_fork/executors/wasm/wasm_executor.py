@@ -39,7 +39,7 @@ class WasmArguments(WasmOptions, TenantOption, Arguments):
 
 
 class WasmExecutor(GuestExecutor):
-    """Run code in Python in WebAssembly, in a Deno process that may read its own files only.
+    """Executor that runs code in WebAssembly, in a Deno that may read its own files only.
 
     The code is ordinary Python; no guarantee rests on what runs it.
 
@@ -53,6 +53,11 @@ class WasmExecutor(GuestExecutor):
     Raises:
         ConfigurationError: an argument that cannot work.
         ExecutorStartError: Deno, Pyodide or a package cannot be had, or the guest did not start.
+
+    Example:
+        >>> with WasmExecutor(memory="512m", timeout_seconds=10) as executor:
+        ...     executor("6 * 7").output
+        42
     """
 
     label: ClassVar[str] = "wasm"

@@ -33,6 +33,12 @@ class WasmPool(SandboxPool[DenoProcess, WasmOptions]):
     Raises:
         ConfigurationError: an argument that cannot work.
         ExecutorStartError: the system cannot run guests.
+
+    Example:
+        >>> with WasmPool(min_size=1, max_size=2) as pool:
+        ...     with WasmExecutor(pool=pool) as executor:
+        ...         executor("6 * 7").output
+        42
     """
 
     noun: ClassVar[str] = "guest"

@@ -37,6 +37,12 @@ class DockerEngine:
 
     Raises:
         ConfigurationError: not an address, or a folder without these files.
+
+    Example:
+        >>> engine = DockerEngine(host="tcp://10.0.0.5:2376", tls="certificates")  # doctest: +SKIP
+        >>> with DockerExecutor(engine=DockerEngine()) as executor:
+        ...     executor("6 * 7").output
+        42
     """
 
     host: str | None = None

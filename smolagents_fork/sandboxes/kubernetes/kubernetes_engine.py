@@ -64,6 +64,15 @@ class KubernetesEngine:
 
     Raises:
         ConfigurationError: not a name, or not a number of seconds.
+
+    Example:
+        >>> engine = KubernetesEngine(namespace="sandboxes", runtime_class="gvisor")
+        >>> agent = CodeAgent(
+        ...     tools=[],
+        ...     model=model,
+        ...     executor_class=DockerExecutor,
+        ...     executor_kwargs={"engine": engine, "image": "registry.example/sandbox:1"},
+        ... )  # doctest: +SKIP
     """
 
     namespace: str | None = None
