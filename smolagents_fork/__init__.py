@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from smolagents_fork import errors
 from smolagents_fork._version import fork_revision, upstream_version
+from smolagents_fork.errors import *
 
 if TYPE_CHECKING:
     # What _EXPORTS says, for editors and type checkers; a test compares both.
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
     from smolagents_fork.network.host_policy import AllowedHost
     from smolagents_fork.ray_cluster.ray_engine import RayEngine
+    from smolagents_fork.results import Display, Execution, ExecutorStats, FileInfo
     from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
     from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 
@@ -29,9 +32,13 @@ if TYPE_CHECKING:
 _EXPORTS: dict[str, str] = {
     "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
     "AllowedHost": "smolagents_fork.network.host_policy",
+    "Display": "smolagents_fork.results",
     "DockerEngine": "smolagents_fork.sandboxes.docker.docker_engine",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
+    "Execution": "smolagents_fork.results",
+    "ExecutorStats": "smolagents_fork.results",
+    "FileInfo": "smolagents_fork.results",
     "KubernetesEngine": "smolagents_fork.sandboxes.kubernetes.kubernetes_engine",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
@@ -48,9 +55,13 @@ _EXPORTS: dict[str, str] = {
 __all__ = [
     "AgentSandbox",
     "AllowedHost",
+    "Display",
     "DockerEngine",
     "DockerExecutor",
     "DockerPool",
+    "Execution",
+    "ExecutorStats",
+    "FileInfo",
     "KubernetesEngine",
     "LocalPythonExecutor",
     "ProcessExecutor",
@@ -64,6 +75,7 @@ __all__ = [
     "fork_revision",
     "upstream_version",
 ]
+__all__ += errors.__all__
 
 
 if not TYPE_CHECKING:

@@ -14,6 +14,7 @@ import pytest
 import smolagents
 
 import smolagents_fork
+from smolagents_fork import errors
 from tools.paths import ROOT
 
 USES = ROOT / "tests" / "build" / "typed_uses.py"
@@ -108,7 +109,8 @@ def test_lazy_names_are_those_that_type_checkers_see():
         assert isinstance(statement, ast.ImportFrom)
         seen |= {name.name: statement.module for name in statement.names}
     assert seen == smolagents_fork._EXPORTS
-    assert smolagents_fork.__all__ == sorted([*seen, "fork_revision", "upstream_version"])
+    names = sorted([*seen, "fork_revision", "upstream_version"])
+    assert smolagents_fork.__all__ == [*names, *errors.__all__]
 
 
 def test_stub_has_the_parameters_of_the_class():

@@ -65,7 +65,7 @@ def test_importing_smolagents_imports_no_executor():
         "print(json.dumps([names, dir(smolagents), 'docker' in sys.modules]))"
     )
     names, public, docker = json.loads(run(code))
-    package = {"smolagents_fork", "smolagents_fork._version", "smolagents_fork.upstream"}
+    package = {f"smolagents_fork{module}" for module in ("", "._version", ".errors", ".upstream")}
     executors = "smolagents_fork.executors"
     agents = f"{executors}.agents"
     hook = {executors, agents, f"{agents}.creation_hooks", f"{agents}.upstream_names"}

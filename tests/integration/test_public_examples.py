@@ -15,12 +15,12 @@ import pytest
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model
 
 import smolagents_fork
-from smolagents_fork import codec, errors, results
+from smolagents_fork import codec
 
 PUBLIC: dict[str, Any] = {
-    **{name: getattr(smolagents_fork, name) for name in smolagents_fork._EXPORTS},
-    **{name: getattr(errors, name) for name in errors.__all__},
-    **{name: getattr(results, name) for name in results.__all__},
+    name: getattr(smolagents_fork, name)
+    for name in smolagents_fork.__all__
+    if callable(getattr(smolagents_fork, name))
 }
 #: Names whose examples start containers.
 DOCKER = {"AgentProgramError", "AgentSandbox", "DockerEngine", "DockerExecutor", "DockerPool"}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import smolagents_fork
-from smolagents_fork import errors, results, testing
+from smolagents_fork import testing
 
 #: Words that continue a sentence of which there is no beginning, as in ``name: of the thread.``
 CONTINUATIONS = frozenset(
@@ -33,9 +33,8 @@ def is_fragment(description: str) -> bool:
 
 def public_docstrings() -> Iterator[tuple[str, str]]:
     """Yield the docstrings of the public classes, functions and methods that the fork defines."""
-    public = [(smolagents_fork, smolagents_fork._EXPORTS)]
-    public += [(module, module.__all__) for module in (errors, results, testing)]
-    for name, value in [(name, getattr(place, name)) for place, names in public for name in names]:
+    public = [(module, name) for module in (smolagents_fork, testing) for name in module.__all__]
+    for name, value in [(name, getattr(module, name)) for module, name in public]:
         members = inspect.getmembers(value, callable) if inspect.isclass(value) else []
         for member_name, member in [("", value), *members]:
             if member_name.startswith("_") or not callable(member):
