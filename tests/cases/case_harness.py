@@ -255,7 +255,8 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
 
     if interpreter is None:
         interpreter = Interpreter(additional_authorized_imports=AUTHORISED)
-    with warnings.catch_warnings():
+    # The context is the thread's, in the local executor too: a case may lower its precision.
+    with warnings.catch_warnings(), decimal.localcontext(decimal.Context()):
         warnings.simplefilter("ignore")
         try:
             result = interpreter.run(code)
