@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -54,7 +54,6 @@ class Dispatcher:
         on_call: called with the record of every served call.
         before_call: called with name and arguments by parameter before a tool is; what it raises is
             raised in the code, and the tool is not called.
-        classes: dataclasses, named tuples and enums that arguments may be decoded to.
         binary: whether the connection carries bytes; else a reply is JSON text.
 
     A tool in the calling thread cannot be abandoned: interruption waits for it. Other tools run in
@@ -83,7 +82,6 @@ class Dispatcher:
         calling_thread: bool | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
         before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
-        classes: Iterable[type] = (),
         binary: bool = False,
     ) -> None:
         self._binary = binary
@@ -102,7 +100,6 @@ class Dispatcher:
         self._before_call = before_call
         self._elsewhere = _why_elsewhere(calling_thread, self.tool_timeout_seconds)
         self._thread = ToolThread()
-        self._classes = tuple(classes)
         self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
         self._running: Callable[..., Any] | None = None
         self._interrupted = threading.Event()
@@ -236,9 +233,7 @@ class Dispatcher:
     def _read(
         self, request: bytes | bytearray | memoryview
     ) -> tuple[int, str, list[Any], dict[str, Any]]:
-        frame = decode(
-            request, path="call", max_bytes=self.max_request_bytes, classes=self._classes
-        )
+        frame = decode(request, path="call", max_bytes=self.max_request_bytes)
         if type(frame) is not dict or frame.keys() != {"call", "name", "args", "kwargs"}:
             raise DecodeError("call: a request has call, name, args and kwargs")
         number, name, args, kwargs = (frame[key] for key in ("call", "name", "args", "kwargs"))

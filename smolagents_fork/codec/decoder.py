@@ -51,11 +51,9 @@ def decode(
         max_bytes: largest ``data``, in bytes.
         max_depth: deepest nesting of containers.
         max_items: largest number of JSON items.
-        classes: dataclasses, classes of attrs and pydantic, named tuples and enums that may be
-            created. Instances of others become a :class:`Record` or a :class:`Member`, which show
-            name and fields. A registered dataclass is called with its fields, so its ``__init__``
-            and ``__post_init__`` see the data; an object of attrs or pydantic is made from its
-            fields alone, without ``__init__`` and validators.
+        classes: classes with fields, and enums, that may be created. Instances of others become a
+            :class:`Record` or a :class:`Member`, which show name and fields. A class is called
+            with its fields, so its ``__init__`` and ``__post_init__`` see the data.
 
     Raises:
         DecodeError: not an encoding, or over a limit. The function raises no other error.

@@ -1,10 +1,9 @@
 """Objects with fields and enum members, also for readers that do not have their class.
 
 A dataclass, an object of attrs or pydantic, a named tuple or an enum member names its class by
-module and qualified name. The decoder never imports by a name from the data. It uses a class that
-its caller registered, or one of the two placeholder classes of this module. A placeholder is
-encoded again as the value it represents, so a value that only passes through keeps its class at the
-other end.
+module and qualified name. The decoder never imports by a name from the data. It calls a class that
+its caller registered, or makes one of the two placeholders of this module. A placeholder is encoded
+again as the value that it represents.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from __future__ import annotations
 import enum
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from smolagents_fork.codec.coding import Decode, Decoding, Encode, Encoding, Row, Tree, row
+from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
 from smolagents_fork.codec.limits import Fault
 
 _NAME = re.compile(r"[^\W\d]\w{0,199}")
@@ -27,10 +26,9 @@ class Record:
     Fields are read as attributes (``record.x``) or as items (``record["x"]``).
     """
 
-    __slots__ = ("_class_name", "_fields", "_kind", "_module")
+    __slots__ = ("_class_name", "_fields", "_module")
 
-    def __init__(self, kind: str, module: str, class_name: str, fields: dict[str, Any]) -> None:
-        self._kind = kind
+    def __init__(self, module: str, class_name: str, fields: dict[str, Any]) -> None:
         self._module = module
         self._class_name = class_name
         self._fields = fields
@@ -97,12 +95,9 @@ class Member:
         return hash((self._module, self._class_name, self.name))
 
 
-def record_parts(record: Record) -> tuple[str, str, str, dict[str, Any]]:
-    """Return kind, module, class name and fields.
-
-    The kind is ``attrs``, ``dataclass``, ``model`` (of pydantic) or ``namedtuple``.
-    """
-    return record._kind, record._module, record._class_name, record._fields
+def record_parts(record: Record) -> tuple[str, str, dict[str, Any]]:
+    """Return module, class name and fields."""
+    return record._module, record._class_name, record._fields
 
 
 def member_parts(member: Member) -> tuple[str, str, str | None, Any]:
@@ -118,10 +113,9 @@ def member_parts(member: Member) -> tuple[str, str, str | None, Any]:
 
 def _dataclass(encoder: Encoding, value: Any) -> Tree:
     """Encode a dataclass instance: class by name, stored fields."""
-    names = [
-        name for name, field in type(value).__dataclass_fields__.items() if _is_stored_field(field)
-    ]
-    return _named(encoder, "dataclass", value, {name: getattr(value, name) for name in names})
+    declared = type(value).__dataclass_fields__
+    names = [name for name in declared if _is_stored_field(declared[name])]
+    return _named(encoder, value, {name: getattr(value, name) for name in names})
 
 
 def _is_stored_field(field: Any) -> bool:
@@ -131,32 +125,30 @@ def _is_stored_field(field: Any) -> bool:
 
 def _named_tuple(encoder: Encoding, value: Any) -> Tree:
     """Encode a named tuple: class by name, fields in order."""
-    return _named(encoder, "namedtuple", value, dict(zip(value._fields, value, strict=True)))
+    return _named(encoder, value, dict(zip(value._fields, value, strict=True)))
 
 
 def _attrs(encoder: Encoding, value: Any) -> Tree:
     """Encode an instance of a class of attrs: class by name, fields."""
     names = [field.name for field in type(value).__attrs_attrs__]
-    return _named(encoder, "attrs", value, {name: getattr(value, name) for name in names})
+    return _named(encoder, value, {name: getattr(value, name) for name in names})
 
 
 def _model(encoder: Encoding, value: Any) -> Tree:
     """Encode a model of pydantic: class by name, fields that are set, extra ones too."""
     stored = vars(value)
     fields = {name: stored[name] for name in type(value).model_fields if name in stored}
-    return _named(encoder, "model", value, {**fields, **(value.model_extra or {})})
+    return _named(encoder, value, {**fields, **(value.model_extra or {})})
 
 
-def _named(encoder: Encoding, tag: str, value: Any, fields: dict[str, Any]) -> Tree:
+def _named(encoder: Encoding, value: Any, fields: dict[str, Any]) -> Tree:
     kind = type(value)
-    return _record_tree(encoder, tag, kind.__module__, kind.__qualname__, fields)
+    return _record_tree(encoder, kind.__module__, kind.__qualname__, fields)
 
 
-def _record_tree(
-    encoder: Encoding, tag: str, module: str, class_name: str, fields: dict[str, Any]
-) -> Tree:
+def _record_tree(encoder: Encoding, module: str, class_name: str, fields: dict[str, Any]) -> Tree:
     encoder.charge(len(module) + len(class_name) + sum(map(len, fields)))
-    return {"$": tag, "m": module, "c": class_name, "v": encoder.fields(fields)}
+    return {"$": "record", "m": module, "c": class_name, "v": encoder.fields(fields)}
 
 
 def _record(encoder: Encoding, value: Record) -> Tree:
@@ -198,57 +190,18 @@ def _fields(decoder: Decoding, tree: Tree) -> dict[str, Any]:
     return out
 
 
-def _made_of_fields(tag: str, make: Callable[[Any, dict[str, Any]], Any]) -> Decode:
-    """Return the maker of an object that names its class and its fields.
-
-    Args:
-        tag: Tag of the encoding.
-        make: makes the object of a registered class and fields; of others it raises a fault.
-    """
-
-    def made(decoder: Decoding, tree: dict[str, Tree]) -> Any:
-        module, name, kind = decoder.registered(tree)
-        fields = _fields(decoder, tree["v"])
-        return Record(tag, module, name, fields) if kind is None else make(kind, fields)
-
-    return made
-
-
-def _check_fields(kind: Any, are_known: bool) -> None:
-    if not are_known:
-        raise Fault(f"the fields of {kind.__qualname__} differ from those of the registered class")
-
-
-def _dataclass_of(kind: Any, fields: dict[str, Any]) -> Any:
-    known: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
-    _check_fields(kind, bool(known) and fields.keys() <= known.keys())
-    value = kind(**{key: item for key, item in fields.items() if known[key].init})
-    for key, item in fields.items():
-        if not known[key].init:
-            object.__setattr__(value, key, item)  # also works for frozen dataclasses
+def _record_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+    """Decode the fields of an object: a call of its class if that is registered, or a record."""
+    module, name, kind = decoder.registered(tree)
+    fields = _fields(decoder, tree["v"])
+    if kind is None:
+        return Record(module, name, fields)
+    declared: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+    late = {key for key in fields if key in declared and not declared[key].init}
+    value = kind(**{key: item for key, item in fields.items() if key not in late})
+    for key in late:
+        object.__setattr__(value, key, fields[key])  # also works for frozen dataclasses
     return value
-
-
-def _attrs_of(kind: Any, fields: dict[str, Any]) -> Any:
-    known = {field.name for field in getattr(kind, "__attrs_attrs__", ())}
-    _check_fields(kind, bool(known) and fields.keys() <= known)
-    value = object.__new__(kind)
-    for key, item in fields.items():
-        object.__setattr__(value, key, item)  # also works for frozen classes
-    return value
-
-
-def _model_of(kind: Any, fields: dict[str, Any]) -> Any:
-    known: dict[str, Any] = getattr(kind, "model_fields", {})
-    takes_more = getattr(kind, "model_config", {}).get("extra") == "allow"
-    public = all(key in known or (takes_more and key[:1] != "_") for key in fields)
-    _check_fields(kind, bool(known) and public)
-    return kind.model_construct(**fields)
-
-
-def _named_tuple_of(kind: Any, fields: dict[str, Any]) -> Any:
-    _check_fields(kind, issubclass(kind, tuple) and tuple(fields) == getattr(kind, "_fields", None))
-    return kind(*fields.values())
 
 
 def _member_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
@@ -267,10 +220,7 @@ def _member_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 
 RECORD_ENCODERS: dict[type, Encode] = {Record: _record, Member: _member}
 RECORD_TAGS: dict[str, Row] = {
-    "attrs": row(_made_of_fields("attrs", _attrs_of), "mcv", work=3_000),
-    "dataclass": row(_made_of_fields("dataclass", _dataclass_of), "mcv", work=3_000),
-    "model": row(_made_of_fields("model", _model_of), "mcv", work=10_000),
-    "namedtuple": row(_made_of_fields("namedtuple", _named_tuple_of), "mcv", work=3_000),
+    "record": row(_record_of, "mcv", work=3_000),
     "enum": row(_member_of, "mcnv", work=3_000),
 }
 

@@ -10,16 +10,12 @@ import pydantic
 import pytest
 
 from smolagents_fork import codec
-from smolagents_fork.errors import DecodeError
 
 
 @attrs.define
 class Slotted:
     x: int
     y: list[int] = attrs.field(factory=list)
-
-    def __attrs_post_init__(self) -> None:
-        self.y = [*self.y, self.x]
 
 
 @attrs.frozen(slots=False)
@@ -39,48 +35,26 @@ class Open(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="allow")
 
 
-CLASSES = (Slotted, Frozen, Order, Open)
 VALUES = (
-    Slotted(1),
+    Slotted(1, [1]),
     Frozen("a"),
-    Order(orderNumber=3, parts=[Slotted(2)]),
+    Order(orderNumber=3, parts=[Slotted(2, [2])]),
     Open(known=2, more=[1, {"a": 2}]),
 )
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_object_is_made_of_its_fields_where_its_class_is_registered(value: Any) -> None:
-    data = codec.encode(value)
-    assert codec.decode(data, classes=CLASSES) == value
-    record = codec.decode(data)
+def test_object_crosses_by_its_fields(value: Any) -> None:
+    record = codec.decode(codec.encode(value))
     assert isinstance(record, codec.Record)
-    assert codec.decode(codec.encode(record), classes=CLASSES) == value
+    assert all(record[name] == getattr(value, name) for name in record if name != "parts")
+    assert codec.decode(codec.encode(record)) == record
 
 
 def test_record_shows_the_fields() -> None:
     record: Any = codec.decode(codec.encode(VALUES[2]))
     assert (record.number, record.parts[0].y) == (3, [2])
     assert repr(record) == "Order(number=3, parts=[Slotted(x=2, y=[2])])"
-
-
-def test_neither_init_nor_validators_see_the_data() -> None:
-    data = codec.encode(Order.model_construct(number=-1))
-    assert codec.decode(data, classes=CLASSES).number == -1
-    made = codec.decode(codec.encode(Slotted(1)), classes=CLASSES)
-    assert made.y == [1]
-
-
-@pytest.mark.parametrize("value", VALUES[:3], ids=lambda value: type(value).__name__)
-def test_other_fields_than_those_of_the_class_are_refused(value: Any) -> None:
-    data = codec.encode(value).replace(b'"v":{', b'"v":{"other":1,')
-    with pytest.raises(DecodeError, match="differ from those of the registered class"):
-        codec.decode(data, classes=CLASSES)
-
-
-def test_argument_of_the_constructor_is_not_given_by_the_data() -> None:
-    data = codec.encode(VALUES[3]).replace(b'"more"', b'"_fields_set"')
-    with pytest.raises(DecodeError, match="differ from those of the registered class"):
-        codec.decode(data, classes=CLASSES)
 
 
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
