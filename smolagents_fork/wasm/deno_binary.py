@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ..errors import ExecutorStartError
 from ..system.host_pipe import find_program, run_program
@@ -16,7 +16,6 @@ __all__ = [
     "INSTALL",
     "confined_command",
     "find_deno",
-    "is_guest",
     "own_client",
 ]
 
@@ -85,13 +84,6 @@ def confined_command(
         GUEST_SCRIPT,
         *arguments,
     ]
-
-
-def is_guest(argv: Sequence[str]) -> bool:
-    """Tell whether a command line is that of a guest of any installation of the fork."""
-    ending = os.path.join("smolagents_fork", "wasm", "guest.mjs")
-    scripts = [place for place, word in enumerate(argv) if word.endswith(os.sep + ending)]
-    return any(list(argv[place + 1 : place + 2]) == ["serve"] for place in scripts)
 
 
 def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
