@@ -65,6 +65,10 @@ _TIMEOUT: float = 30
 _PATIENCE = 10.0
 #: Half of the memory that the displays of one call may use, in bytes.
 _MAX_DISPLAY_BYTES = 256 * 1024 * 1024
+_INSIDE = (
+    "This executor is running the program that made this call; use another one for a run inside a "
+    "run"
+)
 #: Name in the state of a value whose text is being made.
 _VALUE = "_output_of_the_last_call"
 
@@ -543,12 +547,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self._take_turn()
         try:
             if self._in_call:
-                raise as_upstreams(
-                    InterpreterError(
-                        "This executor is running the program that made this call; use another "
-                        "one for a run inside a run"
-                    )
-                )
+                raise as_upstreams(InterpreterError(_INSIDE))
             self._in_call = True
             try:
                 with telemetry.operation("call", type(self).__name__) as self._operation:
@@ -672,6 +671,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             return text
         self._take_turn()
         try:
+            if self._in_call:  # the program waits for the tool that asks
+                return without_text(output, InterpreterError(_INSIDE))
             return self._text_of(output)
         finally:
             self._turns.release()

@@ -41,8 +41,6 @@ from .policy import REFUSED_BUILTINS
 
 __all__ = ["Interpreter", "Result"]
 
-#: Seconds a thread waits for another's run on top of that run's own limit.
-_PATIENCE = 10.0
 _RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
 
 
@@ -114,7 +112,6 @@ class Interpreter:
         self._caller = ToolCaller(
             self.meter, self._classes.owns, self._attributes.vet, self._places.suspended
         )
-        self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
         self._functions: dict[str, Any] = {}
         self._replaceable: dict[str, Any] = {}
@@ -234,7 +231,7 @@ class Interpreter:
     # -- runs --
 
     def run(self, code: str, *, tools: bool = True) -> Result:
-        """Run ``code`` and return what it gave. Runs from several threads follow one another.
+        """Run ``code`` and return what it gave. The caller lets one run follow the other.
 
         Args:
             code: the program.
@@ -247,32 +244,6 @@ class Interpreter:
             LimitExceededError: it reached a limit.
             ProgramInterruptedError: :meth:`interrupt` was called.
         """
-        timeout = self.limits.timeout_seconds
-        if not self._lock.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
-            raise InterpreterError(
-                f"This interpreter has been busy in another thread for {timeout} seconds and more; "
-                "use one for each thread"
-            )
-        try:
-            if self.meter.running:
-                raise InterpreterError(
-                    "This interpreter is running the program that made this call; "
-                    "use another one for a run inside a run"
-                )
-            return self._run(code, tools)
-        finally:
-            self._lock.release()
-
-    def interrupt(self) -> None:
-        """End the run that is going on, from another thread; without one nothing happens.
-
-        It ends as at a limit, at its next check: no handler of the program keeps it. A tool at work
-        that has an ``interrupt()`` is asked to stop; any other ends first.
-        """
-        if self.meter.interrupt():
-            self._caller.interrupt()
-
-    def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._places.stdout.targets.clear()
         self._places.stderr.targets.clear()
@@ -317,6 +288,15 @@ class Interpreter:
         if failure is not None:
             raise failure
         return Result(self._with_source(value), logs, False)
+
+    def interrupt(self) -> None:
+        """End the run that is going on, from another thread; without one nothing happens.
+
+        It ends as at a limit, at its next check: no handler of the program keeps it. A tool at work
+        that has an ``interrupt()`` is asked to stop; any other ends first.
+        """
+        if self.meter.interrupt():
+            self._caller.interrupt()
 
     def _with_source(self, value: Any) -> Any:
         """Note the source of a function that leaves the program where upstream keeps it."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from background import at_once
 
+from smolagents_fork import LocalPythonExecutor
 from smolagents_fork.errors import InterpreterError, LimitExceededError
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
@@ -103,16 +104,20 @@ def test_the_latest_program_is_kept_compiled() -> None:
 
 
 def test_a_run_inside_a_run_is_refused() -> None:
-    interpreter = Interpreter()
-    interpreter.send_tools({"again": lambda: interpreter.run("1")})
+    executor = LocalPythonExecutor([])
+    executor.send_tools({"again": lambda: executor("1"), "show": executor.text_of_output})
     with pytest.raises(InterpreterError, match="use another one for a run inside a run"):
-        interpreter.run("again()")
-    assert interpreter.run("2").output == 2
+        executor("again()")
+    assert executor("2").output == 2
+    shown = executor("class A: pass\nshow(A())").output
+    assert shown == "<A whose str() raised InterpreterError>"
+    assert executor("A is not None").output is True
 
 
 def test_threads_follow_one_another() -> None:
-    interpreter = Interpreter()
-    interpreter.run("n = 0")
+    executor = LocalPythonExecutor([])
+    executor.send_tools({})
+    executor("n = 0")
     code = "for i in range(1000):\n    n += 1"
-    at_once(*[lambda: interpreter.run(code)] * 4)
-    assert interpreter.state["n"] == 4000
+    at_once(*[lambda: executor(code)] * 4)
+    assert executor.state["n"] == 4000
