@@ -54,7 +54,6 @@ class Dispatcher:
         on_call: called with the record of every served call.
         before_call: called with name and arguments by parameter before a tool is; what it raises is
             raised in the code, and the tool is not called.
-        binary: whether the connection carries bytes; else a reply is JSON text.
 
     A tool in the calling thread cannot be abandoned: interruption waits for it. Other tools run in
     one thread that is reused for each call. A tool that is interrupted or times out is abandoned in
@@ -82,9 +81,7 @@ class Dispatcher:
         calling_thread: bool | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
         before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
-        binary: bool = False,
     ) -> None:
-        self._binary = binary
         if max_calls < 1:
             raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
         self.max_request_bytes = max_request_bytes
@@ -323,7 +320,7 @@ class Dispatcher:
         return None
 
     def _reply(self, number: int, name: str, value: Any) -> bytes:
-        attachments = Attachments() if self._binary else None
+        attachments = Attachments()
         try:
             text = encode(
                 _raw(value),
@@ -333,8 +330,7 @@ class Dispatcher:
             )
         except EncodeError as error:
             raise TypeError(str(error)) from error
-        reply = b'{"call":%d,"value":%s}' % (number, text)
-        return reply if attachments is None else attachments.message(reply)
+        return attachments.message(b'{"call":%d,"value":%s}' % (number, text))
 
     def _outcome(
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]

@@ -39,8 +39,6 @@ def decode(
     *,
     path: str = "value",
     max_bytes: int = DEFAULT_MAX_BYTES,
-    max_depth: int = DEFAULT_MAX_DEPTH,
-    max_items: int = DEFAULT_MAX_ITEMS,
     classes: Iterable[type] = (),
 ) -> Any:
     """Return the value that ``data`` encodes.
@@ -49,8 +47,6 @@ def decode(
         data: the output of :func:`encode` or :func:`encode_message`, or any other bytes.
         path: the name of the value in messages.
         max_bytes: largest ``data``, in bytes.
-        max_depth: deepest nesting of containers.
-        max_items: largest number of JSON items.
         classes: classes with fields, and enums, that may be created. Instances of others become a
             :class:`Record` or a :class:`Member`, which show name and fields. A class is called
             with its fields, so its ``__init__`` and ``__post_init__`` see the data.
@@ -63,16 +59,16 @@ def decode(
         if len(raw) > max_bytes:
             raise Fault(f"{len(raw)} bytes are over max_bytes={max_bytes}")
         text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
-        counts = check_items(text, max_items)
+        counts = check_items(text, DEFAULT_MAX_ITEMS)
         if not (counts[0] or counts[1]):
             return _JSON.decode(text.decode("ascii"))  # neither a list nor a dict
-        decoder = Decoder(len(raw), max_depth, max_items, classes, attached)
+        decoder = Decoder(len(raw), classes, attached)
         decoder.charge_text(text, counts)
         return decoder.value(_JSON.decode(text.decode("ascii")))
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__
     except RecursionError:
-        raise DecodeError(f"{path}: nested deeper than max_depth={max_depth}") from None
+        raise DecodeError(f"{path}: nested deeper than max_depth={DEFAULT_MAX_DEPTH}") from None
     except Exception as error:
         raise DecodeError(f"{path}: not an encoding: {_brief(error)}") from error
 
@@ -80,19 +76,11 @@ def decode(
 class Decoder(Budget):
     """State of one decoding: current depth, remaining limits, and registered classes."""
 
-    def __init__(
-        self,
-        size: int,
-        max_depth: int,
-        max_items: int,
-        classes: Iterable[type],
-        attached: list[memoryview],
-    ) -> None:
+    def __init__(self, size: int, classes: Iterable[type], attached: list[memoryview]) -> None:
         super().__init__(size)
         self._zones: dict[str, dt.tzinfo | None] = {}
         self._attached: list[memoryview | None] = [*attached]
-        self._max_items = self._items_left = max_items
-        self._max_depth = max_depth
+        self._items_left = DEFAULT_MAX_ITEMS
         self._depth = 0
         self._pixels_left = MAX_PIXELS
         self._classes = {(kind.__module__, kind.__qualname__): kind for kind in classes}
@@ -102,8 +90,8 @@ class Decoder(Budget):
         kind = type(tree)
         if kind is not dict and kind is not list:
             return tree
-        if self._depth >= self._max_depth:
-            raise Fault(f"nested deeper than max_depth={self._max_depth}")
+        if self._depth >= DEFAULT_MAX_DEPTH:
+            raise Fault(f"nested deeper than max_depth={DEFAULT_MAX_DEPTH}")
         self._depth += 1
         try:
             if kind is list:
@@ -186,7 +174,7 @@ class Decoder(Budget):
         """Count items that are not separated by commas in the text."""
         self._items_left -= count
         if self._items_left < 0:
-            raise Fault(f"more than max_items={self._max_items} items")
+            raise Fault(f"more than max_items={DEFAULT_MAX_ITEMS} items")
 
     def charge_pixels(self, count: int) -> None:
         """Count an image's pixels before they are unpacked."""

@@ -83,21 +83,18 @@ def encode(
     return data
 
 
-def encode_parts(
-    value: Any, *, path: str = "value", max_bytes: int = DEFAULT_MAX_BYTES
-) -> list[bytes | memoryview]:
+def encode_parts(value: Any, *, max_bytes: int) -> list[bytes | memoryview]:
     """Do as :func:`encode_message`, in pieces; long raw data is the value's own memory.
 
     Args:
         value: Value as for :func:`encode`; it stays as it is until the pieces are sent.
-        path: the name of the value in messages.
         max_bytes: largest encoding, in bytes.
 
     Raises:
         EncodeError: as :func:`encode`.
     """
     attachments = Attachments()
-    return attachments.parts(encode(value, path=path, max_bytes=max_bytes, attachments=attachments))
+    return attachments.parts(encode(value, max_bytes=max_bytes, attachments=attachments))
 
 
 def encode_message(value: Any, *, path: str = "value", max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:

@@ -40,17 +40,14 @@ def is_public(name: Any) -> bool:
     return type(name) is str and name.isidentifier() and not name.startswith("_")
 
 
-def encode_variables(
-    variables: Mapping[str, Any], max_bytes: int, *, binary: bool = False
-) -> bytes:
+def encode_variables(variables: Mapping[str, Any], max_bytes: int) -> bytes:
     """Encode the public variables of a program, within one limit.
 
     Args:
         variables: the program's namespace.
         max_bytes: of the encoding of all that fit.
-        binary: whether the connection carries bytes; else the encoding is JSON text.
     """
-    attachments = Attachments() if binary else None
+    attachments = Attachments()
     attached = 0  # bytes
     values: list[bytes] = []
     reasons: dict[str, str] = {}
@@ -73,16 +70,14 @@ def encode_variables(
             reason = type(error).__name__
         else:
             values.append(encode(name) + b":" + data)
-            bytes_left -= len(values[-1]) + 1
-            if attachments is not None:
-                bytes_left -= attachments.size - attached
-                attached = attachments.size
+            bytes_left -= len(values[-1]) + 1 + attachments.size - attached
+            attached = attachments.size
             items_left -= item_bound(data) + 1
             continue
         if len(reasons) < _MOST_REASONS:
             reasons[name] = reason[:_REASON_CHARACTERS]
     text = b'{"values":{' + b",".join(values) + b'},"left_out":' + encode(reasons) + b"}"
-    return text if attachments is None else attachments.message(text)
+    return attachments.message(text)
 
 
 def decode_variables(data: bytes | bytearray, max_bytes: int) -> Variables:

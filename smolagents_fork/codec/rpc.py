@@ -72,14 +72,12 @@ class HostCalls:
     """Sender of calls to the host, one at a time; other threads wait.
 
     Args:
-        send: sends a request, blocks, and returns the host's reply.
+        send: sends a request in pieces, one an argument, blocks, and returns the host's reply.
+            Long pieces are the arguments' own memory, which has to be sent when it returns.
         finish: called when the host has accepted a final answer; ends the run by raising.
         max_bytes: largest request, in bytes. One argument, or all arguments together, above it
             raise ``EncodeError``.
         stop: called when the host serves no more calls of the run; ends the run by raising.
-        binary: whether the connection carries bytes; else a request is JSON text.
-        in_pieces: whether ``send`` takes a request in pieces, one an argument. Long ones are the
-            arguments' own memory, which has to be sent when ``send`` returns.
     """
 
     def __init__(
@@ -88,13 +86,8 @@ class HostCalls:
         finish: Callable[[], Any],
         max_bytes: int = DEFAULT_MAX_BYTES,
         stop: Callable[[], Any] = lambda: None,
-        *,
-        binary: bool = False,
-        in_pieces: bool = False,
     ) -> None:
         self._send = send
-        self._binary = binary
-        self._in_pieces = in_pieces
         self._finish = finish
         self._stop = stop
         self._refused: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -119,7 +112,7 @@ class HostCalls:
         """Call ``name`` on the host and return its value, or raise its exception."""
         if self._refused and threading.current_thread() in self._refused:
             raise RuntimeError(RUN_ENDED)
-        attachments = Attachments() if self._binary else None
+        attachments = Attachments()
 
         def encoded(value: Any, argument: object) -> bytes:
             path = f"argument {argument} of {name}()"
@@ -133,7 +126,7 @@ class HostCalls:
         rest = b'"name":%s,"args":[%s],"kwargs":{%s}}' % (
             json.dumps(name).encode(), b",".join(parts), b",".join(named)
         )  # fmt: skip
-        size = len(rest) + _NUMBER_ROOM + (0 if attachments is None else attachments.size)
+        size = len(rest) + _NUMBER_ROOM + attachments.size
         if size > self._max_bytes:
             # Each argument fits. The host would refuse the request without naming the call.
             raise EncodeError(
@@ -152,8 +145,7 @@ class HostCalls:
                 # An earlier call was abandoned midway. The host did not execute this one.
                 self._last = number = expected
                 reply = self._exchanged(number, name, rest, attachments)
-        if attachments is not None:
-            attachments.release()
+        attachments.release()
         if type(reply) is not dict or reply.get("call") not in (number, None):
             raise DecodeError(f"result of {name}(): not a reply to this call")
         if "error" in reply:
@@ -165,12 +157,9 @@ class HostCalls:
             raise RuntimeError(RUN_ENDED)
         return reply.get("value")
 
-    def _exchanged(
-        self, number: int, name: str, rest: bytes, attachments: Attachments | None
-    ) -> Any:
-        request = b'{"call":%d,%s' % (number, rest)
-        pieces = [request] if attachments is None else attachments.parts(request)
-        if not self._in_pieces or len(pieces) > _MOST_PIECES:
+    def _exchanged(self, number: int, name: str, rest: bytes, attachments: Attachments) -> Any:
+        pieces = attachments.parts(b'{"call":%d,%s' % (number, rest))
+        if len(pieces) > _MOST_PIECES:
             pieces = [b"".join(pieces)]
         # The host has its own limit, and is trusted.
         return decode(self._send(*pieces), path=f"result of {name}()", max_bytes=_ANY_SIZE)

@@ -26,7 +26,7 @@ from ..interpreter.plain import PlainEngine
 from ..interpreter.stops import FinalAnswer, TimeStop
 from ..text.texts import class_name, encodable
 from . import worker_files
-from .frames import Body, Frame, Kind
+from .frames import Body, Frame, Kind, Part
 from .program_output import use_program_output
 
 __all__ = ["Link", "Worker", "warm_up"]
@@ -85,9 +85,7 @@ class Worker:
             if memory is not None
             else ""
         )
-        self._calls = HostCalls(
-            self._ask_host, self._finish, self._max_value_bytes, self._stop, binary=True
-        )
+        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
         self._shielded = 0
 
@@ -101,9 +99,7 @@ class Worker:
             elif frame.kind is Kind.FILE:
                 self._exchange_file(frame)
             elif frame.kind is Kind.READ_STATE:
-                body = encode_variables(
-                    self._engine.variables(), self._max_value_bytes, binary=True
-                )
+                body = encode_variables(self._engine.variables(), self._max_value_bytes)
                 self._link.send(Kind.STATE, frame.run, body)
             # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
@@ -229,7 +225,7 @@ class Worker:
 
     # -- the bridge --
 
-    def _ask_host(self, request: bytes) -> bytes | bytearray:
+    def _ask_host(self, *request: Part) -> bytes | bytearray:
         if not self._in_run:
             raise RuntimeError(RUN_ENDED)
         with self.shielded():

@@ -22,7 +22,6 @@ class GuestFiles:
         ask: sends the body of a FILE frame and returns that of its answer.
         memory: bytes that the guest may use, in which its files are; ``None`` for no limit.
         place: noun for the guest in messages.
-        most: bytes of a file in one request or answer.
     """
 
     def __init__(
@@ -31,11 +30,9 @@ class GuestFiles:
         memory: int | None,
         *,
         place: str = "guest",
-        most: int = _PIECE,
     ) -> None:
         self._ask = ask
         self._place = place
-        self._most = most
         self._memory = memory
 
     def describe(self, path: str) -> str:
@@ -49,8 +46,8 @@ class GuestFiles:
         part, position = "", 0
         for large in pieces:
             # An empty file has one empty piece.
-            for start in range(0, len(large) or 1, self._most):
-                piece = large[start : start + self._most]
+            for start in range(0, len(large) or 1, _PIECE):
+                piece = large[start : start + _PIECE]
                 asked = request("write", piece, path=path, part=part, position=position, size=size)
                 part = _decoded(self._ask(asked), str)
                 position += len(piece)
@@ -63,7 +60,7 @@ class GuestFiles:
         """Read a file; see :class:`FileStore`."""
         found = bytearray()
         while len(found) <= max_bytes:
-            asked = min(self._most, max_bytes + 1 - len(found))
+            asked = min(_PIECE, max_bytes + 1 - len(found))
             piece = self._ask(request("read", path=path, position=len(found), size=asked))
             if len(piece) > asked:
                 raise ProtocolError(f"a CONTENT frame of {len(piece)} bytes, over {asked}")

@@ -59,7 +59,6 @@ class Bindings:
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
             calling_thread=options.tools_in_calling_thread,
-            binary=True,
             on_call=on_call,
             before_call=before_call,
         )

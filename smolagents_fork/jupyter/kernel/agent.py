@@ -117,8 +117,6 @@ class KernelSide:
             self.finish,
             self.max_value_bytes,
             self.stop,
-            binary=True,
-            in_pieces=True,
         )
 
     # -- messages to the host --
@@ -501,7 +499,7 @@ class KernelSide:
             for name, value in self.shell.user_ns.items()
             if hidden.get(name, absent) is not value and value is not self.process.leave
         }
-        data = self.codec.encode_variables(found, self.max_value_bytes, binary=True)
+        data = self.codec.encode_variables(found, self.max_value_bytes)
         self.publish({"kind": "answer"}, [data])
 
     def pickling(self, stub):

@@ -908,5 +908,5 @@ def test_limit_of_results_is_the_hosts_alone(monkeypatch):
     monkeypatch.setitem(decode.__kwdefaults__, "max_bytes", 1000)
     dispatcher = Dispatcher(max_request_bytes=100_000, max_reply_bytes=100_000)
     (spec,) = dispatcher.register({"text": lambda size: "x" * len(size)})
-    stub = HostCalls(dispatcher.handle, lambda: None, 100_000).stub(**spec.as_data())
-    assert stub("x" * 50_000) == "x" * 50_000
+    calls = HostCalls(lambda *pieces: dispatcher.handle(b"".join(pieces)), lambda: None, 100_000)
+    assert calls.stub(**spec.as_data())("x" * 50_000) == "x" * 50_000
