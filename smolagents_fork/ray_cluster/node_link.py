@@ -72,7 +72,6 @@ class FrameSocket:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._read = bytearray()
 
     def send(self, value: dict[str, Any]) -> None:
         """Send a value.
@@ -91,19 +90,20 @@ class FrameSocket:
             seconds: to wait at most; ``None``: for ever.
 
         Raises:
-            TimeoutError: it did not come in time; what has come is kept for the next time.
+            TimeoutError: it did not come in time, or only a part that is lost.
             OSError: the connection was lost.
             ProtocolError: not a frame of the other end.
         """
         deadline = Deadline(seconds)
-        if not self._fill(_LENGTH.size, deadline):
+        head = _receive_exactly(self._socket, _LENGTH.size, deadline)
+        if head is None:
             return None
-        (length,) = _LENGTH.unpack_from(self._read)
+        (length,) = _LENGTH.unpack(head)
         if length > _MOST_BYTES:
             raise ProtocolError(f"a frame of {length} bytes, over {_MOST_BYTES}")
-        if not self._fill(_LENGTH.size + length, deadline):
+        body = _receive_exactly(self._socket, length, deadline)
+        if body is None:
             return None
-        body, self._read = bytes(self._read[_LENGTH.size :]), bytearray()
         try:
             value = decode(body, path="frame", max_bytes=_MOST_BYTES, classes=CLASSES)
         except DecodeError as error:
@@ -112,21 +112,24 @@ class FrameSocket:
             raise ProtocolError(f"a frame with {type(value).__name__}")
         return value
 
-    def _fill(self, size: int, deadline: Deadline) -> bool:
-        while len(self._read) < size:
-            left = deadline.remaining()
-            self._socket.settimeout(None if left is None else max(0.001, left))
-            data = self._socket.recv(min(size - len(self._read), _PIECE))
-            if not data:
-                return False
-            self._read += data
-        return True
-
     def close(self) -> None:
         """Close the connection, also for a thread that waits in it. Idempotent."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+
+
+def _receive_exactly(connection: socket.socket, size: int, deadline: Deadline) -> bytes | None:
+    """Return the next bytes; ``None`` when the other end has closed the connection."""
+    read = bytearray()
+    while len(read) < size:
+        left = deadline.remaining()
+        connection.settimeout(None if left is None else max(0.001, left))
+        data = connection.recv(min(size - len(read), _PIECE))
+        if not data:
+            return None
+        read += data
+    return bytes(read)
 
 
 # -- the end that asks --
@@ -341,20 +344,14 @@ def _accepted(
         OSError: another key, or nothing in time.
         ProtocolError: not a request.
     """
-    deadline, shown = Deadline(_HANDSHAKE_SECONDS), b""
     try:
         connection.settimeout(_HANDSHAKE_SECONDS)
         _keep_alive(connection)
         if context is not None:
             connection = context.wrap_socket(connection, server_side=True)
-        while len(shown) < KEY_BYTES:
-            connection.settimeout(max(0.01, deadline.at_most(_HANDSHAKE_SECONDS)))
-            data = connection.recv(KEY_BYTES - len(shown))
-            if not data or deadline.expired():
-                raise OSError("the connection ended before its key")
-            shown += data
-        if not hmac.compare_digest(shown, key):
-            raise OSError("another key")
+        shown = _receive_exactly(connection, KEY_BYTES, Deadline(_HANDSHAKE_SECONDS))
+        if shown is None or not hmac.compare_digest(shown, key):
+            raise OSError("another key, or none")
         connection = _plain(connection)
         request = FrameSocket(connection).receive(_HANDSHAKE_SECONDS)
         if request is None:

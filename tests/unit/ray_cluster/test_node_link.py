@@ -13,6 +13,7 @@ from typing import Any
 
 import certificates
 import pytest
+from background import running
 
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProtocolError
 from smolagents_fork.ray_cluster.node_link import (
@@ -88,13 +89,15 @@ def test_values_arrive_in_order(ends):
     assert theirs.receive() == {"number": 2}
 
 
-def test_part_of_a_frame_waits_for_the_rest(ends):
+def test_frame_that_comes_in_parts_is_read_whole(ends):
     ours, _, raw = ends
+    with running(ours.receive, SECONDS) as reading:
+        for part in (b"\0\0", b"\0\x02{", b"}"):
+            raw.sendall(part)
+        assert reading.result(SECONDS) == {}
     raw.sendall(b"\0\0")
     with pytest.raises(TimeoutError):
         ours.receive(0.01)
-    raw.sendall(b"\0\x02{}")
-    assert ours.receive(SECONDS) == {}
 
 
 @pytest.mark.parametrize(
