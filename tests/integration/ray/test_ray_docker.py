@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from background import acting, eventually
-from smolagents.utils import AgentError
 
 from smolagents_fork import DockerExecutor, DockerPool, RayEngine
 from smolagents_fork.errors import (
-    ConfigurationError,
     ExecutorError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -38,25 +35,6 @@ def make(cluster: RayCluster, **keywords: Any) -> DockerExecutor:
 def containers(engine: Any) -> set[str]:
     """Return the short ids of the engine's containers."""
     return {one["Id"][:12] for one in engine.api.containers(all=True)}
-
-
-def test_results_errors_tools_and_files(cluster: RayCluster, engine: Any) -> None:
-    with make(cluster) as executor:
-        assert executor("1 + 1").output == 2
-        executor.send_tools({"double": lambda number: 2 * number})
-        assert executor("double(4)").output == 8
-        executor("state = [1, 2]")
-        with pytest.raises(AgentError, match="ZeroDivisionError"):
-            executor("print('before')\n1 / 0")
-        assert executor("state").output == [1, 2]
-        data = os.urandom(3_000_000)
-        executor.put_file(data, "folder/data.bin")
-        assert executor("len(open('folder/data.bin', 'rb').read())").output == len(data)
-        assert executor.get_file("folder/data.bin") == data
-        assert [one.path for one in executor.list_files()] == ["folder/data.bin"]
-        with pytest.raises(ExecutorError, match="No such file"):
-            executor.get_file("missing")
-        assert executor.stats().memory_bytes > 1 << 20
 
 
 def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engine: Any) -> None:
@@ -92,15 +70,6 @@ def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster, engi
     assert "no-such-image:1" in text
     shown = [f"node {address} ({node[:8]}): " for address, node in cluster.alive(_SECONDS).items()]
     assert any(text.startswith(node) for node in shown), text
-
-
-@pytest.mark.parametrize(
-    "options", [{"volumes": ["/data:/data"]}, {"host": "0.0.0.0"}, {"port": 8888}]
-)
-def test_options_of_this_machine_are_refused(options: dict[str, Any]) -> None:
-    (name,) = options
-    with pytest.raises(ConfigurationError, match=f"{name}=.* with RayEngine"):
-        DockerExecutor(engine=RayEngine("10.0.0.1:6379"), **options)
 
 
 @pytest.fixture

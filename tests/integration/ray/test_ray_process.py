@@ -19,7 +19,6 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     InterpreterError,
     SandboxDiedError,
-    SandboxTimeoutError,
 )
 from tools.ray_cluster.cluster import RayCluster
 
@@ -55,16 +54,8 @@ def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest
         assert agent.python_executor.engine == RayEngine(sandbox="process", lease_seconds=_LEASE)
 
 
-def test_results_errors_tools_and_state(cluster: RayCluster):
+def test_memory_and_figures_are_those_of_the_sandbox(cluster: RayCluster):
     with make(cluster) as executor:
-        assert executor("1 + 1").output == 2
-        executor.send_tools({"double": double})
-        assert executor("double(4)").output == 8
-        executor("state = [1, 2]")
-        with pytest.raises(InterpreterError, match="ZeroDivisionError: division by zero"):
-            executor("print('before')\n1 / 0")
-        assert executor.state["_print_outputs"] == "before\n"
-        assert executor("state").output == [1, 2]
         # Ray's own memory= enforces nothing; this is the sandbox's.
         with pytest.raises(InterpreterError, match=r"MemoryError[\s\S]*The sandbox has memory="):
             executor("[bytearray(90_000_000) for _ in range(50)]")
@@ -72,18 +63,8 @@ def test_results_errors_tools_and_state(cluster: RayCluster):
         executor.send_variables({"data": data})
         assert executor("data").output == data
         executor.put_file(data, "folder/data.bin")
-        assert executor("len(open('folder/data.bin', 'rb').read())").output == len(data)
         assert executor.get_file("folder/data.bin") == data
-        assert [info.path for info in executor.list_files()] == ["folder/data.bin"]
         assert executor.stats().memory_bytes > 0
-
-
-def test_time_limit_keeps_state(cluster: RayCluster):
-    # One call, because the limit is of every call; reading variables has another one.
-    with make(cluster, timeout_seconds=5.0, interrupt_grace_seconds=_SECONDS) as executor:
-        with pytest.raises(SandboxTimeoutError, match="its state kept"):
-            executor("kept = 1\nimport time\ntime.sleep(600)")
-        assert executor.variables()["kept"] == 1
 
 
 def test_dead_child_is_reported_with_its_sandbox_and_node(cluster: RayCluster):
