@@ -25,6 +25,7 @@ __all__ = [
     "frame_parts",
     "from_guest",
     "from_host",
+    "of_multiplexer",
     "of_relay",
     "packed",
     "to_relay",
@@ -34,6 +35,8 @@ HEADER = struct.Struct("!BII")
 #: Longest body of an OUTPUT frame, in bytes.
 MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
+# A piece of a connection that a multiplexer carries.
+_MOST_CARRIED = 64 * 1024
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
 # Bytes of a body that are allocated for its header; then this many times those that have arrived.
@@ -76,6 +79,12 @@ class Kind(enum.IntEnum):
     READ_STATE = 24  # the guest answers with STATE
     INTERRUPT = 25  # for a relay: stop the program of the run
     KILL = 26  # for a relay: kill the guest
+    # Between the host and a multiplexer of connections; the run is the number of the connection.
+    CONNECTION = 27  # a client has connected
+    BYTES = 28  # body: bytes of the client, or for it
+    NO_MORE = 29  # the sender has sent its last bytes
+    CLOSED = 30  # the connection was lost
+    PASSED_ON = 31  # body: number of bytes of the other side that were passed on
 
 
 class Frame(NamedTuple):
@@ -262,6 +271,17 @@ def from_host() -> dict[Kind, int]:
 def of_relay() -> dict[Kind, int]:
     """Return the kinds of frames from the relay of a guest on another machine."""
     return {Kind.ENDED: _MAX_SMALL}
+
+
+def of_multiplexer() -> dict[Kind, int]:
+    """Return the kinds of frames from a multiplexer, with the longest body of each kind."""
+    return {
+        Kind.CONNECTION: 0,
+        Kind.BYTES: _MOST_CARRIED,
+        Kind.NO_MORE: 0,
+        Kind.CLOSED: 0,
+        Kind.PASSED_ON: 4,
+    }
 
 
 def to_relay() -> dict[Kind, int]:

@@ -9,11 +9,14 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
+from ..sandboxes.provisioner import ByteStream
 from ..system.forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
 from .access_record import AccessRecord
 from .host_policy import HostPolicy
 from .lookups import Lookup, system_lookup
+from .multiplexed_connections import MultiplexedConnections
 from .proxied_connection import Access, ProxiedConnection
 from .proxy_limits import ProxyLimits
 
@@ -52,15 +55,26 @@ class SandboxProxy:
         self.record = record
 
     def serve(self, listener: socket.socket) -> None:
-        """Serve a listener instead of the one before, whose connections are cut.
+        """Serve a listener instead of what was served before, whose connections are cut.
 
         Args:
             listener: Listener of the sandbox; closed by the proxy.
         """
         disconnect_in_child(listener)
         listener.setblocking(False)
+        self._serve(lambda: _Listener(listener))
+
+    def serve_stream(self, stream: ByteStream) -> None:
+        """Serve what a multiplexer in the sandbox carries, as :meth:`serve`.
+
+        Args:
+            stream: Stream to a multiplexer that listens; closed by the proxy.
+        """
+        self._serve(lambda: MultiplexedConnections(stream))
+
+    def _serve(self, source: Callable[[], _Source]) -> None:
         self._thread = _shared_thread()
-        self._thread.call(lambda: self._replace(listener))
+        self._thread.call(lambda: self._replace(source()))
 
     def close(self) -> None:
         """Cut all connections and close the listener. Idempotent, from any thread."""
@@ -69,20 +83,20 @@ class SandboxProxy:
 
     # -- in the thread of the proxy --
 
-    def _replace(self, listener: socket.socket) -> None:
+    def _replace(self, source: _Source) -> None:
         if self._serving is not None:
             self._serving.cancel()
         if self._is_closed:
-            listener.close()
+            source.close()
             return
-        self._serving = asyncio.ensure_future(self._accept(listener))
+        self._serving = asyncio.ensure_future(self._accept(source))
 
     def _end(self) -> None:
         self._is_closed = True
         if self._serving is not None:
             self._serving.cancel()
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _accept(self, source: _Source) -> None:
         loop = asyncio.get_running_loop()
         # More connections wait in the sandbox's queue, whose length the listener has.
         slots = asyncio.Semaphore(self._access.limits.connections)
@@ -94,11 +108,12 @@ class SandboxProxy:
             if not task.cancelled() and task.exception() is not None:
                 _logger.error("a connection of a sandbox failed", exc_info=task.exception())
 
-        with listener:
+        # The source has ended with the sandbox, or with the connection to its engine.
+        with contextlib.closing(source), contextlib.suppress(EOFError):
             try:
                 while True:
                     await slots.acquire()
-                    connection = await _accept_one(loop, listener)
+                    connection = await source.accept()
                     disconnect_in_child(connection)
                     serving = ProxiedConnection.serve(self._access, connection)
                     task = loop.create_task(serving)
@@ -109,15 +124,36 @@ class SandboxProxy:
                     task.cancel()
 
 
-async def _accept_one(loop: asyncio.AbstractEventLoop, listener: socket.socket) -> socket.socket:
-    while True:
-        try:
-            connection, _ = await loop.sock_accept(listener)
-        except OSError as error:
-            _logger.warning("a connection of a sandbox waits: %s", error)
-            await asyncio.sleep(_RETRY_SECONDS)
-        else:
-            return connection
+class _Source(Protocol):
+    """A source of connections from one sandbox."""
+
+    async def accept(self) -> socket.socket:
+        """Return the next; raises EOFError when there are no more."""
+
+    def close(self) -> None:
+        """Have no more."""
+
+
+class _Listener:
+    """The listener of a sandbox's loopback."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+
+    async def accept(self) -> socket.socket:
+        """Return the next connection."""
+        while True:
+            try:
+                connection, _ = await asyncio.get_running_loop().sock_accept(self._listener)
+            except OSError as error:
+                _logger.warning("a connection of a sandbox waits: %s", error)
+                await asyncio.sleep(_RETRY_SECONDS)
+            else:
+                return connection
+
+    def close(self) -> None:
+        """Close the listener."""
+        self._listener.close()
 
 
 class _ProxyThread:
@@ -125,7 +161,8 @@ class _ProxyThread:
 
     def __init__(self) -> None:
         self._owner = Owner()
-        self._loop = asyncio.new_event_loop()
+        # Streams have descriptors, which the default loop of Windows does not wait for.
+        self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._run, name="network proxy", daemon=True)
         self._thread.start()
 

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import re
 import socket
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 import h11
 
@@ -20,7 +18,7 @@ from .http_relay import HttpHost
 from .lookups import Lookup, resolve_host
 from .proxy_limits import ProxyLimits
 from .request_head import HEAD_TOO_LONG, BadRequestError, ProxyRequest, parse_request
-from .traffic import IdleWatch, Stream, connect_stream
+from .traffic import IdleWatch, Stream, connect_stream, run_both
 
 __all__ = ["Access", "ProxiedConnection"]
 
@@ -196,7 +194,7 @@ class ProxiedConnection:
             # What the client sent with its request is behind the head, in the reader.
             if not any(entry.plain for entry in entries):
                 await stream.write(await self._read_hello(request.host))
-            await _both(self._client.relay_to(stream), stream.relay_to(self._client))
+            await run_both(self._client.relay_to(stream), stream.relay_to(self._client))
             await stream.finish()
         finally:
             stream.close()
@@ -246,14 +244,3 @@ def _check_server_name(host: str, name: str | None) -> None:
         is_same = False
     if not is_same:
         raise HostRefusedError(f"its ClientHello asks for the server name {name!r}")
-
-
-async def _both(*relays: Coroutine[Any, Any, None]) -> None:
-    """Run two coroutines until both have ended, or one has failed."""
-    tasks = [asyncio.ensure_future(relay) for relay in relays]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)

@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Coroutine
+from typing import Any
 
 from ..system.forks import disconnect_in_child
 from .access_record import AccessRecord
 from .host_names import IPAddress
 
-__all__ = ["IdleWatch", "Stream", "connect_stream"]
+__all__ = ["IdleWatch", "Stream", "abort", "connect_stream", "run_both"]
 
 # Bytes that are read at once, and half of what a stream keeps while its receiver does not read.
 _CHUNK_BYTES = 128 * 1024
+
+
+def abort(writer: asyncio.StreamWriter) -> None:
+    """Close a connection without waiting for what was not sent; no-op once it is closed."""
+    # A transport that has sent its rest after close() fails in abort().
+    if writer.get_extra_info("socket").fileno() >= 0:
+        writer.transport.abort()
 
 
 class IdleWatch:
@@ -127,7 +136,7 @@ class Stream:
 
     def close(self) -> None:
         """Close the connection without waiting for what was not sent."""
-        self._writer.transport.abort()
+        abort(self._writer)
 
     async def finish(self) -> None:
         """Close the connection once the peer has taken what was sent."""
@@ -209,3 +218,14 @@ async def _connect_one(address: IPAddress, port: int, seconds: float) -> socket.
         connection.close()
         raise
     return connection
+
+
+async def run_both(*relays: Coroutine[Any, Any, None]) -> None:
+    """Run two coroutines until both have ended, or one has failed."""
+    tasks = [asyncio.ensure_future(relay) for relay in relays]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

@@ -7,11 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from ..deadline import Deadline
+from ..errors import ExecutorStartError
+from ..system.proxy_environment import PROXY_PORT
 from ..results import FileInfo
 from . import container_files
-from .provisioner import SandboxSpec
+from .multiplexer_start import multiplexer_command, wait_until_listening
+from .provisioner import ByteStream, ConnectionProxy, SandboxSpec
 
 __all__ = ["ContainerSandbox", "Started"]
+
+# Limit of the start of the program that carries connections.
+_MULTIPLEXER_SECONDS = 30.0
 
 
 class Started(Protocol):
@@ -63,6 +70,39 @@ class ContainerSandbox(ABC, Generic[_Started]):
         self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
     ) -> tuple[int, bytes, bytes]:
         """Run a program in the sandbox; see :class:`.container_files.Run`."""
+
+    @abstractmethod
+    def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
+        """Start a program in the sandbox; return the stream of its input and output.
+
+        Args:
+            argv: program and arguments, without a shell.
+            seconds: until the engine has to answer.
+        """
+
+    def _multiplex(self, proxy: ConnectionProxy, deadline: Deadline) -> None:
+        """Have the proxy serve connections that a program in the sandbox carries over a stream.
+
+        Args:
+            proxy: Proxy of this process.
+            deadline: Deadline of the program's start.
+
+        Raises:
+            ExecutorStartError: it did not begin to listen.
+        """
+        seconds = deadline.at_most(_MULTIPLEXER_SECONDS)
+        stream = self._open_program(multiplexer_command(PROXY_PORT), seconds)
+        try:
+            wait_until_listening(stream, Deadline(seconds))
+        except OSError as error:
+            stream.close()
+            raise ExecutorStartError(
+                f"the multiplexer of connections in sandbox {self.name} did not start: {error}"
+            ) from None
+        except BaseException:
+            stream.close()
+            raise
+        proxy.serve_stream(stream)
 
     def write_file(
         self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()

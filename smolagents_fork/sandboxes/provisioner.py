@@ -26,6 +26,7 @@ from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
 from ..options.words import PACKAGES
+from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from ..results import ExecutorStats, FileInfo
 from .resource_limits import Limits
 
@@ -34,6 +35,7 @@ __all__ = [
     "BUILT",
     "STEP",
     "ByteStream",
+    "ConnectionProxy",
     "GatewaySandbox",
     "ImageSpec",
     "Limits",
@@ -132,6 +134,16 @@ class ImageSpec(Options):
         return self.image is not None or self.dockerfile_content is not None
 
 
+class ConnectionProxy(Protocol):
+    """A proxy of this process, which serves connections of a sandbox; from any thread."""
+
+    def serve(self, listener: socket.socket) -> None:
+        """Serve the listener of the sandbox's loopback, in place of what was served before."""
+
+    def serve_stream(self, stream: ByteStream) -> None:
+        """Serve the stream of a multiplexer in the sandbox, as :meth:`serve`."""
+
+
 @dataclass(frozen=True)
 class SandboxSpec:
     """Specification of a sandbox to start.
@@ -142,8 +154,7 @@ class SandboxSpec:
         environment: variables of the sandbox; never a secret, the program can read them.
         workdir: absolute path of the folder the program may write to.
         lease_seconds: time the sandbox may outlive a host process that was killed.
-        serve_listener: takes the listener of the sandbox's loopback, whose connections go to the
-            proxy of this process; ``None``: the sandbox has none.
+        proxy: serves connections to a port of the sandbox's loopback; ``None``: it has none.
         start_seconds: time the engine may take to find it a place and start it.
     """
 
@@ -153,7 +164,12 @@ class SandboxSpec:
     workdir: str = "/workspace"
     lease_seconds: float = 60.0
     start_seconds: float = 60.0
-    serve_listener: Callable[[socket.socket], None] | None = None
+    proxy: ConnectionProxy | None = None
+
+    @property
+    def proxy_variables(self) -> dict[str, str]:
+        """Variables of the sandbox that name the proxy to its clients; none without one."""
+        return {} if self.proxy is None else proxy_environment(PROXY_PORT)
 
 
 def signal_name(exit_code: int) -> str:

@@ -83,13 +83,11 @@ class DockerArguments(NetworkList, DockerOptions, EngineOption, TenantOption, _I
             return
         for name in ("network", "network_mode"):
             self.check_network(self.run_arguments.get(name) or self.network)
-        for name in ("transport", "runtime", "pool"):
-            value, usual = getattr(self, name), {"transport": "auto"}.get(name)
-            if value != usual:
-                raise ConfigurationError(
-                    f"allowed_hosts= with {name}={value!r}: the container's listener cannot be "
-                    f"sent to this process; leave {name}= out"
-                )
+        if self.pool is not None:
+            raise ConfigurationError(
+                f"allowed_hosts= with pool={self.pool!r}: the pool's containers were started "
+                "without a proxy; leave out one of both"
+            )
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,7 @@ class DockerExecutor(SandboxExecutor):
                 provisioner.close()
                 raise
             self._proxy = proxy = self._proxy_of(self._network_list)
-            serve = None if proxy is None else proxy.serve
-            connection = connection_to(provisioner, options, image, serve)
+            connection = connection_to(provisioner, options, image, proxy)
         self._connection = connection
         self._open(KernelGuestSource(connection, options.startup_timeout_seconds))
         self.installed_packages = list(self.additional_imports)

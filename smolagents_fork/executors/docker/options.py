@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...distributions.requirements import requirements_for
 from ...options.option import Options, option, part_of
 from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.engine_protocol import Engine, check_engine
-from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
+from ...sandboxes.provisioner import ConnectionProxy, ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import Limits
 from ..jupyter.connection import KernelConnection, KernelSettings, streamed_length
 from ..jupyter.kernel_options import KernelOptions
@@ -21,10 +20,6 @@ from ..jupyter.packages import PackageSettings
 from .start_advice import start_advice
 
 __all__ = ["DockerOptions", "EngineOption", "connection_to"]
-
-
-# Takes the listener of a sandbox.
-Serve: TypeAlias = "Callable[[socket.socket], None]"
 
 
 def _engine(_name: str, value: Any) -> Engine | None:
@@ -93,12 +88,12 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         requirements = requirements_for(imports, self.requirements)
         return dataclasses.replace(self.image_options, requirements=requirements)
 
-    def sandbox_spec(self, image: str, serve_listener: Serve | None = None) -> SandboxSpec:
+    def sandbox_spec(self, image: str, proxy: ConnectionProxy | None = None) -> SandboxSpec:
         """Return the specification of a sandbox.
 
         Args:
             image: to start.
-            serve_listener: see :class:`SandboxSpec`.
+            proxy: see :class:`SandboxSpec`.
         """
         return SandboxSpec(
             image=image,
@@ -107,7 +102,7 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
             workdir=self.workdir,
             lease_seconds=self.lease_seconds,
             start_seconds=self.startup_timeout_seconds,
-            serve_listener=serve_listener,
+            proxy=proxy,
         )
 
 
@@ -115,7 +110,7 @@ def connection_to(
     provisioner: Provisioner,
     options: DockerOptions,
     image: str,
-    serve_listener: Serve | None = None,
+    proxy: ConnectionProxy | None = None,
 ) -> KernelConnection:
     """Return a connection that starts a sandbox with ``options``.
 
@@ -123,7 +118,7 @@ def connection_to(
         provisioner: starts the sandbox.
         options: of the executor or the pool.
         image: to start.
-        serve_listener: see :class:`SandboxSpec`.
+        proxy: see :class:`SandboxSpec`.
     """
     settings = KernelSettings(
         max_print_outputs_length=options.print_length,
@@ -132,4 +127,4 @@ def connection_to(
         allow_root=options.allow_root,
         start_advice=start_advice(options, own_image=options.is_users_own),
     )
-    return KernelConnection(provisioner, options.sandbox_spec(image, serve_listener), settings)
+    return KernelConnection(provisioner, options.sandbox_spec(image, proxy), settings)

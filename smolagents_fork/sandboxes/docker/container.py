@@ -92,6 +92,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         self._client = client
         self._access = access
         self._removals = removals
+        self._has_sent_listener = False
         # Connections that the first process had when the engine's were used last.
         self._links = self.first_process.links
 
@@ -133,17 +134,24 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
             ExecutorError: the container is gone, or the engine's connection carries no stream.
         """
         deadline = Deadline(timeout)
-        has_connected = self._started.gateway is None
         for transport in (self._accept_connection, self._connect_to_port):
             stream = transport(deadline)
             if stream is not None:
-                return stream
-        if self._spec.serve_listener is not None and not has_connected:
-            raise ExecutorStartError(
-                f"container {self.id} did not connect to this process, which allowed_hosts= needs "
-                f"({self.status()}): the engine has to be on this machine"
-            )
-        return self._open_relay(deadline)
+                break
+        else:
+            stream = self._open_relay(deadline)
+        try:
+            self._serve_connections(deadline)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    def _serve_connections(self, deadline: Deadline) -> None:
+        """Have the proxy serve the container's connections, by its listener or a multiplexer."""
+        proxy = self._spec.proxy
+        if proxy is not None and not self._has_sent_listener:
+            self._multiplex(proxy, deadline)
 
     def _accept_connection(self, deadline: Deadline) -> ByteStream | None:
         """Accept the connection that the first process makes, once, before code runs.
@@ -167,14 +175,15 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _receive_listener(self, sock: socket.socket, deadline: Deadline) -> None:
         """Receive the listener for the proxy of this process, if there is to be one."""
-        if self._spec.serve_listener is None:
+        if self._spec.proxy is None:
             return
         listener = receive_listener(sock, deadline.at_most(_CONNECT_SECONDS))
         if listener is None:
             raise ExecutorStartError(
                 f"container {self.id} has sent no listener for allowed_hosts= ({self.status()})"
             )
-        self._spec.serve_listener(listener)
+        self._spec.proxy.serve(listener)
+        self._has_sent_listener = True
 
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
         """Connect to the published port; ``None`` if none is published."""
@@ -194,7 +203,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def _open_relay(self, deadline: Deadline) -> ByteStream:
         """Open an exec's stream, which a relay joins to the kernel's port."""
         seconds = deadline.at_most(_RELAY_SECONDS)
-        argv = relay_command(GATEWAY_PORT, seconds)
+        return self._open_program(relay_command(GATEWAY_PORT, seconds), seconds)
+
+    def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
         return self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))[0]
 
     def _exec_with_id(self, argv: list[str], seconds: float) -> tuple[ExecStream, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
-from ...system.proxy_environment import PROXY_PORT, proxy_environment
+from ...system.proxy_environment import PROXY_PORT
 from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
 from ..provisioner import SandboxSpec
@@ -59,6 +59,7 @@ def container_arguments(
         "KG_PORT": str(GATEWAY_PORT),
         "KG_AUTH_TOKEN": token,
         **spec.environment,
+        **spec.proxy_variables,
     }
     arguments: dict[str, Any] = {
         "image": spec.image,
@@ -108,7 +109,7 @@ def container_arguments(
         arguments["storage_opt"] = {"size": str(options.disk_size)}
     arguments = merged(arguments, options.run_arguments)
     if socket_path is not None:
-        arguments |= _connected(arguments, socket_path, proxied=spec.serve_listener is not None)
+        arguments |= _connected(arguments, socket_path, proxied=spec.proxy is not None)
     return {**arguments, **leased(command, spec.lease_seconds)}
 
 
@@ -119,7 +120,7 @@ def _connected(arguments: Mapping[str, Any], socket_path: str, *, proxied: bool)
     mount = Mount(SOCKET_PATH, socket_path, type="bind", read_only=True)
     environment = {"KG_CLIENT_SOCKET": SOCKET_PATH}
     if proxied:
-        environment |= {"KG_PROXY_PORT": str(PROXY_PORT), **proxy_environment(PROXY_PORT)}
+        environment["KG_PROXY_PORT"] = str(PROXY_PORT)
     return {
         "mounts": [*(arguments.get("mounts") or ()), mount],
         "environment": {**arguments["environment"], **environment},

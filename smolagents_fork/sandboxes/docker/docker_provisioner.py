@@ -56,14 +56,6 @@ def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
     return (config.get("Labels") or {}).get(GATEWAY_LABEL) == " ".join(command)
 
 
-def _no_listener(image: str, address: EngineAddress) -> ConfigurationError:
-    return ConfigurationError(
-        f"allowed_hosts=: image {image!r} cannot send its listener to this process through the "
-        f"engine at {address}. That takes the fork's own image or one built on it, an engine on "
-        "this machine, and its usual runtime (runtime=None, transport='auto')"
-    )
-
-
 def _check_limits_kept(given: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a container that the engine has created without a limit that was asked for.
 
@@ -197,8 +189,6 @@ class DockerProvisioner:
             # An engine on another machine does not have the socket.
             if gateway is None or gateway.path not in str(error):
                 raise
-            if spec.serve_listener is not None:
-                raise _no_listener(spec.image, self._address) from error
         return self._start_with(spec, None)
 
     def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
@@ -231,8 +221,6 @@ class DockerProvisioner:
                     if gateway is not None and not _connects(config, command):
                         gateway.close()
                         gateway = None
-                    if gateway is None and spec.serve_listener is not None:
-                        raise _no_listener(spec.image, self._address)
                     arguments = container_arguments(
                         spec,
                         options,

@@ -25,7 +25,6 @@ _NO_PORT = "pods publish no port; the stream goes through the cluster's API"
 _REFUSED = {
     "allow_root": "pods run under the security standard 'restricted', which has no root",
     "allow_shared_network": "pods do not share their node's network",
-    "allowed_hosts": "connections of pods do not reach the proxy of this process",
     "base_image": _NOT_BUILT,
     "build_new_image": _NOT_BUILT,
     "ca_bundle": _NOT_BUILT,

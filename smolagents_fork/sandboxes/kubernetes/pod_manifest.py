@@ -144,6 +144,7 @@ def environment(spec: SandboxSpec, token: str) -> dict[str, str]:
         "KG_PORT": str(GATEWAY_PORT),
         TOKEN_VARIABLE: token,
         **spec.environment,
+        **spec.proxy_variables,
     }
 
 

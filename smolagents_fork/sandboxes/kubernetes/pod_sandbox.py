@@ -120,7 +120,17 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         self._check_there()
         # The relay is given less time than the caller has, to hear its reason.
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
-        return RelayStream(self._exec(argv, timeout))
+        stream = self._open_program(argv, timeout)
+        if self._spec.proxy is not None:
+            try:
+                self._multiplex(self._spec.proxy, Deadline(timeout))
+            except BaseException:
+                stream.close()
+                raise
+        return stream
+
+    def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
+        return RelayStream(self._exec(argv, seconds))
 
     def _exec(self, argv: list[str], seconds: float) -> WebSocket:
         return self._open("exec", seconds, command=short_command(argv), stderr=True)

@@ -1,0 +1,276 @@
+"""Connections of a sandbox that arrive over one stream, for the proxy.
+
+Where a listener cannot travel to this process (an engine elsewhere, another kernel, a stock image),
+:mod:`smolagents_fork.sandboxes.connection_multiplexer` listens in the sandbox and carries what
+connects there. The frames have a limit for each connection and for all, so a sandbox makes this
+process keep some megabytes at most, whatever it sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import deque
+
+from ..errors import ProtocolError
+from ..system.forks import disconnect_in_child
+from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, packed
+from ..sandboxes.connection_multiplexer import PIECE, WINDOW
+from ..sandboxes.provisioner import ByteStream
+from .traffic import abort, run_both
+
+__all__ = ["MultiplexedConnections"]
+
+_COUNT = struct.Struct("!I")
+# Bytes that wait for the stream before connections are read no further.
+_MOST_WAITING = 1 << 20
+# Connections at once, those included that the proxy has not accepted yet.
+_MOST_CONNECTIONS = 64
+# Pieces that are read before other connections have their turn.
+_PIECES_A_TURN = 16
+
+
+class _Carried:
+    """One connection that the multiplexer carries."""
+
+    def __init__(self) -> None:
+        #: Bytes that the sandbox may still be sent.
+        self.credit = WINDOW
+        self.has_credit = asyncio.Event()
+        #: Bytes of the sandbox that the proxy has not taken.
+        self.received: deque[bytes | bytearray] = deque()
+        self.waiting = 0
+        self.has_received = asyncio.Event()
+        #: Whether the sandbox sends no more.
+        self.has_ended = False
+        #: Carries it.
+        self.task: asyncio.Task[None] | None = None
+
+
+class MultiplexedConnections:
+    """Connections over one stream. Used in one event loop.
+
+    Args:
+        stream: Stream to a multiplexer that listens; closed by :meth:`close`.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._loop = asyncio.get_running_loop()
+        self._reader = FrameReader(of_multiplexer())
+        self._unsent: deque[memoryview] = deque()
+        self._waiting = 0
+        self._is_free = asyncio.Event()
+        self._is_free.set()
+        self._carried: dict[int, _Carried] = {}
+        # ``None`` ends it.
+        self._arrived: asyncio.Queue[socket.socket | None] = asyncio.Queue()
+        self._is_closed = self._is_paused = False
+        stream.setblocking(False)
+        self._loop.add_reader(stream.fileno(), self._read)
+
+    async def accept(self) -> socket.socket:
+        """Return the next connection of the sandbox, in non-blocking mode.
+
+        Raises:
+            EOFError: the stream has ended.
+        """
+        connection = await self._arrived.get()
+        if connection is None:
+            raise EOFError("the stream of the sandbox's connections has ended")
+        return connection
+
+    def close(self) -> None:
+        """Cut all connections and close the stream. Idempotent."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._loop.remove_reader(self._stream.fileno())
+        self._loop.remove_writer(self._stream.fileno())
+        self._stream.close()
+        for number in list(self._carried):
+            self._forget(number)
+        while not self._arrived.empty():
+            connection = self._arrived.get_nowait()
+            if connection is not None:
+                connection.close()
+        self._arrived.put_nowait(None)
+
+    # -- frames of the sandbox --
+
+    def _read(self) -> None:
+        """Take the frames that have arrived."""
+        try:
+            for _ in range(_PIECES_A_TURN):
+                if self._is_paused:
+                    return
+                data = self._stream.recv(PIECE)
+                if not data:
+                    self.close()
+                    return
+                self._take_bytes(data)
+                if self._is_closed:
+                    return
+        except BlockingIOError:
+            return
+        except (OSError, ProtocolError):
+            self.close()
+            return
+        # What a stream has decoded already makes its descriptor ready no more.
+        self._loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if not self._is_closed:
+            self._read()
+
+    def _take_bytes(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            with self._reader.space as space:
+                size = min(len(space), len(rest))
+                space[:size] = rest[:size]
+            frame = self._reader.filled(size)
+            rest = rest[size:]
+            while frame is not None:
+                self._take(frame)
+                frame = self._reader.next()
+
+    def _take(self, frame: Frame) -> None:
+        """Take one frame.
+
+        Raises:
+            ProtocolError: it breaks the rules.
+        """
+        if frame.kind is Kind.CONNECTION:
+            self._open(frame.run)
+            return
+        carried = self._carried.get(frame.run)
+        if carried is None:
+            return  # it was closed before the sandbox knew
+        if frame.kind is Kind.BYTES:
+            carried.waiting += len(frame.body)
+            if carried.has_ended or carried.waiting > WINDOW:
+                raise ProtocolError("a connection of the sandbox sent more than it may")
+            carried.received.append(frame.body)
+            carried.has_received.set()
+        elif frame.kind is Kind.NO_MORE:
+            carried.has_ended = True
+            carried.has_received.set()
+        elif frame.kind is Kind.PASSED_ON:
+            if len(frame.body) != _COUNT.size:
+                raise ProtocolError("a count of bytes has another length")
+            carried.credit += _COUNT.unpack(frame.body)[0]
+            if carried.credit > WINDOW:
+                raise ProtocolError("the sandbox has passed on more than it got")
+            carried.has_credit.set()
+        else:
+            self._forget(frame.run)
+
+    def _open(self, number: int) -> None:
+        if number in self._carried:
+            raise ProtocolError(f"connection {number} was opened before")
+        if len(self._carried) >= _MOST_CONNECTIONS:
+            self._put(Kind.CLOSED, number)
+            return
+        self._carried[number] = carried = _Carried()
+        carried.task = self._loop.create_task(self._carry(number, carried))
+
+    def _forget(self, number: int) -> None:
+        """Cut a connection."""
+        carried = self._carried.pop(number, None)
+        if carried is not None and carried.task is not None:
+            carried.task.cancel()
+
+    # -- one connection --
+
+    async def _carry(self, number: int, carried: _Carried) -> None:
+        """Carry a connection until both sides have ended it, or one has lost it."""
+        try:
+            near, far = socket.socketpair()
+            for end in (near, far):
+                end.setblocking(False)
+                disconnect_in_child(end)
+            self._arrived.put_nowait(far)
+            reader, writer = await asyncio.open_connection(sock=near, limit=PIECE)
+            try:
+                await run_both(
+                    self._send(number, carried, reader), self._receive(number, carried, writer)
+                )
+            finally:
+                abort(writer)
+        except OSError:
+            self._put(Kind.CLOSED, number)
+        finally:
+            self._carried.pop(number, None)
+
+    async def _send(self, number: int, carried: _Carried, reader: asyncio.StreamReader) -> None:
+        """Send what the proxy writes to the sandbox."""
+        while True:
+            while not carried.credit:
+                carried.has_credit.clear()
+                await carried.has_credit.wait()
+            await self._is_free.wait()
+            data = await reader.read(min(PIECE, carried.credit))
+            if not data:
+                self._put(Kind.NO_MORE, number)
+                return
+            carried.credit -= len(data)
+            self._put(Kind.BYTES, number, data)
+
+    async def _receive(self, number: int, carried: _Carried, writer: asyncio.StreamWriter) -> None:
+        """Write to the proxy what the sandbox sends."""
+        while True:
+            while not carried.received:
+                if carried.has_ended:
+                    writer.write_eof()
+                    return
+                carried.has_received.clear()
+                await carried.has_received.wait()
+            piece = carried.received.popleft()
+            writer.write(piece)
+            await writer.drain()
+            carried.waiting -= len(piece)
+            self._put(Kind.PASSED_ON, number, _COUNT.pack(len(piece)))
+
+    # -- frames to the sandbox --
+
+    def _put(self, kind: Kind, number: int, body: Body = b"") -> None:
+        """Have a frame sent, behind those that wait."""
+        if self._is_closed:
+            return
+        data = packed(kind, number, body)
+        self._unsent.append(memoryview(data))
+        self._waiting += len(data)
+        if self._waiting >= _MOST_WAITING:
+            self._is_free.clear()
+        if self._waiting >= 2 * _MOST_WAITING and not self._is_paused:
+            # A sandbox that sends without reading is not answered without end.
+            self._is_paused = True
+            self._loop.remove_reader(self._stream.fileno())
+        if len(self._unsent) == 1:
+            self._write()
+
+    def _write(self) -> None:
+        """Send what the stream takes now."""
+        try:
+            while self._unsent:
+                part = self._unsent[0]
+                sent = self._stream.send(part)
+                self._waiting -= sent
+                if sent < len(part):
+                    self._unsent[0] = part[sent:]
+                else:
+                    self._unsent.popleft()
+        except BlockingIOError:
+            self._loop.add_writer(self._stream.fileno(), self._write)
+        except OSError:
+            self.close()
+            return
+        else:
+            self._loop.remove_writer(self._stream.fileno())
+        if self._waiting < _MOST_WAITING:
+            self._is_free.set()
+            if self._is_paused:
+                self._is_paused = False
+                self._loop.add_reader(self._stream.fileno(), self._read)
