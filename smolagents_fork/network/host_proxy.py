@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import functools
 import logging
 import socket
 import threading
@@ -90,6 +91,8 @@ class SandboxProxy:
             source.close()
             return
         self._serving = asyncio.ensure_future(self._accept(source))
+        # Also if it is cancelled before it begins.
+        self._serving.add_done_callback(lambda _: source.close())
 
     def _end(self) -> None:
         self._is_closed = True
@@ -102,14 +105,15 @@ class SandboxProxy:
         slots = asyncio.Semaphore(self._access.limits.connections)
         tasks: set[asyncio.Task[None]] = set()
 
-        def ended(task: asyncio.Task[None]) -> None:
+        def ended(connection: socket.socket, task: asyncio.Task[None]) -> None:
+            connection.close()  # of a task that was cancelled before it began
             tasks.discard(task)
             slots.release()
             if not task.cancelled() and task.exception() is not None:
                 _logger.error("a connection of a sandbox failed", exc_info=task.exception())
 
         # The source has ended with the sandbox, or with the connection to its engine.
-        with contextlib.closing(source), contextlib.suppress(EOFError):
+        with contextlib.suppress(EOFError):
             try:
                 while True:
                     await slots.acquire()
@@ -118,7 +122,7 @@ class SandboxProxy:
                     serving = ProxiedConnection.serve(self._access, connection)
                     task = loop.create_task(serving)
                     tasks.add(task)
-                    task.add_done_callback(ended)
+                    task.add_done_callback(functools.partial(ended, connection))
             finally:
                 for task in tasks:
                     task.cancel()

@@ -9,6 +9,8 @@ process keep some megabytes at most, whatever it sends.
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
 import socket
 import struct
 from collections import deque
@@ -22,11 +24,13 @@ from .traffic import abort, run_both
 
 __all__ = ["MultiplexedConnections"]
 
+_logger = logging.getLogger("smolagents_fork")
 _COUNT = struct.Struct("!I")
 # Bytes that wait for the stream before connections are read no further.
 _MOST_WAITING = 1 << 20
-# Connections at once, those included that the proxy has not accepted yet.
-_MOST_CONNECTIONS = 64
+# Connections at once, those included that the proxy has not accepted yet: twice those of the
+# multiplexer, which may have closed some before this side has.
+_MOST_CONNECTIONS = 128
 # Pieces that are read before other connections have their turn.
 _PIECES_A_TURN = 16
 
@@ -44,7 +48,7 @@ class _Carried:
         self.has_received = asyncio.Event()
         #: Whether the sandbox sends no more.
         self.has_ended = False
-        #: Carries it.
+        #: Carries it, once it is accepted.
         self.task: asyncio.Task[None] | None = None
 
 
@@ -64,8 +68,8 @@ class MultiplexedConnections:
         self._is_free = asyncio.Event()
         self._is_free.set()
         self._carried: dict[int, _Carried] = {}
-        # ``None`` ends it.
-        self._arrived: asyncio.Queue[socket.socket | None] = asyncio.Queue()
+        # Numbers of those that are not accepted; ``None`` ends it.
+        self._arrived: asyncio.Queue[int | None] = asyncio.Queue()
         self._is_closed = self._is_paused = False
         stream.setblocking(False)
         self._loop.add_reader(stream.fileno(), self._read)
@@ -76,10 +80,33 @@ class MultiplexedConnections:
         Raises:
             EOFError: the stream has ended.
         """
-        connection = await self._arrived.get()
-        if connection is None:
-            raise EOFError("the stream of the sandbox's connections has ended")
-        return connection
+        while True:
+            number = await self._arrived.get()
+            if number is None:
+                raise EOFError("the stream of the sandbox's connections has ended")
+            carried = self._carried.get(number)
+            if carried is None:
+                continue  # the client has gone
+            try:
+                near, far = socket.socketpair()
+            except OSError as error:  # this process has no descriptor left
+                _logger.warning("a connection of a sandbox was refused: %s", error)
+                self._forget(number)
+                self._put(Kind.CLOSED, number)
+                continue
+            for end in (near, far):
+                end.setblocking(False)
+                disconnect_in_child(end)
+            try:
+                reader, writer = await asyncio.open_connection(sock=near, limit=PIECE)
+            except BaseException:
+                near.close()
+                far.close()
+                raise
+            carried.task = self._loop.create_task(self._carry(number, carried, reader, writer))
+            # Also of a task that is cancelled before it begins.
+            carried.task.add_done_callback(functools.partial(self._end, number, writer))
+            return far
 
     def close(self) -> None:
         """Cut all connections and close the stream. Idempotent."""
@@ -91,10 +118,6 @@ class MultiplexedConnections:
         self._stream.close()
         for number in list(self._carried):
             self._forget(number)
-        while not self._arrived.empty():
-            connection = self._arrived.get_nowait()
-            if connection is not None:
-                connection.close()
         self._arrived.put_nowait(None)
 
     # -- frames of the sandbox --
@@ -173,8 +196,8 @@ class MultiplexedConnections:
         if len(self._carried) >= _MOST_CONNECTIONS:
             self._put(Kind.CLOSED, number)
             return
-        self._carried[number] = carried = _Carried()
-        carried.task = self._loop.create_task(self._carry(number, carried))
+        self._carried[number] = _Carried()
+        self._arrived.put_nowait(number)
 
     def _forget(self, number: int) -> None:
         """Cut a connection."""
@@ -184,25 +207,24 @@ class MultiplexedConnections:
 
     # -- one connection --
 
-    async def _carry(self, number: int, carried: _Carried) -> None:
+    async def _carry(
+        self,
+        number: int,
+        carried: _Carried,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
         """Carry a connection until both sides have ended it, or one has lost it."""
         try:
-            near, far = socket.socketpair()
-            for end in (near, far):
-                end.setblocking(False)
-                disconnect_in_child(end)
-            self._arrived.put_nowait(far)
-            reader, writer = await asyncio.open_connection(sock=near, limit=PIECE)
-            try:
-                await run_both(
-                    self._send(number, carried, reader), self._receive(number, carried, writer)
-                )
-            finally:
-                abort(writer)
+            await run_both(
+                self._send(number, carried, reader), self._receive(number, carried, writer)
+            )
         except OSError:
             self._put(Kind.CLOSED, number)
-        finally:
-            self._carried.pop(number, None)
+
+    def _end(self, number: int, writer: asyncio.StreamWriter, _task: asyncio.Task[None]) -> None:
+        abort(writer)
+        self._carried.pop(number, None)
 
     async def _send(self, number: int, carried: _Carried, reader: asyncio.StreamReader) -> None:
         """Send what the proxy writes to the sandbox."""

@@ -31,8 +31,8 @@ PIECE = 1 << 16
 _MOST_CONNECTIONS = 64
 # Bytes that wait for the stream before connections are read no further.
 _MOST_WAITING = 1 << 20
-# Abstract name (unix(7)) of the multiplexer of this network namespace.
-_NAME = "\0smolagents-fork-multiplexer"
+# Abstract name (unix(7)) of the multiplexer of a port in this network namespace.
+_NAME = "\0smolagents-fork-multiplexer-%d"
 _PATIENCE_SECONDS = 5.0
 
 
@@ -219,13 +219,18 @@ class Multiplexer:
         return True
 
 
-def replace_predecessor():
-    """End the multiplexer before, if there is one; return the socket for the next."""
+def replace_predecessor(port):
+    """End the multiplexer before, if there is one; return the socket for the next.
+
+    Args:
+        port: Port of both.
+    """
+    name = _NAME % port
     end = time.monotonic() + _PATIENCE_SECONDS
     while True:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            sock.bind(_NAME)
+            sock.bind(name)
         except OSError:
             if time.monotonic() > end:
                 sys.exit("the multiplexer before has not ended")
@@ -233,17 +238,18 @@ def replace_predecessor():
             sock.listen(1)
             return sock
         with contextlib.suppress(OSError):
-            sock.connect(_NAME)
+            sock.connect(name)
         sock.close()
         time.sleep(0.02)
 
 
 def main():
     """Be the multiplexer of the port that the first argument names."""
-    successor = replace_predecessor()
+    port = int(sys.argv[1])
+    successor = replace_predecessor(port)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", int(sys.argv[1])))
+    listener.bind(("127.0.0.1", port))
     listener.listen(_MOST_CONNECTIONS)
     listener.setblocking(False)
     Multiplexer(listener, successor).run()

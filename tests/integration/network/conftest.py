@@ -12,14 +12,15 @@ from web_servers import authority, serving
 NAMES = ("api.test", "a.wild.test", "127.0.0.1", "::1")
 
 
-@pytest.fixture
-def proxied():
-    """Make proxies, which end with the test."""
+@pytest.fixture(params=["listener", "multiplexer"])
+def proxied(request):
+    """Make proxies, which end with the test; connections come from a listener, or over a stream."""
     with contextlib.ExitStack() as stack:
 
         def make(*entries, limits=None, addresses=None):
-            double = ProxyDouble(entries, limits, addresses)
-            stack.callback(double.proxy.close)
+            is_multiplexed = request.param == "multiplexer"
+            double = ProxyDouble(entries, limits, addresses, is_multiplexed=is_multiplexed)
+            stack.callback(double.close)
             return double
 
         yield make

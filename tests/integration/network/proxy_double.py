@@ -5,11 +5,19 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import socket
+import subprocess
+import sys
 
+from smolagents_fork.deadline import Deadline
+from smolagents_fork.forks import disconnect_in_child
 from smolagents_fork.network.access_record import AccessRecord
 from smolagents_fork.network.host_policy import AllowedHost, HostPolicy
 from smolagents_fork.network.host_proxy import SandboxProxy
 from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.sandboxes.multiplexer_start import (
+    multiplexer_command,
+    wait_until_listening,
+)
 
 
 class ProxyDouble:
@@ -22,7 +30,7 @@ class ProxyDouble:
         lookups: names that were resolved.
     """
 
-    def __init__(self, entries, limits=None, addresses=None):
+    def __init__(self, entries, limits=None, addresses=None, *, is_multiplexed=False):
         self.lookups: list[str] = []
         self._addresses = addresses or {}
         limits = limits or ProxyLimits()
@@ -30,10 +38,21 @@ class ProxyDouble:
         entries = [one if isinstance(one, AllowedHost) else AllowedHost(one) for one in entries]
         policy = HostPolicy(entries, "DockerExecutor")
         self.proxy = SandboxProxy(policy, limits, self.record, self._look_up)
-        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = listener.getsockname()[1]
+        self.multiplexer = None
+        if is_multiplexed:
+            self.multiplexer, stream, self.port = started_multiplexer()
+            self.proxy.serve_stream(stream)
+        else:
+            listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+            self.port = listener.getsockname()[1]
+            self.proxy.serve(listener)
         self.address = f"http://127.0.0.1:{self.port}"
-        self.proxy.serve(listener)
+
+    def close(self):
+        """Cut all connections, which ends the multiplexer."""
+        self.proxy.close()
+        if self.multiplexer is not None:
+            self.multiplexer.wait(60)
 
     def _look_up(self, host):
         self.lookups.append(host)
@@ -54,6 +73,33 @@ class ProxyDouble:
             with contextlib.suppress(OSError):
                 connection.sendall(data)
             return received(connection)
+
+
+def started_multiplexer(port=None):
+    """Start a multiplexer on this machine.
+
+    Args:
+        port: of its listener; ``None``: a free one.
+
+    Returns:
+        the process, the stream to it, and the port.
+    """
+    for _ in range(20):
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            number = port or probe.getsockname()[1]
+        near, far = socket.socketpair()
+        disconnect_in_child(near)
+        with far:
+            command = [sys.executable, *multiplexer_command(number)[1:]]
+            process = subprocess.Popen(command, stdin=far, stdout=far)
+        try:
+            wait_until_listening(near, Deadline(60))
+        except OSError:  # another process has the port by now
+            near.close()
+            process.wait(60)
+        else:
+            return process, near, number
+    raise AssertionError("no free port")
 
 
 def received(connection: socket.socket) -> bytes:
