@@ -16,10 +16,10 @@ import struct
 from collections import deque
 
 from ..errors import ProtocolError
-from ..system.forks import disconnect_in_child
 from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, packed
 from ..sandboxes.connection_multiplexer import PIECE, WINDOW
 from ..sandboxes.provisioner import ByteStream
+from ..system.forks import disconnect_in_child
 from .traffic import abort, run_both
 
 __all__ = ["MultiplexedConnections"]

@@ -11,6 +11,8 @@ slow reader delays its own connection alone. When the stream ends, all connectio
 multiplexer of the sandbox asks this one to end, which an engine may keep alive after a cut.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select
@@ -39,7 +41,7 @@ _PATIENCE_SECONDS = 5.0
 class Connection:
     """One connection to the port."""
 
-    def __init__(self, sock):
+    def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock = sock
@@ -58,26 +60,27 @@ class Multiplexer:
         successor: Socket that the next multiplexer connects to.
     """
 
-    def __init__(self, listener, successor):
+    def __init__(self, listener: socket.socket, successor: socket.socket) -> None:
         self.listener = listener
         self.successor = successor
-        self.connections = {}
+        self.connections: dict[int, Connection] = {}
         self.count = 0
         self.received = bytearray()
         self.unsent = bytearray(LISTENING)
         for number in (0, 1):
             os.set_blocking(number, False)
 
-    def run(self):
+    def run(self) -> None:
         """Carry connections until the stream ends, or a successor comes."""
         while True:
-            readers, writers = [0, self.successor], []
+            readers: list[int | socket.socket] = [0, self.successor]
+            writers: list[int | socket.socket] = []
             if self.unsent:
                 writers.append(1)
             has_room = len(self.unsent) < _MOST_WAITING
             if has_room and len(self.connections) < _MOST_CONNECTIONS:
                 readers.append(self.listener)
-            by_socket = {}
+            by_socket: dict[int | socket.socket, int] = {}
             for number, connection in self.connections.items():
                 by_socket[connection.sock] = number
                 if has_room and connection.credit and not connection.client_ended:
@@ -98,7 +101,7 @@ class Multiplexer:
             if self.unsent and not self.send_frames():
                 return
 
-    def accept(self):
+    def accept(self) -> None:
         """Accept a connection, which the host serves."""
         try:
             sock, _ = self.listener.accept()
@@ -108,7 +111,7 @@ class Multiplexer:
         self.connections[self.count] = Connection(sock)
         self.put(CONNECTION, self.count)
 
-    def read(self, number):
+    def read(self, number: int) -> None:
         """Read what the client of a connection has sent."""
         connection = self.connections.get(number)
         if connection is None:
@@ -128,7 +131,7 @@ class Multiplexer:
         self.put(NO_MORE, number)
         self.close_if_ended(number)
 
-    def write(self, number):
+    def write(self, number: int) -> None:
         """Send what the host has sent to the client of a connection."""
         connection = self.connections.get(number)
         if connection is None:
@@ -145,25 +148,25 @@ class Multiplexer:
         self.end_if_sent(connection)
         self.close_if_ended(number)
 
-    def end_if_sent(self, connection):
+    def end_if_sent(self, connection: Connection) -> None:
         """Tell the client that the host sends no more, once it has all bytes."""
         if connection.host_ended and not connection.waiting:
             with contextlib.suppress(OSError):
                 connection.sock.shutdown(socket.SHUT_WR)
 
-    def close_if_ended(self, number):
+    def close_if_ended(self, number: int) -> None:
         """Forget a connection that both sides have ended."""
         connection = self.connections[number]
         if connection.client_ended and connection.host_ended and not connection.waiting:
             connection.sock.close()
             del self.connections[number]
 
-    def close(self, number):
+    def close(self, number: int) -> None:
         """Close a connection that was lost, and tell the host."""
         self.connections.pop(number).sock.close()
         self.put(CLOSED, number)
 
-    def read_frames(self):
+    def read_frames(self) -> bool:
         """Take the frames that have arrived; return whether the stream goes on."""
         try:
             data = os.read(0, PIECE)
@@ -183,7 +186,7 @@ class Multiplexer:
         del self.received[:begin]
         return bool(data)
 
-    def take(self, kind, number, body):
+    def take(self, kind: int, number: int, body: bytes | bytearray) -> None:
         """Take one frame of the host."""
         connection = self.connections.get(number)
         if connection is None:
@@ -203,12 +206,12 @@ class Multiplexer:
             connection.sock.close()
             del self.connections[number]
 
-    def put(self, kind, number, body=b""):
+    def put(self, kind: int, number: int, body: bytes = b"") -> None:
         """Have a frame sent."""
         self.unsent += HEADER.pack(kind, number, len(body))
         self.unsent += body
 
-    def send_frames(self):
+    def send_frames(self) -> bool:
         """Send what the stream takes; return whether it goes on."""
         try:
             del self.unsent[: os.write(1, self.unsent)]
@@ -219,7 +222,7 @@ class Multiplexer:
         return True
 
 
-def replace_predecessor(port):
+def replace_predecessor(port: int) -> socket.socket:
     """End the multiplexer before, if there is one; return the socket for the next.
 
     Args:
@@ -243,7 +246,7 @@ def replace_predecessor(port):
         time.sleep(0.02)
 
 
-def main():
+def main() -> None:
     """Be the multiplexer of the port that the first argument names."""
     port = int(sys.argv[1])
     successor = replace_predecessor(port)

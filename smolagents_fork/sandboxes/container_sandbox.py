@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -9,14 +10,15 @@ from typing import Generic, Protocol, TypeVar
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
-from ..system.proxy_environment import PROXY_PORT
 from ..results import FileInfo
+from ..system.proxy_environment import PROXY_PORT
 from . import container_files
 from .multiplexer_start import multiplexer_command, wait_until_listening
 from .provisioner import ByteStream, ConnectionProxy, SandboxSpec
 
 __all__ = ["ContainerSandbox", "Started"]
 
+_logger = logging.getLogger("smolagents_fork")
 # Limit of the start of the program that carries connections.
 _MULTIPLEXER_SECONDS = 30.0
 
@@ -49,6 +51,7 @@ class ContainerSandbox(ABC, Generic[_Started]):
         self._spec = spec
         self._lock = threading.Lock()
         self._removed = False
+        self._has_multiplexed = False
 
     @property
     def spec(self) -> SandboxSpec:
@@ -88,21 +91,24 @@ class ContainerSandbox(ABC, Generic[_Started]):
             deadline: Deadline of the program's start.
 
         Raises:
-            ExecutorStartError: it did not begin to listen.
+            ExecutorStartError: the sandbox's first did not begin to listen.
         """
         seconds = deadline.at_most(_MULTIPLEXER_SECONDS)
         stream = self._open_program(multiplexer_command(PROXY_PORT), seconds)
         try:
             wait_until_listening(stream, Deadline(seconds))
-        except OSError as error:
+        except BaseException as error:
             stream.close()
-            raise ExecutorStartError(
-                f"the multiplexer of connections in sandbox {self.name} did not start: {error}"
-            ) from None
-        except BaseException:
-            stream.close()
-            raise
-        proxy.serve_stream(stream)
+            if not isinstance(error, OSError):
+                raise
+            told = f"the multiplexer of connections in sandbox {self.name} did not start: {error}"
+            if not self._has_multiplexed:
+                raise ExecutorStartError(told) from None
+            # The code has run, and may have taken the port; it has its kernel, and no hosts.
+            _logger.warning("%s; allowed_hosts= are not reached from it any more", told)
+        else:
+            self._has_multiplexed = True
+            proxy.serve_stream(stream)
 
     def write_file(
         self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()

@@ -26,8 +26,8 @@ from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
 from ..options.words import PACKAGES
-from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from ..results import ExecutorStats, FileInfo
+from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .resource_limits import Limits
 
 __all__ = [

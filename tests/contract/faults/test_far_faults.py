@@ -13,8 +13,10 @@ from far_engines import FarEngine
 from fault_proxy import FaultProxy
 from smolagents import tool
 from smolagents.utils import AgentError
+from web_servers import serving
 
-from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork import AllowedHost
+from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
 
 #: Length of a fault; a lease has fifteen seconds.
 FAULT_SECONDS = 5.0
@@ -115,6 +117,25 @@ def test_files_are_whole_or_an_error_says_so(far_engine: FarEngine, fault):
     with acting(lambda: proxy.is_at_limit, for_a_while(proxy, fault)):
         assert executor.get_file("file") == content
     assert executor("import os\nos.listdir()").output == ["file"]
+
+
+def test_listed_hosts_are_reached_after_a_cut(far_engine: FarEngine):
+    with serving() as server:
+        host = f"localhost:{server.port}"
+        entry = AllowedHost(host, private=True)
+        if not far_engine.carries_hosts:
+            with pytest.raises(ConfigurationError, match="allowed_hosts="):
+                far_engine.make(allowed_hosts=[entry])
+            return
+        executor = far_engine.make(allowed_hosts=[entry])
+        executor(
+            "import os, urllib.request\n"
+            "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
+            "def get(path): return urllib.request.urlopen(path, timeout=60).read().decode()"
+        )
+        assert executor(f"get('http://{host}/a')").output == "got /a"
+        for_a_while(far_engine.proxy, FaultProxy.cut)()
+        assert executor(f"get('http://{host}/b')").output == "got /b"
 
 
 def test_idle_sandbox_survives(far_engine: FarEngine):

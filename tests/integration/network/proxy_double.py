@@ -9,7 +9,6 @@ import subprocess
 import sys
 
 from smolagents_fork.deadline import Deadline
-from smolagents_fork.forks import disconnect_in_child
 from smolagents_fork.network.access_record import AccessRecord
 from smolagents_fork.network.host_policy import AllowedHost, HostPolicy
 from smolagents_fork.network.host_proxy import SandboxProxy
@@ -18,6 +17,7 @@ from smolagents_fork.sandboxes.multiplexer_start import (
     multiplexer_command,
     wait_until_listening,
 )
+from smolagents_fork.system.forks import disconnect_in_child
 
 
 class ProxyDouble:
