@@ -1,4 +1,4 @@
-"""Images, containers and processes that the tests of a run leave behind.
+"""Images, containers, processes and files that the tests of a run leave behind.
 
 Every process of a run has the run's identifier in its environment. The fork labels its containers
 and images with the process that made them, so the watch finds those of this run while that process
@@ -6,7 +6,8 @@ lives, and never takes those of anyone else for them.
 
 Content-addressed images stay: they are the package's own cache, and take minutes to build. Those
 that a later run neither builds nor uses, because the sources have changed, are removed at its end.
-All other images of a run are removed at its end, and containers and processes are reported.
+All other images of a run are removed at its end, and containers, processes and new files of the
+checkout that git does not ignore are reported.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from docker import DockerClient
 from smolagents_fork.errors import EngineUnavailableError
 from smolagents_fork.sandboxes.docker.engine import connect
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
-from tools.paths import BUILD
+from tools.errors import CommandError
+from tools.git import Git
+from tools.paths import BUILD, ROOT
 
 __all__ = ["RUN_VARIABLE", "RunWatch", "processes_of"]
 
@@ -56,6 +59,14 @@ def processes_of(run: str) -> dict[int, str]:
     }
 
 
+def _untracked_files(root: Path) -> set[str]:
+    """Return the files that git neither has nor ignores; none outside of a repository."""
+    try:
+        return set(Git(root).text("ls-files", "--others", "--exclude-standard").splitlines())
+    except CommandError:
+        return set()
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -66,20 +77,27 @@ def _read(path: Path) -> bytes:
 class RunWatch:
     """Watch the engine during a run, and remove or report what the run leaves.
 
-    Without an engine only processes are reported.
+    Without an engine only processes and files are reported.
     """
 
-    def __init__(self, cached: Path = CACHED_IMAGES, grace_seconds: float = GRACE_SECONDS) -> None:
+    def __init__(
+        self,
+        cached: Path = CACHED_IMAGES,
+        grace_seconds: float = GRACE_SECONDS,
+        root: Path = ROOT,
+    ) -> None:
         """Prepare the watch.
 
         Args:
             cached: file with the ids of images that earlier runs have kept.
             grace_seconds: see :data:`GRACE_SECONDS`.
+            root: the checkout.
         """
         self.run = uuid4().hex
         self.left: list[str] = []
         self._client: DockerClient | None = None
-        self._cached, self._grace = cached, grace_seconds
+        self._cached, self._grace, self._root = cached, grace_seconds, root
+        self._files = set[str]()
         self._built: set[str] = set()
         self._used: set[str] = set()
         self._containers: dict[str, str] = {}
@@ -88,6 +106,7 @@ class RunWatch:
         self._thread = threading.Thread(target=self._watch, name="run-watch", daemon=True)
 
     def __enter__(self) -> RunWatch:
+        self._files = _untracked_files(self._root)
         with contextlib.suppress(EngineUnavailableError):
             self._client = connect(timeout=_ENGINE_SECONDS)
             self._seen = {entry["Id"] for entry in self._client.api.images()}
@@ -135,7 +154,8 @@ class RunWatch:
         deadline = time.monotonic() + self._grace
         while (left := self._remains()) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
-        self.left = left
+        files = _untracked_files(self._root) - self._files
+        self.left = [*left, *(f"file {name}" for name in sorted(files))]
 
     def _remains(self) -> list[str]:
         """List the run's processes and containers that are still there, as sentences."""

@@ -3,8 +3,8 @@
 Without arguments it is ``make test``. It leaves out the folders of tests whose subject has not
 changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests on upstream's
 release from the repository. With ``--rest`` it is ``make test-rest``, which follows it: what was
-left out, and upstream's tests on both sides. ``make test-all`` is both, and then ``--stable``,
-which fails if a test was not stable in either.
+left out, and upstream's tests on both sides. ``make test-all`` is both, and then ``--after``,
+which fails if a test was not stable in either, or if either left something behind.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
@@ -44,12 +44,13 @@ from tools.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
-#: Arguments: run what ``make test`` leaves out; fail if a test of both runs was not stable.
-REST, STABLE = "--rest", "--stable"
+#: Arguments: run what ``make test`` leaves out; fail for what both runs have noted.
+REST, AFTER = "--rest", "--after"
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
-#: Lists of tests in the folder of reports, and how many failed tests the last lines name.
+#: Lists in the folder of reports, and how many failed tests the last lines name.
 _FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
+_LEFT_LIST = "left-behind.txt"
 #: pytest's exit statuses: all passed, some failed, nothing to run.
 _PASSED, _FAILED, _NONE = 0, 1, 5
 _UPSTREAM_SECONDS = 3600.0
@@ -99,16 +100,23 @@ class OwnTests(NamedTuple):
         (self.reports / name).write_text("\n".join(failed) + "\n", "utf-8")
         return passed_alone
 
-    def unstable(self) -> list[str]:
-        """List the tests that failed in the run and passed alone."""
-        return self._names(_UNSTABLE_LIST)
+    def note_left(self, left: Sequence[str]) -> None:
+        """Keep what the run has left behind, one sentence each."""
+        (self.reports / _LEFT_LIST).write_text("".join(f"{one}\n" for one in left), "utf-8")
+
+    def shortcomings(self) -> list[str]:
+        """List the tests that failed in the run and passed alone, and what the run has left."""
+        return [*self._names(_UNSTABLE_LIST), *self._names(_LEFT_LIST)]
 
     def print_names(self) -> None:
-        """Name the failed and the unstable tests, as the last lines of a run."""
+        """Name what was left behind, the failed and the unstable tests, as a run's last lines."""
+        if left := self._names(_LEFT_LIST):
+            print("\n== LEFT BEHIND by the tests")
+            print("\n".join(left), flush=True)
         if failed := self._names(_FAILED_LIST):
             print(f"\n== FAILED: {len(failed)}")
             print("\n".join(failed[:_MOST_NAMES]), flush=True)
-        if unstable := self.unstable():
+        if unstable := self._names(_UNSTABLE_LIST):
             print("\n== UNSTABLE: failed beside others and passed alone; mend these first")
             print("\n".join(unstable), flush=True)
 
@@ -147,13 +155,13 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Run the tests; return the exit status.
 
     Args:
-        arguments: ``--rest``, ``--stable``, or pytest's, for only the tests that they name.
+        arguments: ``--rest``, ``--after``, or pytest's, for only the tests that they name.
     """
     try:
         if list(arguments) == [REST]:
             return _run_rest()
-        if list(arguments) == [STABLE]:
-            return 1 if any(one.unstable() for one in _both_runs()) else 0
+        if list(arguments) == [AFTER]:
+            return 1 if any(one.shortcomings() for one in _both_runs()) else 0
         return _run_named(arguments) if arguments else _run_project()
     except SuiteError as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
@@ -215,9 +223,7 @@ def _both(tests: OwnTests | None, upstream: Command) -> tuple[bool, bool]:
         watch = RunWatch()
         with watch:
             passed = tests._replace(variables={RUN_VARIABLE: watch.run}).run()
-        if watch.left:
-            print("\n== LEFT BEHIND by the tests")
-            print("\n".join(watch.left))
+        tests.note_left(watch.left)
     print("\n== upstream's tests", flush=True)
     same = _ended_well(upstream)
     print((REPORTS / "upstream.log").read_text("utf-8", "replace"), flush=True)

@@ -18,6 +18,7 @@ import pytest
 from background import eventually
 
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from tools.git import Git
 from tools.run_remains import RUN_VARIABLE, RunWatch, processes_of
 
 WAIT = "import sys; sys.stdin.read()"
@@ -50,6 +51,18 @@ def test_process_that_is_left_is_named(tmp_path: Path) -> None:
             pass
         assert [line.partition(":")[0] for line in watch.left] == [f"process {left.pid}"]
     assert eventually(lambda: processes_of(watch.run) == {})
+
+
+def test_new_file_of_the_checkout_is_named_unless_git_ignores_it(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    Git(root).init("main")
+    (root / ".gitignore").write_text("reports/\n")
+    watch = RunWatch(tmp_path / "images.json", grace_seconds=0, root=root)
+    with watch:
+        for name in ("audit.jsonl", "reports/tests.xml"):
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).touch()
+    assert watch.left == ["file audit.jsonl"]
 
 
 @pytest.mark.docker

@@ -69,23 +69,34 @@ def test_test_that_passes_alone_is_printed_as_unstable(
 ) -> None:
     tests = own_tests(tmp_path, PASSES, FAILS_BESIDE_OTHERS)
     assert tests.run()
-    assert tests.unstable() == ["test_number_1.py::test_needs_quiet"]
+    assert tests.shortcomings() == ["test_number_1.py::test_needs_quiet"]
     tests.print_names()
     *_, title, name = capfd.readouterr().out.splitlines()
     assert title.startswith("== UNSTABLE: ")
     assert name == "test_number_1.py::test_needs_quiet"
 
 
-@pytest.mark.parametrize("unstable", [(), ("first",), ("second",)])
-def test_unstable_test_of_either_run_fails_the_last_check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unstable: tuple[str, ...]
+@pytest.mark.parametrize("run", ["first", "second"])
+@pytest.mark.parametrize("name", ["unstable.txt", "left-behind.txt"])
+def test_shortcoming_of_either_run_fails_the_last_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: str, name: str
 ) -> None:
-    runs = [OwnTests(reports=tmp_path / name) for name in ("first", "second")]
-    for name in unstable:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "unstable.txt").write_text("test_one.py::test_one\n")
+    runs = [OwnTests(reports=tmp_path / one) for one in ("first", "second")]
     monkeypatch.setattr(whole_run, "_both_runs", lambda: runs)
-    assert whole_run.main(["--stable"]) == (1 if unstable else 0)
+    assert whole_run.main(["--after"]) == 0
+    (tmp_path / run).mkdir()
+    (tmp_path / run / name).write_text("test_one.py::test_one\n")
+    assert whole_run.main(["--after"]) == 1
+
+
+def test_what_is_left_behind_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tests = OwnTests(reports=tmp_path)
+    tests.note_left(["file audit.jsonl"])
+    tests.print_names()
+    assert capsys.readouterr().out == "\n== LEFT BEHIND by the tests\nfile audit.jsonl\n"
+    tests.note_left([])
+    tests.print_names()
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow
@@ -111,7 +122,7 @@ def test_dead_worker_shows_its_stacks_and_the_other_tests_run_once(
     tests = own_tests(tmp_path, LEAVES_A_MARK, CRASHES_BESIDE_OTHERS, LEAVES_A_MARK)
     assert tests.run()
     assert (tmp_path / "marks.txt").read_text() == "xx"
-    assert tests.unstable() == ["test_number_1.py::test_crashes"]
+    assert tests.shortcomings() == ["test_number_1.py::test_crashes"]
     output = capfd.readouterr().out
     assert "worker gw0 died while it ran test_number_1.py::test_crashes" in output
     stacks = output.partition("== stacks of the worker gw0")[2]
@@ -129,7 +140,7 @@ def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
     """Also after a dead worker, whose test passes alone."""
     tests = own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1))
     assert not tests.run()
-    assert tests.unstable() == []
+    assert tests.shortcomings() == []
 
 
 @pytest.mark.slow
