@@ -224,17 +224,11 @@ def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:
     cost = cells * (_CELL + array.dtype.itemsize + _CELL * len(array.dtype.names or ()))
     if not array.dtype.hasobject or cost > _MOST_WORK:
         return cost, None
-    return cost, (array[position] for position in _corners(array.shape, shape))
-
-
-def _corners(shape: tuple[int, ...], shown: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-    """Yield the positions of the cells that a text shows: the first and last of each side."""
-    numpy = sys.modules["numpy"]
-    for position in numpy.ndindex(*shown):
-        yield tuple(
-            index if index <= size // 2 else side - size + index
-            for index, side, size in zip(position, shape, shown, strict=True)
-        )
+    if not shape:
+        return cost, (array.item(),)
+    # The cells that a text shows: the first and last of each side.
+    sides = [_ends(*sizes) for sizes in zip(array.shape, shape, strict=True)]
+    return cost, numpy.asarray(array)[numpy.ix_(*map(list, sides))].ravel()
 
 
 def _table_cost(table: Any) -> tuple[int, Iterable[Any] | None]:
@@ -264,5 +258,6 @@ def _object_cells(table: Any, rows: int, columns: int) -> Iterable[Any]:
 
 
 def _ends(size: int, shown: int) -> Iterable[int]:
+    """Return the positions of the first and the last of so many that a text shows."""
     half = shown // 2 + 1
     return range(size) if size <= 2 * half else chain(range(half), range(size - half, size))
