@@ -145,7 +145,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 sandbox = self._given(waiter, seconds, "" if in_time else self._waiting_starts())
                 if self._is_alive(sandbox):
                     return sandbox
-                self._replace(waiter)
+                self._replace(waiter, sandbox)
         except BaseException:
             self._leave(waiter)
             raise
@@ -183,7 +183,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 alive = in_thread(lambda: self._is_alive(sandbox), "smolagents-fork-pool-check")  # noqa: B023
                 if await alive:
                     return sandbox
-                self._replace(waiter)
+                self._replace(waiter, sandbox)
         except BaseException:
             self._leave(waiter)
             raise
@@ -371,20 +371,17 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         parts += [f"{self._starting} starting"] if self._starting else []
         return f"{', '.join(parts)} of max_size={self.max_size} {self.noun}s"
 
-    def _replace(self, waiter: Waiter[_Sandbox]) -> None:
+    def _replace(self, waiter: Waiter[_Sandbox], sandbox: _Sandbox) -> None:
         """Put ``waiter`` first in the queue, because the sandbox it was given has died."""
-        sandbox = waiter.sandbox
         with self._changed:
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")
             waiter.wait_again()
             self._queue.add(waiter, first=True)
-            if sandbox is not None:
-                self._queue.release(sandbox)
+            self._queue.release(sandbox)
             self._hand_out()
             self._changed.notify_all()
-        if sandbox is not None:
-            self._discard(sandbox)
+        self._discard(sandbox)
 
     def _leave(self, waiter: Waiter[_Sandbox]) -> None:
         """Take ``waiter`` out of the queue; remove the sandbox it may have been given."""
