@@ -17,8 +17,8 @@ from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole,
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.base import Executor
 from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
+from smolagents_fork.executors.session.sandbox_executor import SandboxExecutor
 from tools.paths import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -230,7 +230,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
     for value in names.values():
         if isinstance(value, SandboxPool):
             value.close()
-        elif isinstance(value, Executor):
+        elif isinstance(value, SandboxExecutor):
             value.cleanup()
 
 

@@ -22,8 +22,8 @@ class GuestExecutor(SandboxExecutor):
     """An executor whose programs run under a worker in a process of its own.
 
     Args:
-        additional_authorized_imports: as in :class:`Executor`.
-        logger: as in :class:`Executor`.
+        additional_authorized_imports: as in :class:`SandboxExecutor`.
+        logger: as in :class:`SandboxExecutor`.
         options: limits, callbacks, functions of the host.
     """
 

@@ -1,26 +1,60 @@
-"""Base of the executors whose code runs in a sandbox: runs, tools, variables, control."""
+"""Executor whose code runs in a sandbox: lifecycle, runs, tools, variables, control.
+
+Who calls what::
+
+    agent, or user code                 SandboxExecutor                  a subclass
+    -------------------                 ---------------                  ----------
+    SomeExecutor(imports, logger, ...)  __init__; the subclass's own
+                                        ends with start()             -> _start(), once
+    executor(code)                      run(), checks "open"
+    agent.run()                         send_variables(), send_tools()
+    agent.cleanup(), with, exit         cleanup(), any number of times-> _cleanup(), once
+
+A failed ``_start()`` is followed by ``_cleanup()`` before the constructor raises. So ``_cleanup()``
+must work after a ``_start()`` that failed anywhere, or was never called.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import logging
+import threading
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
+from rich.text import Text
+
+from ... import telemetry
 from ...bridge import CallRecord
 from ...call_output import CallOutput
 from ...codec import Variables
 from ...control.audit_log import Facts
 from ...control.control import Control
-from ...errors import ExecutorStartError, InterpreterError
+from ...errors import (
+    ExecutorClosedError,
+    ExecutorError,
+    ExecutorStartError,
+    ForkError,
+    InterpreterError,
+)
+from ...network.access_record import AccessRecord
 from ...options import accept
 from ...results import Display, Execution
-from ...text.representation import LIMITS
-from ...upstream import CodeOutput
-from ..base import Executor
+from ...system.forks import Owner
+from ...system.shortages import naming_shortages
+from ...terminal import harmless
+from ...text.representation import LIMITS, represent
+from ...upstream import CodeOutput, LogLevel, PythonExecutor
+from ..async_calls import AsyncCalls
+from ..call_lock import CallLock
 from ..call_options import CallOptions
 from ..figures import FigureFolder
-from ..validation import check_code
+from ..file_transfers import FileMethods
+from ..validation import check_code, copy_refused
 from ..weak_methods import weakly
 from .bindings import Bindings
 from .guest import Ask, Failure, GuestSource
@@ -32,18 +66,37 @@ if TYPE_CHECKING:
 
 __all__ = ["SandboxExecutor"]
 
+# typing.Self is there from 3.11 on; the fork runs on 3.10 too.
+_Self = TypeVar("_Self", bound="SandboxExecutor")
+# Takes what would go to an agent's logger where there is none.
+_logger = logging.getLogger("smolagents_fork")
+_LEVELS = {LogLevel.ERROR: logging.ERROR, LogLevel.DEBUG: logging.DEBUG}
+# Ids of executors whose calls surround this code: tools run in other threads, with this context.
+_inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
+    "smolagents_fork_inside", default=frozenset()
+)
 
-class SandboxExecutor(Executor):
+
+class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """An executor whose code runs in a guest of its own, one after the other.
 
     Args:
-        additional_authorized_imports: as in :class:`Executor`.
-        logger: as in :class:`Executor`.
+        additional_authorized_imports: modules the code may import besides the built-in list. Each
+            executor provides them in its own form (an image, an allow-list).
+        logger: upstream's ``AgentLogger``, or anything with ``log`` and ``log_error``;
+            ``None``: Python's logger ``smolagents_fork``.
         options: limits, callbacks, functions of the host.
         allow_pickle: whether values that the codec refuses are pickled.
+
+    The constructor contract is upstream's for its coming entry points (issue 2722):
+    ``cls(additional_authorized_imports, logger, **executor_kwargs)``.
     """
 
+    #: Whether code in this executor can call the agent's managed agents. Read by the agent before
+    #: an executor is made, so it is a class attribute.
     supports_managed_agents: ClassVar[bool] = True
+    #: What the sandbox's proxy refused and moved; ``None``: the sandbox has none.
+    _access: AccessRecord | None = None
 
     def __init__(
         self,
@@ -53,7 +106,18 @@ class SandboxExecutor(Executor):
         *,
         allow_pickle: bool = False,
     ) -> None:
-        super().__init__(additional_authorized_imports, logger)
+        # First, so that cleanup() and __del__ work wherever __init__ fails.
+        self._owner = Owner()
+        self._lifecycle_lock = threading.RLock()
+        self._calls = CallLock(weakly(self._check_open))
+        self._started = False
+        self._closed = False
+        self._operation = telemetry.Operation()
+        self._async_calls = AsyncCalls(self._calls, weakly(self.interrupt))
+        accept.logger("logger", logger)
+        names = accept.names("additional_authorized_imports", additional_authorized_imports)
+        self.additional_imports: list[str] = list(names)
+        self.logger = logger
         #: Options of the executor, checked.
         self.options = options
         #: Read by upstream's agent when a step has failed.
@@ -76,7 +140,66 @@ class SandboxExecutor(Executor):
         )
         self._session: Session | None = None
 
-    # -- lifecycle --
+    # -- lifecycle: called by constructors, agents and users --
+
+    def start(self) -> None:
+        """Start the sandbox; a subclass's constructor calls it last. Idempotent.
+
+        Raises:
+            ExecutorClosedError: after ``cleanup()``.
+            ExecutorStartError: it did not start; everything made so far has been removed.
+        """
+        self._owner.check(type(self).__name__, "start")
+        with self._lifecycle_lock:
+            if self._closed:
+                raise ExecutorClosedError(self._closed_message("start"))
+            if self._started:
+                return
+            try:
+                name = type(self).__name__
+                with (
+                    self._placed(),
+                    telemetry.operation("start", name),
+                    naming_shortages(f"{name} cannot be started"),
+                ):
+                    self._start()
+            except BaseException:
+                # KeyboardInterrupt and SystemExit included: no resource may stay.
+                self.cleanup()
+                raise
+            self._started = True
+
+    def cleanup(self) -> None:
+        """Release all resources. Idempotent, at any time and from any thread.
+
+        Waits for a start in another thread, but not for a running call, which raises. In a forked
+        copy of the process that made the executor, the sandbox stays: it is not the copy's.
+        """
+        if self._is_inherited():
+            self._closed = True  # without the lock, which a thread of the parent may have had
+            return
+        lock = getattr(self, "_lifecycle_lock", None)
+        if lock is None:
+            return  # a subclass's constructor has failed before this class's
+        with lock:
+            if self._closed:
+                return
+            self._closed = True
+            with telemetry.operation("end", type(self).__name__):
+                self._cleanup()
+
+    def delete(self) -> None:
+        """Call :meth:`cleanup`; upstream's other name for it."""
+        self.cleanup()
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether ``cleanup()`` has been called."""
+        return self._closed
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Start the sandbox; called once, by :meth:`start`, under the lifecycle lock."""
 
     def _open(self, source: GuestSource) -> None:
         """Start the first guest; called by ``_start()``."""
@@ -105,6 +228,7 @@ class SandboxExecutor(Executor):
         """Give a new guest what it gets besides tools and variables."""
 
     def _cleanup(self) -> None:
+        """Release all resources; called once, perhaps after ``_start()`` failed or without it."""
         session = getattr(self, "_session", None)
         if session is None:
             return  # the constructor has failed
@@ -113,28 +237,96 @@ class SandboxExecutor(Executor):
         self._bindings.calls.close()
         self._control.end_sandbox("closed")
 
+    def __repr__(self) -> str:
+        """Return what the executor is, where its code runs, its limits and its state."""
+        try:
+            return represent(self, self._state(), self._sandbox_name(), self._option)
+        except AttributeError:  # the constructor has failed
+            return represent(self, "not started", "")
+
+    def _state(self) -> str:
+        if self._closed:
+            return "closed"
+        if not self._started:
+            return "not started"
+        return "running code" if self._calls.taken else "ready"
+
+    def _sandbox_name(self) -> str:
+        """Return the name of the sandbox, for the text form; empty without one."""
+        return self.place
+
     def _option(self, name: str) -> Any:
         return getattr(self.options, name)
 
-    def is_alive(self) -> bool:
-        """Tell whether the next call works without starting a new guest."""
-        session = self._session
-        if session is None or not super().is_alive():
-            return False
-        with self._calls.unless_taken() as mine:
-            return session.is_alive() if mine else True  # another thread runs code
+    def __enter__(self: _Self) -> _Self:
+        self._check_open("enter")
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.cleanup()
+
+    def __del__(self) -> None:
+        # The interpreter may be shutting down, names of modules included, and nobody would catch.
+        try:  # noqa: SIM105 - the module that suppresses may be gone
+            self.cleanup()
+        except Exception:
+            pass
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse ``copy`` and ``pickle``: both executors would be one sandbox.
+
+        Raises:
+            ConfigurationTypeError: always; says how to give the state to another executor.
+        """
+        raise copy_refused(self)
 
     def restart(self) -> None:
         """Replace the guest; what the code made is lost, tools and sent variables are not."""
         with self._turn("restart"):
             self._open_session().open()
 
-    def _interrupt(self) -> None:
-        self._control.interrupt()
-        if self._session is not None:
-            self._session.interrupt()
+    def interrupt(self) -> None:
+        """Interrupt the running code and keep its state if possible; no-op when idle.
 
-    # -- code --
+        May be called from another thread.
+        """
+        if not self._closed and not self._is_inherited():
+            # Under the call that it interrupts.
+            context = self._operation.context
+            with telemetry.operation("interrupt", type(self).__name__, context):
+                self._control.interrupt()
+                if self._session is not None:
+                    self._session.interrupt()
+
+    def is_alive(self) -> bool:
+        """Tell whether the next call works without starting a new guest."""
+        session = self._session
+        if session is None or not self._started or self._closed or self._is_inherited():
+            return False
+        with self._calls.unless_taken() as mine:
+            return session.is_alive() if mine else True  # another thread runs code
+
+    # -- running code: called by agents and users --
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        """Run ``code_action``; the result tells whether it gave the final answer (upstream)."""
+        self._check_open("call")
+        return self.run_code_raise_errors(code_action)
+
+    async def acall(self, code_action: str) -> CodeOutput:
+        """Run ``code_action`` without blocking the event loop.
+
+        Calls run one by one. A waiting call needs no thread, and never runs if its task is
+        cancelled. A cancelled task interrupts its code in the sandbox.
+        """
+        self._check_open("acall")
+        self._check_outside("acall")
+        return await self._async_calls.run(lambda: self(code_action))
 
     def run_code_raise_errors(self, code: str) -> CodeOutput:
         """Run ``code`` and return its output, as upstream's type; raises as :meth:`run` does."""
@@ -234,7 +426,120 @@ class SandboxExecutor(Executor):
         with self._turn("variables"):
             return self._bindings.variables(self._open_session().request)
 
+    # -- turns and checks --
+
+    @contextlib.contextmanager
+    def _turn(self, action: str) -> Iterator[None]:
+        """Let one caller at a time enter; raise where a call would wait for itself.
+
+        Args:
+            action: name of the method, for messages.
+
+        Raises:
+            ExecutorClosedError: after ``cleanup()``.
+            ExecutorError: the caller is a tool that this executor's code has called.
+        """
+        self._check_open(action)
+        self._check_outside(action)
+        with self._placed(), self._calls.turn(action):
+            token = _inside.set(_inside.get() | {id(self)})
+            try:
+                yield
+            finally:
+                _inside.reset(token)
+
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant of an executor on a cluster; empty on this machine."""
+        return ""
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Name the sandbox in all errors of the block."""
+        place = self.place
+        try:
+            yield
+        except ForkError as error:
+            # Before: an error may be about a sandbox that is given up. After: a start has none.
+            error.name_place(place or self.place)
+            raise
+
+    @contextlib.contextmanager
+    def _call_turn(self) -> Iterator[None]:
+        """Do as :meth:`_turn` for a call of code, and record it."""
+        with self._turn("call"), telemetry.operation("call", type(self).__name__) as call:
+            self._operation = call
+            if self._access is not None:
+                self._access.begin_call()
+            try:
+                yield
+            except ForkError as error:
+                error.append(self._refusals())
+                raise
+            finally:
+                self._operation = telemetry.Operation()
+
+    def _refusals(self) -> str:
+        """Return lines about what the sandbox's proxy has refused in this call."""
+        return "" if self._access is None else self._access.text
+
+    def _check_outside(self, action: str) -> None:
+        if self._inside_own_call():
+            raise ExecutorError(
+                f"{type(self).__name__}: {action} from within a tool that its own code has called, "
+                "and that code waits for the tool; give a tool or a managed agent that runs code "
+                "another executor"
+            )
+
+    def _inside_own_call(self) -> bool:
+        """Tell whether the caller is a tool or callback called by this executor's own code."""
+        return id(self) in _inside.get()
+
+    def _check_open(self, action: str) -> None:
+        """Raise when the executor is closed or inherited; ``action`` names the method."""
+        if self._closed:
+            raise ExecutorClosedError(self._closed_message(action))
+        self._owner.check(type(self).__name__, action)
+
+    def _is_inherited(self) -> bool:
+        """Tell whether a forked copy of the owner asks; the constructor may have failed."""
+        owner: Owner | None = getattr(self, "_owner", None)
+        return owner is not None and owner.inherited
+
+    def _closed_message(self, action: str) -> str:
+        return (
+            f"{type(self).__name__}: {action} after cleanup(); make a new executor "
+            "(an agent's cleanup(), or leaving its with block, closes its executor)"
+        )
+
+    def _log_call(self, record: CallRecord) -> None:
+        # At INFO a loop of calls would hide the steps.
+        if _shows(self.logger, LogLevel.DEBUG):
+            self._log(str(record), LogLevel.DEBUG)
+
+    def _log(self, message: str, level: Any = None) -> None:
+        """Log through the agent's logger, or Python's own where there is none."""
+        # Upstream's logger parses square brackets as markup and raises if that fails: text of a
+        # program or of a tool's arguments must not be parsed.
+        place = self.place
+        line = f"{place}: {message}" if place and place not in message else message
+        text = Text(harmless(line))
+        if self.logger is None:
+            _logger.log(_LEVELS.get(level, logging.INFO), "%s", text.plain)
+        elif level is None:
+            self.logger.log(text)
+        else:
+            self.logger.log(text, level=level)
+
     def _open_session(self) -> Session:
         if self._session is None:
             raise ExecutorStartError(f"{type(self).__name__} has not been started")
         return self._session
+
+
+def _shows(logger: Any, level: Any) -> bool:
+    """Tell whether a logger shows messages of a level, as far as it has one itself."""
+    if logger is None:
+        return _logger.isEnabledFor(_LEVELS[level])
+    own = getattr(logger, "level", None)
+    return not (isinstance(own, LogLevel) and level > own)

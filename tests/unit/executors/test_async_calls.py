@@ -9,15 +9,16 @@ import threading
 import pytest
 from background import eventually
 
-from smolagents_fork.executors.base import Executor
+from smolagents_fork.executors.call_options import CallOptions
+from smolagents_fork.executors.session.sandbox_executor import SandboxExecutor
 from smolagents_fork.upstream import CodeOutput
 
 
-class Waiting(Executor):
+class Waiting(SandboxExecutor):
     """Its code waits until it is let go or interrupted."""
 
     def __init__(self):
-        super().__init__([])
+        super().__init__([], None, CallOptions())
         self.go, self.begun, self.interrupts, self.ran = threading.Event(), threading.Event(), 0, []
         self.deaf = False
         self.start()
@@ -29,20 +30,14 @@ class Waiting(Executor):
             assert self.go.wait(300)
             return CodeOutput(code, "", False)
 
-    def send_tools(self, tools):
-        pass
-
-    def send_variables(self, variables):
-        pass
-
-    def variables(self):
-        return {}
-
     def _start(self):
         pass
 
-    def _cleanup(self):
-        pass
+    def _explain(self, failure):
+        raise NotImplementedError
+
+    def _network_hint(self, logs):
+        return ""
 
     def interrupt(self):
         self.interrupts += 1
