@@ -26,6 +26,7 @@ import websocket
 from websocket import ABNF, WebSocket
 
 from ..errors import ProtocolError, SandboxDiedError
+from ..system.forks import forget, keep_open
 from .wire import SUBPROTOCOL_V1, size_of_v1
 
 __all__ = [
@@ -100,6 +101,7 @@ class TimedSocket:
     def __init__(self, sock: SocketLike) -> None:
         sock.setblocking(False)
         self._sock = sock
+        keep_open((sock,))
         # Serialises calls: an OpenSSL connection allows one thread at a time, and the descriptor
         # of a socket that another thread closed may be reused. Released during waits.
         self._use = threading.RLock()
@@ -212,6 +214,7 @@ class TimedSocket:
                 self.shutdown(socket.SHUT_RDWR)
             with contextlib.suppress(OSError):
                 self._sock.close()
+        forget((self._sock,))
 
     def _wait(self, *, read: bool, seconds: float) -> None:
         descriptor = self._sock.fileno()
@@ -540,7 +543,9 @@ class Connection:
                 self._stalled = size
                 raise SendTimeout(f"the other end did not read {size} bytes in time") from None
             except OSError as error:
-                raise ConnectionLost(f"the stream ended while sending: {error}") from None
+                raise ConnectionLost(
+                    f"the stream ended while a message of {size} bytes was sent: {error}"
+                ) from None
 
     def ping(self, timeout: float = 1.0) -> None:
         """Send a ping; the gateway's event loop answers even while the kernel is busy.

@@ -13,6 +13,7 @@ import builtins
 import contextlib
 import ctypes
 import functools
+import importlib.util
 import io
 import json
 import os
@@ -70,6 +71,25 @@ class LastValueRule:
             shown = ast.copy_location(ast.Expr(ast.Name(VALUE_KEY, ast.Load())), last)
             cell.body.append(ast.fix_missing_locations(shown))
         return cell
+
+
+class ImagesShown:
+    """Finder that makes Pillow's ``Image.show`` a display, whatever viewers the machine has."""
+
+    def find_spec(self, name, *_):
+        """Find Pillow's module of viewers, which ``Image.show`` imports."""
+        if name != "PIL.ImageShow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        load = spec.loader.exec_module
+
+        def load_with_display_first(module):
+            load(module)
+            module.register(module.IPythonViewer, 0)
+
+        spec.loader.exec_module = load_with_display_first
+        return spec
 
 
 class KernelSide:
@@ -650,6 +670,9 @@ def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebac
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
     # Neither a page that loads the library from an address nor one that has its megabytes.
     os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
+    # A kernel's own arguments would be a program's, for argparse.
+    sys.argv[:] = ["ipykernel"]
+    sys.meta_path.insert(0, ImagesShown())
     # "To exit: use 'exit'" is for people at a prompt.
     warnings.filterwarnings("ignore", message="To exit: use")
     shell.kernel.raw_input = process.no_input

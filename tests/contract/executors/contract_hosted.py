@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosted_services import blaxel
+from hosted_services import Hosted, blaxel
 
 from smolagents_fork.executors.hosted import BlaxelExecutor
 
@@ -18,7 +18,7 @@ _service_parts = ExitStack()
 
 
 @functools.cache
-def _start_service() -> None:
+def start_service() -> Hosted:
     """Start the service of this process, to which the SDK is led until the end of the run."""
     # A short path: the kernels' sockets are inside.
     folder = Path(_service_parts.enter_context(tempfile.TemporaryDirectory(prefix="hosted")))
@@ -26,6 +26,7 @@ def _start_service() -> None:
     _service_parts.enter_context(thread)
     hosted = describe(f"127.0.0.1:{thread.port}")
     hosted.lead(hosted.address, _service_parts.enter_context(pytest.MonkeyPatch.context()))
+    return hosted
 
 
 class HostedExecutor(BlaxelExecutor):
@@ -34,11 +35,11 @@ class HostedExecutor(BlaxelExecutor):
     def __init__(
         self, _additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
     ) -> None:
-        _start_service()
+        start_service()
         super().__init__([], logger, **keywords)
 
 
 def close() -> None:
     """Stop the service of this process."""
     _service_parts.close()
-    _start_service.cache_clear()
+    start_service.cache_clear()

@@ -171,7 +171,7 @@ class Contract:
     def __init__(self, kind: Kind, test: str, shared: Shared) -> None:
         self.kind = kind
         self.asked = False
-        self.declared = difference(kind.name, test)
+        self.declared = difference(kind.column, test) or difference(kind.name, test)
         self._shared = shared
         self._stack = contextlib.ExitStack()
 

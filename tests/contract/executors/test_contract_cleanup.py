@@ -13,6 +13,7 @@ import pytest
 from background import acting, eventually
 from begin_tool import Begin
 from contract_declarations import behaviour
+from contract_hosted import start_service
 from contract_kinds import PLAIN, process_gone
 from scripted_model import Script
 from smolagents import CodeAgent, tool
@@ -24,7 +25,7 @@ from smolagents_fork.errors import ExecutorClosedError
 def test_cleanup_leaves_nothing(contract, request):
     executor = contract.make()
     assert executor("1 + 1").output == 2
-    left = _resources(contract.kind.name, executor, request)
+    left = _resources(contract, executor, request)
     if contract.kind.name != "local":  # which has nothing but the object
         assert not left()
     for _ in range(3):
@@ -45,7 +46,7 @@ def test_dropped_in_a_cycle_as_an_agent_is(contract, request):
             # Connections are younger than their owners: the collector finds these first.
             cycle[0].restart()
         assert cycle[0]("1 + 1").output == 2
-        left, dropped = _resources(contract.kind.name, cycle[0], request), weakref.ref(cycle[0])
+        left, dropped = _resources(contract, cycle[0], request), weakref.ref(cycle[0])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             del cycle
@@ -118,9 +119,7 @@ def _team(contract):
 @behaviour("Cleanup", "An agent's cleanup() ends the sandboxes of its managed agents, too.")
 def test_manager_cleans_up_its_managed_agents(contract, request):
     manager, worker = _team(contract)
-    left = [
-        _resources(contract.kind.name, one.python_executor, request) for one in (manager, worker)
-    ]
+    left = [_resources(contract, one.python_executor, request) for one in (manager, worker)]
     with manager:
         pass
     assert all(eventually(one) for one in left)
@@ -134,7 +133,7 @@ def test_dropped_agent_ends_its_sandbox(contract, request):
     gc.disable()
     try:
         team = _team(contract)
-        left = [_resources(contract.kind.name, one.python_executor, request) for one in team]
+        left = [_resources(contract, one.python_executor, request) for one in team]
         dropped = [weakref.ref(one) for one in team]
         del team
         if contract.kind.name == "local":  # which has nothing to end
@@ -152,8 +151,7 @@ class HalfMade(CodeAgent):
 
     def __init__(self, contract, request):
         super().__init__(tools=[], model=Script(), verbosity_level=0, **contract.agent_options())
-        name, executor = contract.kind.name, self.python_executor
-        HalfMade.resources = staticmethod(_resources(name, executor, request))
+        HalfMade.resources = staticmethod(_resources(contract, self.python_executor, request))
         raise RuntimeError("half-way")
 
 
@@ -188,8 +186,12 @@ def test_stream_is_closed_while_code_runs(contract):
     assert agent.run("go on", reset=False) == 1
 
 
-def _resources(name, executor, request):
+def _resources(contract, executor, request):
     """Return a function that tells whether all resources of the executor are released."""
+    name = contract.kind.name
+    if contract.kind.column == "hosted":
+        sandboxes, hosted = start_service().service.sandboxes, executor.sandbox_name
+        return lambda: hosted not in sandboxes
     if name == "docker" and executor.container is None:
         sandbox = executor._sandbox  # of a cluster
         return lambda: not sandbox.status().running

@@ -234,6 +234,9 @@ def test_links_to_files_of_the_host(contract, executor, tmp_path):
         f"import os\nos.symlink({str(tmp_path / 'secret')!r}, {folder + 'link'!r})\n"
         f"os.symlink({str(tmp_path)!r}, {folder + 'linked'!r})"
     )
+    if contract.differs:
+        assert executor.get_file("linked/secret") == b"of the host"
+        return
     for path in ("link", "linked/secret"):
         with pytest.raises(ExecutorError, match="get_file"):
             executor.get_file(path)
@@ -246,6 +249,9 @@ def test_links_to_files_of_the_host(contract, executor, tmp_path):
 def test_open_of_files_of_the_host(contract, executor, tmp_path):
     path = tmp_path / "secret"
     path.write_text("of the host", "utf-8")
+    if contract.differs:
+        assert executor(f"open({str(path)!r}).read()").output == "of the host"
+        return
     with pytest.raises(Exception, match=r"PermissionError|FileNotFoundError"):
         executor(f"open({str(path)!r}).read()")
 
@@ -276,7 +282,7 @@ def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
 
     executor.send_tools({"download": download})
     if contract.differs:
-        with pytest.raises(Exception, match="the machine that waits for the tool"):
+        with pytest.raises(Exception, match="waits for the tool"):
             executor("download('tool.txt')")
         return
     assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2

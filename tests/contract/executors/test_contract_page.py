@@ -11,6 +11,7 @@ import pytest
 from contract_declarations import (
     AREAS,
     BEHAVIOURS,
+    COLUMNS,
     DIFFERENCES,
     EXECUTORS,
     FAULTS,
@@ -93,7 +94,7 @@ def test_differences_name_existing_tests_and_executors():
         for test in one.tests
     ]
     assert {test for _, test in named} <= tests
-    assert {name for name, _ in named} <= set(EXECUTORS)
+    assert {name for name, _ in named} <= {*EXECUTORS, *COLUMNS}
     assert len(named) == len(set(named)), "one difference for a test and an executor"
 
 

@@ -56,6 +56,8 @@ class KernelRoutes:
 
     async def _open(self, request: web.Request) -> web.WebSocketResponse:
         kernel = self._kernel_of(request)
+        # As Jupyter's servers, which ask the kernel who it is first.
+        await kernel.start()
         channels = web.WebSocketResponse(protocols=(V1,), max_msg_size=10 << 20)
         await channels.prepare(request)
         self.channels.add(channels)
@@ -75,7 +77,6 @@ async def _relay(kernel: SandboxKernel, channels: web.WebSocketResponse) -> None
     async def publish(channel: str, parts: list[bytes]) -> None:
         await channels.send_bytes(_packed(channel, parts))
 
-    await kernel.start()
     async with kernel.published_to(publish):
         async for frame in channels:
             if frame.type is not WSMsgType.BINARY:

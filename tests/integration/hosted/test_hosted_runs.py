@@ -59,6 +59,18 @@ def test_image_is_returned(executor: Any, statement: str):
     assert outcome.output.getpixel((2, 1)) == (255, 0, 0)
 
 
+def test_image_is_shown_on_a_machine_with_a_viewer(hosted: Hosted):
+    executor = hosted.make()
+    executor(
+        "import os, sys\nwith open('xdg-open', 'w') as file: file.write('#!/bin/sh\\ntouch seen')\n"
+        "os.chmod('xdg-open', 0o755)\n"
+        "os.environ['PATH'] = os.getcwd() + os.pathsep + os.environ['PATH']\n"
+        "import PIL.Image\nPIL.Image.new('RGB', (3, 2)).show()"
+    )
+    assert [display.value.size for display in executor.displays] == [(3, 2)]
+    assert executor("os.path.exists('seen'), sys.argv[1:]").output == (False, [])
+
+
 def test_error_has_no_colours_and_output_before_it_is_kept(executor: Any):
     with pytest.raises(AgentError) as caught:
         executor("print('before')\n1 / 0")
