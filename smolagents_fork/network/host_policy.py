@@ -1,4 +1,4 @@
-"""The list of hosts that a sandbox may reach, and its decisions. Pure: nothing is resolved here."""
+"""The list of hosts that a sandbox may reach, and its decisions. Nothing is resolved here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigurationError
+from ..sandboxes.pip_settings import index_addresses
 from .address_table import classify_address
 from .host_names import HostNameError, IPAddress, parse_address, parse_authority, parse_host
 
-__all__ = ["AllowedHost", "HostPolicy", "HostRefusedError", "allowed_hosts_or_none"]
+__all__ = ["PACKAGES", "AllowedHost", "HostPolicy", "HostRefusedError", "allowed_hosts_or_none"]
 
 #: Ports of an entry that names none.
 _WEB_PORTS = (443, 80)
 _PORT_AT_END = re.compile(r":[0-9]*\Z", re.ASCII)
+#: Entry that stands for the package index of pip's settings.
+PACKAGES = "packages"
 # Characters of the list that a refusal quotes.
 _MOST_QUOTED = 300
 
@@ -209,18 +212,40 @@ def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | No
 
     Args:
         name: Name of the option.
-        value: Sequence of texts and :class:`AllowedHost`.
+        value: Sequence of texts and :class:`AllowedHost`; :data:`PACKAGES`, alone or as an entry,
+            is the package index that pip's settings name.
 
     Raises:
-        ConfigurationError: it is not one, is empty, or an entry is not a host.
+        ConfigurationError: it is not one, is empty, an entry is not a host, or no index is named.
     """
     if value is None:
         return None
+    if value == PACKAGES:
+        value = [PACKAGES]
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}], or None")
-    entries = tuple(
-        entry if isinstance(entry, AllowedHost) else AllowedHost(entry) for entry in value
-    )
+    entries: list[AllowedHost] = []
+    for entry in value:
+        if entry == PACKAGES:
+            entries += _index_entries(name)
+        else:
+            entries.append(entry if isinstance(entry, AllowedHost) else AllowedHost(entry))
     if not entries:
         raise ConfigurationError(f"{name}={value!r}: name a host, or give None for no network")
-    return entries
+    return tuple(entries)
+
+
+def _index_entries(name: str) -> list[AllowedHost]:
+    """Return an entry for each package index of pip's settings.
+
+    Raises:
+        ConfigurationError: they name none.
+    """
+    addresses = index_addresses()
+    if not addresses:
+        raise ConfigurationError(
+            f"{name}={PACKAGES!r}: PIP_INDEX_URL names no package index; set it, or list the hosts "
+            "of the index and of its files"
+        )
+    # An index may be in your own network: pip's settings name it.
+    return [AllowedHost(address, private=True) for address in addresses]

@@ -24,8 +24,9 @@ class NetworkList(Options):
     allowed_hosts: Sequence[str | AllowedHost] | None = option(
         None,
         "hosts that the code may reach, through a proxy of this process; the sandbox itself "
-        "stays without a network. `*.example.org` is every name below, ports are 443 and 80 "
-        "unless one is given, and `AllowedHost` has more. [What is promised](../network.md)",
+        "stays without a network. `*.example.org` is every name below, `packages` is the index of "
+        "`PIP_INDEX_URL`, ports are 443 and 80 unless one is given, and `AllowedHost` has more. "
+        "[What is promised](../network.md)",
         allowed_hosts_or_none,
         form='names, such as `["api.github.com", "*.wikipedia.org:443"]`; `None`: no host',
         elsewhere="allowed_domains allowed_urls allow_net allow_out domains egress hosts "

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
 
-__all__ = ["CA_VARIABLES", "ca_bytes", "index_settings", "secret_settings"]
+__all__ = ["CA_VARIABLES", "ca_bytes", "index_addresses", "index_settings", "secret_settings"]
 
 #: Variables that name a file of certificates, in the order in which they count.
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -48,6 +48,22 @@ def index_settings() -> dict[str, str]:
         if kept:
             found[variable] = kept
     return found
+
+
+def index_addresses() -> list[str]:
+    """Return host and port of each index that :func:`index_settings` names, in their order."""
+    settings = index_settings()
+    addresses: dict[str, None] = {}
+    for variable in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        for text in settings.get(variable, "").split():
+            try:
+                parts = urlsplit(text)
+                port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+            except (ValueError, KeyError):
+                continue  # not an address of the web; pip says so when it is used
+            host = parts.hostname or ""
+            addresses[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = None
+    return list(addresses)
 
 
 def secret_settings(settings: Mapping[str, str]) -> list[str]:

@@ -90,7 +90,7 @@ class DockerExecutor(SandboxExecutor):
         self._network_list = part_of(given, NetworkList)
         self._proxy: SandboxProxy | None = None
         self.installed_packages: list[str] = []
-        self._packages = Packages(options.packages(self._network_remedy))
+        self._packages = Packages(options.packages(self._install_remedy))
         self._connection: KernelConnection | None = given.ready
         self._provisioner: Provisioner | None = None
         self.start()
@@ -215,6 +215,11 @@ class DockerExecutor(SandboxExecutor):
         return self._network_list.network_advice or remedy
 
     @property
+    def _install_remedy(self) -> str:
+        # Of a list, the proxy says what is not in it.
+        return "" if self._network_list.allowed_hosts is not None else self._network_remedy
+
+    @property
     def _own_loopback(self) -> bool:
         return not self.options.shares_host_network
 
@@ -313,7 +318,7 @@ class DockerExecutor(SandboxExecutor):
         Raises:
             ExecutorError: there is no network and the container must stay, or pip failed.
         """
-        with self._turn("install_packages"):
+        with self._turn("install_packages"), self._naming_refusals():
             self._install(list(accept.names("additional_imports", additional_imports)))
         return list(additional_imports)
 

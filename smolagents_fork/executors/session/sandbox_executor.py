@@ -469,15 +469,22 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         """Do as :meth:`_turn` for a call of code, and record it."""
         with self._turn("call"), telemetry.operation("call", type(self).__name__) as call:
             self._operation = call
-            if self._access is not None:
-                self._access.begin_call()
             try:
-                yield
-            except ForkError as error:
-                error.append(self._refusals())
-                raise
+                with self._naming_refusals():
+                    yield
             finally:
                 self._operation = telemetry.Operation()
+
+    @contextlib.contextmanager
+    def _naming_refusals(self) -> Iterator[None]:
+        """Add what the sandbox's proxy refuses meanwhile to the message of an error."""
+        if self._access is not None:
+            self._access.begin_call()
+        try:
+            yield
+        except ForkError as error:
+            error.append(self._refusals())
+            raise
 
     def _refusals(self) -> str:
         """Return lines about what the sandbox's proxy has refused in this call."""

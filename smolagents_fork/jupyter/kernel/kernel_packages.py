@@ -38,6 +38,7 @@ def add_packages(kernel):
         "PIP_PREFIX": folder,
         "PIP_NO_CACHE_DIR": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_COLOR": "1",
         "PIP_NO_INPUT": "1",
         "PIP_NO_WARN_SCRIPT_LOCATION": "1",
         "PIP_PROGRESS_BAR": "off",

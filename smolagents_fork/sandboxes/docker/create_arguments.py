@@ -81,7 +81,7 @@ def container_arguments(
             # noexec is the engine's default. Packages that are installed while the container
             # runs, which needs a network, may have extension modules, which need exec.
             spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{mode}"
-            + (",exec" if network != "none" else ""),
+            + (",exec" if network != "none" or spec.proxy is not None else ""),
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
         # The engine's modes are not names of networks; "container:" is followed by a name.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import socket
+import threading
+import zipfile
 
 import pytest
 from web_servers import LARGE
 
 from smolagents_fork import AllowedHost, DockerExecutor, DockerPool, RayEngine
-from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.errors import ConfigurationError, ExecutorError
 
 pytestmark = pytest.mark.docker
 
@@ -139,6 +143,52 @@ def test_without_a_list_there_is_no_proxy(engine_for_module):
 def test_list_that_cannot_be_carried_is_refused(engine_for_module, options, message: str):
     with pytest.raises(ConfigurationError, match=message):
         DockerExecutor([], allowed_hosts=["example.org"], **options)
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index of this machine with one package, which pip's settings name."""
+    folder = tmp_path / "simple" / "tinything"
+    folder.mkdir(parents=True)
+    wheel = folder / "tinything-1.0-py3-none-any.whl"
+    information = "tinything-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tinything.py", "answer = 42\n")
+        archive.writestr(
+            f"{information}/METADATA", "Metadata-Version: 2.1\nName: tinything\nVersion: 1.0\n"
+        )
+        archive.writestr(
+            f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{information}/RECORD", "")
+    handler = functools.partial(QuietHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://localhost:{server.server_port}/simple")
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments):
+        pass
+
+
+def test_packages_are_installed_from_a_listed_index(engine_for_module, index):
+    with DockerExecutor([], allowed_hosts="packages") as made:
+        made(PRELUDE + "kept = 1")
+        assert made.install_packages(["tinything"]) == ["tinything"]
+        assert made("import tinything\ntinything.answer, kept").output == (42, 1)
+
+
+def test_index_that_is_not_listed_is_named(engine_for_module, index):
+    with DockerExecutor([], allowed_hosts=["example.org"]) as made:
+        made(PRELUDE)
+        told = r"host 'localhost' is not in allowed_hosts=\['example.org'\]"
+        with pytest.raises(ExecutorError, match=told):
+            made.install_packages(["tinything"])
 
 
 def test_pool_has_no_list(engine_for_module):

@@ -148,6 +148,28 @@ def test_flags_are_flags():
             AllowedHost("a.b", **{name: "no"})
 
 
+def test_packages_are_the_index_of_pips_settings(monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+    monkeypatch.setenv(
+        "PIP_EXTRA_INDEX_URL", "http://other.example:8080/a file:///x https://[::1]/s"
+    )
+    entries = [
+        AllowedHost("index.example:443", private=True),
+        AllowedHost("other.example:8080", private=True),
+        AllowedHost("[::1]:443", private=True),
+    ]
+    assert allowed_hosts_or_none("allowed_hosts", "packages") == tuple(entries)
+    given_entries = allowed_hosts_or_none("allowed_hosts", ["a.b", "packages"])
+    assert given_entries == (AllowedHost("a.b"), *entries)
+
+
+def test_packages_without_an_index_are_refused(monkeypatch):
+    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.setenv(name, "file:///folder")
+    with pytest.raises(ConfigurationError, match="PIP_INDEX_URL names no package index; set it"):
+        allowed_hosts_or_none("allowed_hosts", "packages")
+
+
 def test_list_is_a_list_of_entries():
     given_entries = allowed_hosts_or_none("allowed_hosts", ["a.b", AllowedHost("c.d", plain=True)])
     assert given_entries == (AllowedHost("a.b"), AllowedHost("c.d", plain=True))
