@@ -11,13 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..paths import ROOT
+
 __all__ = ["FileResult", "MethodResult", "Settings", "measure"]
 
-_ROOT = Path(__file__).parents[2]
 #: Class, method and the method's first line.
 _Test = tuple[str, str, int]
 
@@ -27,13 +28,11 @@ class Settings:
     """Resources that the processes may use.
 
     Args:
-        checkout: the folder that holds the ``smolagents_fork`` to measure.
         seconds: wall-clock limit of one method inside the interpreter.
         patience: seconds without an answer after which a process is killed.
         memory: bytes of address space of one process.
     """
 
-    checkout: Path
     seconds: float = 15.0
     patience: float = 40.0
     memory: int = 4 << 30
@@ -48,14 +47,12 @@ class MethodResult:
         passed: whether it passed.
         error: type and first line of the first error.
         line: line of the test file where the error passed through the program last; 0 if unknown.
-        source: that line's text.
     """
 
     name: str
     passed: bool
     error: str = ""
     line: int = 0
-    source: str = ""
 
 
 @dataclass
@@ -79,20 +76,25 @@ class FileResult:
     removed: list[dict[str, Any]] = field(default_factory=list)
     methods: list[MethodResult] = field(default_factory=list)
     note: str = ""
-    seconds: float = 0.0
 
     @property
     def kept(self) -> int:
         """Methods that pass inside."""
         return sum(method.passed for method in self.methods)
 
-    def document(self) -> dict[str, Any]:
-        return asdict(self)
+    def line(self) -> str:
+        """Return the file's figures in a line."""
+        total = len(self.baseline)
+        if self.note:
+            return f"{self.name:<30} {self.note}"
+        text = f"{self.name:<30} {self.kept:>4} of {total:>4}  {self.kept / total:.2f}"
+        if self.whole_error:
+            text += f"  without {len(self.removed)} part(s) that it does not load with"
+        return text
 
 
 def measure(name: str, path: Path, settings: Settings) -> FileResult:
     """Run the tests of one file in CPython, then those that passed in the interpreter."""
-    started = time.monotonic()
     result = FileResult(name)
     base = _Runs("cpython", path, settings)
     load_error = base.run(None, whole=True)
@@ -112,14 +114,11 @@ def measure(name: str, path: Path, settings: Settings) -> FileResult:
     result.whole_error = inside.run(tests, whole=True)
     failed = inside.run(tests, whole=False) if result.whole_error else ""
     result.removed = inside.removed
-    lines = path.read_text("utf-8").splitlines()
     for test in tests:
         answer = inside.answers.get(test, {"passed": False, "error": failed, "line": 0})
-        line = answer["line"]
-        source = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-        name = ".".join(test[:2])
-        result.methods.append(MethodResult(name, answer["passed"], answer["error"], line, source))
-    result.seconds = round(time.monotonic() - started, 1)
+        result.methods.append(
+            MethodResult(".".join(test[:2]), answer["passed"], answer["error"], answer["line"])
+        )
     return result
 
 
@@ -216,13 +215,12 @@ class _Runs:
         return known, "", current, _exit_text(code) if code or current else ""
 
     def _start(self, folder: str) -> subprocess.Popen[bytes]:
-        paths = [str(self.settings.checkout), str(_ROOT)]
         return subprocess.Popen(
             [sys.executable, "-B", "-W", "default", "-m", f"{__package__}.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"},
         )
 
 
