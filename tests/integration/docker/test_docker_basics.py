@@ -10,7 +10,6 @@ import threading
 
 import docker
 import pytest
-from background import at_once
 from smolagents.local_python_executor import PythonExecutor
 from smolagents.utils import AgentError
 
@@ -99,12 +98,6 @@ def test_broken_listener_does_not_break_the_program(make):
     assert len(told) == 2
 
 
-def test_calls_from_threads_take_turns(shared):
-    shared("order = []")
-    at_once(*[lambda n=n: shared(f"order.append({n})") for n in range(8)])
-    assert sorted(shared("order").output) == list(range(8))
-
-
 def test_asyncio_call_does_not_block_the_loop(shared):
     asked, ticked = threading.Event(), threading.Event()
 
@@ -178,16 +171,6 @@ def test_stats(shared):
     assert after.memory_limit_bytes == 2 << 30
     assert after.cpu_seconds > before.cpu_seconds
     assert after.pids >= 3
-
-
-def test_files_in_and_out(shared, tmp_path):
-    local = tmp_path / "data.bin"
-    local.write_bytes(bytes(range(256)) * 4000)
-    shared.put_file(local, "folder/with space/data.bin")
-    assert shared("len(open('folder/with space/data.bin','rb').read())").output == 1_024_000
-    shared("open('made.txt','w').write('from inside')")
-    assert shared.get_file("made.txt") == b"from inside"
-    assert shared.get_file("/workspace/folder/with space/data.bin") == local.read_bytes()
 
 
 def test_parameter_of_the_wrong_type_is_named(shared):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 from background import PrintedLine, acting
 from process_harness import executor
@@ -14,17 +12,6 @@ from smolagents_fork.errors import (
     InterpreterError,
     ProgramFailedError,
 )
-
-
-def test_prints_are_logs_and_the_last_expression_is_the_output():
-    with executor() as ex:
-        result = ex("print('a', 1)\nprint('b', end='')\n[1, (2, 3)]")
-        assert (result.output, result.logs, result.is_final_answer) == (
-            [1, (2, 3)],
-            "a 1\nb",
-            False,
-        )
-        assert ex.state["_print_outputs"] == "a 1\nb"
 
 
 def test_a_single_print_before_a_long_silence_is_seen_at_once():
@@ -58,17 +45,6 @@ def test_no_text_is_lost_or_doubled_however_it_is_printed(count: int):
 def test_a_hundred_megabytes_in_one_print_are_bounded():
     with executor(max_print_outputs_length=1000) as ex:
         assert len(ex("print('x' * 100_000_000)").logs) < 1200
-
-
-def test_values_are_sent_both_ways():
-    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
-    with executor(["numpy", "pandas"]) as ex:
-        ex.send_variables({"array": np.arange(3.0), "frame": frame, "nested": {"a": (1, {2})}})
-        assert ex("array[2] + 1").output == np.float64(3.0)
-        assert ex("nested").output == {"a": (1, {2})}
-        pd.testing.assert_frame_equal(ex("frame").output, frame)
-        big = ex("import numpy as np\nnp.zeros(6_000_000)").output
-        assert big.nbytes == 48_000_000
 
 
 def test_unencodable_output_is_returned_as_text():
@@ -118,15 +94,6 @@ def test_restart_forgets_state_and_keeps_tools_and_variables():
         assert ex("three() + given[0]").output == 4
         with pytest.raises(ProgramFailedError, match=r"NameError.*made"):
             ex("made")
-
-
-def test_two_executors_share_nothing():
-    with executor() as one, executor() as two:
-        one("x = 1\nimport random\nfirst = random.random()")
-        with pytest.raises(ProgramFailedError, match="NameError"):
-            two("x")
-        assert one("first").output != two("import random\nrandom.random()").output
-        assert one.folder != two.folder
 
 
 def test_numbers_drawn_differ_between_children():
