@@ -10,7 +10,6 @@ requires: one version of every package for every supported Python. The file name
 from __future__ import annotations
 
 import ast
-import functools
 import os
 import shutil
 import sys
@@ -50,14 +49,11 @@ _NAMES = {
 }
 
 
-def installer_settings(
-    pip_config: str, pip_index: str, environ: Mapping[str, str]
-) -> dict[str, str]:
+def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Translate pip's settings into uv's variables; uv's own, where set, win.
 
     Args:
         pip_config: output of ``pip config list``, in which pip's variables are under ``:env:``.
-        pip_index: the index that pip takes without settings, as pip itself says.
         environ: the caller's variables.
     """
     levels: dict[bool, dict[str, str]] = {False: {}, True: {}}
@@ -71,23 +67,18 @@ def installer_settings(
                 continue
             levels[level.startswith(":env:")][_NAMES[option]] = " ".join(value.split())
     found = {**levels[False], **levels[True]}
-    index, extra = found.pop("index-url", pip_index), found.pop("extra-index-url", "").split()
+    index, extra = found.pop("index-url", "").split(), found.pop("extra-index-url", "").split()
     # pip takes the best file of all its indexes. uv would stop at the first that answers and, told
-    # to look at all, takes a version from the first that has it: the main index goes first.
-    *first, found["UV_DEFAULT_INDEX"] = [index, *extra]
+    # to look at all, takes a version from the first that has it: the main index goes first. Without
+    # a setting that is uv's own default, which it asks last.
+    if index:
+        *extra, found["UV_DEFAULT_INDEX"] = [*index, *extra]
     if extra:
-        found["UV_INDEX"] = " ".join(first)
+        found["UV_INDEX"] = " ".join(extra)
         found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     if "UV_FIND_LINKS" in found:
         found["UV_FIND_LINKS"] = found["UV_FIND_LINKS"].replace(" ", ",")
     return {name: value for name, value in found.items() if name not in environ}
-
-
-@functools.cache
-def _default_index() -> str:
-    # pip says its default nowhere else; no address of an index is written in this project.
-    question = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-    return run([sys.executable, "-c", question], timeout_seconds=60).strip()
 
 
 class Uv:
@@ -95,7 +86,7 @@ class Uv:
 
     def __init__(self) -> None:
         config = run([sys.executable, "-m", "pip", "config", "list"], timeout_seconds=60)
-        settings = installer_settings(config, _default_index(), os.environ)
+        settings = installer_settings(config, os.environ)
         self._env = {**clean_environment(), **settings, "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1"}
 
     def __call__(self, *arguments: str | Path, log: Path | None = None) -> str:

@@ -36,23 +36,31 @@ def test_uv_is_told_pip_s_settings() -> None:
         "global.find-links='/a /b'\n"
         ":env:.timeout='60'\n"
     )
-    assert installer_settings(config, MAIN, {}) == {
+    assert installer_settings(config, {}) == {
         "SSL_CERT_FILE": "/etc/certs.pem",
         "UV_FIND_LINKS": "/a,/b",
-        "UV_INDEX": f"{MAIN} https://one.invalid/simple",
-        "UV_DEFAULT_INDEX": "https://two.invalid/simple",
+        "UV_INDEX": "https://one.invalid/simple https://two.invalid/simple",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
 
 
-def test_pip_s_own_index_is_used_without_settings() -> None:
-    assert installer_settings("", MAIN, {}) == {"UV_DEFAULT_INDEX": MAIN}
+def test_main_index_goes_before_others() -> None:
+    config = f"global.index-url='{MAIN}'\nglobal.extra-index-url='https://one.invalid/simple'\n"
+    assert installer_settings(config, {}) == {
+        "UV_INDEX": MAIN,
+        "UV_DEFAULT_INDEX": "https://one.invalid/simple",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+    }
+
+
+def test_uv_has_its_own_index_without_settings() -> None:
+    assert installer_settings("", {}) == {}
 
 
 def test_variables_outweigh_files_and_uv_s_own_outweigh_both() -> None:
     config = ":env:.index-url='https://env.invalid'\nglobal.index-url='https://file.invalid'\n"
-    assert installer_settings(config, MAIN, {}) == {"UV_DEFAULT_INDEX": "https://env.invalid"}
-    assert installer_settings(config, MAIN, {"UV_DEFAULT_INDEX": "https://own.invalid"}) == {}
+    assert installer_settings(config, {}) == {"UV_DEFAULT_INDEX": "https://env.invalid"}
+    assert installer_settings(config, {"UV_DEFAULT_INDEX": "https://own.invalid"}) == {}
 
 
 def test_keys_and_proxies_are_kept_from_the_tests(tmp_path: Path) -> None:

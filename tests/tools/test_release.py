@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from buildsys.lock import load
 from buildsys.version import fork_version
 from tools.paths import ROOT, Project
 from tools.release.__main__ import export_release, main
-from tools.release.static_index import pack_index, write_index
+from tools.release.static_index import write_index
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.limit(600)]
 
@@ -83,7 +82,6 @@ def test_release_has_every_file_with_its_sum(released, version):
         f"smolagents-{version}-py3-none-any.whl",
         f"smolagents-{version}.tar.gz",
         f"smolagents-{version}.cdx.json",
-        "static-index.tar.gz",
     }
     for digest, name in sums:
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
@@ -91,23 +89,6 @@ def test_release_has_every_file_with_its_sum(released, version):
     assert bill["metadata"]["component"]["version"] == version
     assert {"docker", "rich", "requests"} <= {one["name"] for one in bill["components"]}
     assert "### Added" in (out / "RELEASE_NOTES.md").read_text()
-
-
-def test_static_index_has_both_archives_and_same_bytes_each_time(released, version, tmp_path):
-    out = released / "dist" / "release"
-    archives = [
-        out / f"smolagents-{version}-py3-none-any.whl",
-        out / f"smolagents-{version}.tar.gz",
-    ]
-    again = tmp_path / "again.tar.gz"
-    pack_index(again, [Path(shutil.copy(path, tmp_path)) for path in archives])
-    assert again.read_bytes() == (out / "static-index.tar.gz").read_bytes()
-    with tarfile.open(again) as tar:
-        assert {entry.name for entry in tar} == {
-            *(f"index/files/{path.name}" for path in archives),
-            "index/simple/index.html",
-            "index/simple/smolagents/index.html",
-        }
 
 
 def test_release_is_tagged_and_next_one_begun(released, version):

@@ -11,7 +11,6 @@ from buildsys.metadata import project_fields
 from tools.changelog import release_notes
 from tools.errors import ReleaseError
 from tools.paths import Project
-from tools.release.static_index import pack_index
 from tools.uv import Uv, compile_requirements
 
 __all__ = ["CONSTRAINED_EXTRAS", "write_artifacts"]
@@ -29,7 +28,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
         tree: exported tree of the released commit.
         version: the fork's version.
         out: folder for the source distribution, wheel, ``constraints.txt``, SBOM,
-            ``RELEASE_NOTES.md``, ``static-index.tar.gz`` and ``SHA256SUMS``.
+            ``RELEASE_NOTES.md`` and ``SHA256SUMS``.
         uv: runs builds and resolutions with the user's index settings.
 
     Raises:
@@ -54,7 +53,6 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     own = " \\\n".join([f"smolagents=={version}", *hashes])
     (out / "constraints.txt").write_text(f"{pinned}{own}\n", "utf-8")
     _write_sbom(pinned, version, out / f"smolagents-{version}.cdx.json", uv)
-    pack_index(out / "static-index.tar.gz", archives)
     _write_sums(out)
 
 

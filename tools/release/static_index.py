@@ -6,14 +6,10 @@ releases.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import html
-import io
 import shutil
 import sys
-import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
 from email.parser import HeaderParser
@@ -22,7 +18,7 @@ from urllib.parse import quote
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-__all__ = ["main", "pack_index", "write_index"]
+__all__ = ["main", "write_index"]
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -54,27 +50,6 @@ def write_index(folder: Path, archives: Iterable[Path]) -> None:
     _write_page(folder / "simple", "Projects", [f'<a href="{name}/">{name}</a>' for name in links])
     for name, found in links.items():
         _write_page(folder / "simple" / name, f"Files of {name}", found)
-
-
-def pack_index(target: Path, archives: Iterable[Path]) -> None:
-    """Write an index as one ``.tar.gz``: the same bytes for the same archives.
-
-    Args:
-        target: the file to write.
-        archives: see :func:`write_index`.
-    """
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch, "index")
-        write_index(folder, archives)
-        plain = io.BytesIO()
-        with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                # A fresh entry: regular file, mode 0644, no owner, no time.
-                entry = tarfile.TarInfo(path.relative_to(scratch).as_posix())
-                content = path.read_bytes()
-                entry.size = len(content)
-                tar.addfile(entry, io.BytesIO(content))
-    target.write_bytes(gzip.compress(plain.getvalue(), mtime=0))
 
 
 def _project(archive: Path) -> str:
