@@ -29,6 +29,7 @@ ADDED_DEPENDENCIES = {
 
 ADDED_EXTRAS = {
     "egress": {
+        "cryptography>=42": "the proxy makes certificates for the hosts of secrets=",
         "h11>=0.14,<1": "the proxy for allowed_hosts= reads and writes HTTP by it",
         "idna>=2.5,<4": "entries of allowed_hosts= may have letters beyond ASCII",
     },

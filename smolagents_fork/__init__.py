@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from smolagents_fork.executors.process import ProcessExecutor
     from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
     from smolagents_fork.network.host_policy import AllowedHost
+    from smolagents_fork.network.secrets.secret import Secret
     from smolagents_fork.ray_cluster.ray_engine import RayEngine
     from smolagents_fork.results import Display, Execution, ExecutorStats, FileInfo
     from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
@@ -46,6 +47,7 @@ _EXPORTS: dict[str, str] = {
     "ProposedRun": "smolagents_fork.control.proposals",
     "RayEngine": "smolagents_fork.ray_cluster.ray_engine",
     "Refused": "smolagents_fork.control.proposals",
+    "Secret": "smolagents_fork.network.secrets.secret",
     "WasmExecutor": "smolagents_fork.executors.wasm",
     "WasmPool": "smolagents_fork.executors.wasm",
     "ask_before_run": "smolagents_fork.control.terminal_question",
@@ -69,6 +71,7 @@ __all__ = [
     "ProposedRun",
     "RayEngine",
     "Refused",
+    "Secret",
     "WasmExecutor",
     "WasmPool",
     "ask_before_run",

@@ -130,14 +130,15 @@ class Control:
         """
         return self.log.operation("file", {"action": action, "path": path})
 
-    def connected(self, facts: Mapping[str, Any], phase: str) -> None:
-        """Record a connection of the sandbox's; from the proxy's threads.
+    def accessed(self, event: str, phase: str, facts: Mapping[str, Any]) -> None:
+        """Record a connection of the sandbox's, or the use of a secret; from the proxy's threads.
 
         Args:
-            facts: host, port, reason or bytes.
+            event: ``"connection"`` or ``"secret"``.
             phase: ``"begin"``, ``"end"`` or ``"refused"``.
+            facts: host, port, name of the secret, reason or bytes.
         """
-        self.log.write("connection", phase, facts)
+        self.log.write(event, phase, facts)
 
     def interrupt(self) -> None:
         """End the wait for answers. From any thread."""

@@ -26,7 +26,7 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
     """Return the body of a FILE frame.
 
     Args:
-        action: ``write``, ``folder``, ``read`` or ``list``.
+        action: ``write``, ``folder``, ``read``, ``list`` or ``trust``.
         data: a piece of a file.
         **arguments: Arguments of the action.
     """
@@ -105,9 +105,51 @@ def _list(_data: bytes | bytearray, *, path: str) -> bytes:
     return encode(found)
 
 
+def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[str]) -> bytes:
+    """Have the program and all that it starts trust further certificates.
+
+    Args:
+        data: Certificates in PEM.
+        variables: Further variables of the environment.
+        paths: Variables that name the file of certificates.
+    """
+    given = [os.environ[name] for name in paths if os.environ.get(name)]
+    number, path = tempfile.mkstemp(prefix=".", suffix=".pem")
+    with open(number, "wb") as file:
+        file.write(_usual_certificates(given).rstrip() + b"\n" + data)
+    os.environ.update({**dict.fromkeys(paths, path), **variables})
+    return encode(path)
+
+
+def _usual_certificates(paths: list[str]) -> bytes:
+    """Return those of the first file that there is, of OpenSSL's folder, or of ``certifi``."""
+    import ssl
+
+    usual = ssl.get_default_verify_paths()
+    for path in (*paths, usual.cafile):
+        if path and os.path.isfile(path):
+            with open(path, "rb") as file:
+                return file.read()
+    found = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(usual.capath or "")):
+            if name.endswith(".0"):  # the names by which OpenSSL looks for them
+                with open(os.path.join(usual.capath, name), "rb") as file:
+                    found.append(file.read())
+    if found:
+        return b"\n".join(found)
+    try:
+        import certifi
+    except ImportError:
+        return b""
+    with open(certifi.where(), "rb") as file:
+        return file.read()
+
+
 _ACTIONS: dict[str, Callable[..., bytes]] = {
     "write": _write,
     "folder": _folder,
     "read": _read,
     "list": _list,
+    "trust": _trust,
 }

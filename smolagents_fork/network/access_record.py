@@ -21,8 +21,9 @@ class AccessRecord:
     Args:
         most_bytes: Bytes in both directions of one call; ``None`` for no limit.
         owner: Class of the executor, for messages.
-        on_connection: Called with facts and phase (``"begin"``, ``"end"``, ``"refused"``) of each
-            connection, from other threads than the proxy's; what it raises refuses the connection.
+        on_event: Called with event (``"connection"``, ``"secret"``), phase (``"begin"``, ``"end"``,
+            ``"refused"``) and facts, from other threads than the proxy's; what it raises refuses
+            the connection, or the secret.
 
     Example:
         >>> record = AccessRecord(most_bytes=10, owner="DockerExecutor")
@@ -36,11 +37,11 @@ class AccessRecord:
         self,
         most_bytes: int | None,
         owner: str,
-        on_connection: Callable[[Mapping[str, Any], str], None] | None = None,
+        on_event: Callable[[str, str, Mapping[str, Any]], None] | None = None,
     ) -> None:
         self._most_bytes = most_bytes
         self._owner = owner
-        self._on_connection = on_connection
+        self._on_event = on_event
         self._lock = threading.Lock()
         self._refusals: dict[str, None] = {}
         self._left_out = 0
@@ -51,18 +52,18 @@ class AccessRecord:
         with self._lock:
             self._refusals, self._left_out, self._bytes = {}, 0, 0
 
-    async def report(self, phase: str, **facts: Any) -> None:
-        """Report a connection.
+    async def report(self, event: str, phase: str, **facts: Any) -> None:
+        """Report a connection, or the use of a secret.
 
         Raises:
             HostRefusedError: nobody could record it.
         """
-        if self._on_connection is None:
+        if self._on_event is None:
             return
         try:
-            await asyncio.to_thread(self._on_connection, facts, phase)
+            await asyncio.to_thread(self._on_event, event, phase, facts)
         except Exception as error:
-            raise HostRefusedError(f"the connection could not be recorded: {error}") from error
+            raise HostRefusedError(f"the {event} could not be recorded: {error}") from error
 
     def refuse(self, message: str) -> None:
         """Note a refusal."""

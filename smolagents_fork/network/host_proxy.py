@@ -10,7 +10,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..sandboxes.provisioner import ByteStream
 from ..system.forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
@@ -20,6 +20,9 @@ from .lookups import Lookup, system_lookup
 from .multiplexed_connections import MultiplexedConnections
 from .proxied_connection import Access, ProxiedConnection
 from .proxy_limits import ProxyLimits
+
+if TYPE_CHECKING:
+    from .secrets.secret_access import SecretAccess
 
 __all__ = ["SandboxProxy"]
 
@@ -39,6 +42,7 @@ class SandboxProxy:
         limits: Limits of the sandbox's connections.
         record: Record of refusals and bytes.
         lookup: Function that resolves names.
+        secrets: Secrets of the sandbox; ``None`` without any.
     """
 
     def __init__(
@@ -47,13 +51,17 @@ class SandboxProxy:
         limits: ProxyLimits,
         record: AccessRecord,
         lookup: Lookup = system_lookup,
+        secrets: SecretAccess | None = None,
     ) -> None:
-        self._access = Access(policy, limits, record, lookup, asyncio.Semaphore(_MOST_LOOKUPS))
+        lookups = asyncio.Semaphore(_MOST_LOOKUPS)
+        self._access = Access(policy, limits, record, lookup, lookups, secrets)
         self._thread: _ProxyThread | None = None
         self._serving: asyncio.Task[None] | None = None
         self._is_closed = False
         #: What was refused and moved in the present call.
         self.record = record
+        #: Secrets of the sandbox; ``None`` without any.
+        self.secrets = secrets
 
     def serve(self, listener: socket.socket) -> None:
         """Serve a listener instead of what was served before, whose connections are cut.

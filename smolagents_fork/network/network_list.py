@@ -10,11 +10,12 @@ from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
 from .host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
+from .secrets.secret import Secret, check_reach, secrets_or_none
 
 if TYPE_CHECKING:
     from .host_proxy import SandboxProxy
 
-__all__ = ["NetworkList"]
+__all__ = ["NetworkAccess", "NetworkList"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +69,65 @@ class NetworkList(Options):
         hosts = HostPolicy(self._entries, "executor").described
         return f"use a client that takes the proxy of HTTPS_PROXY, which reaches {hosts}"
 
+    @property
+    def _entries(self) -> list[AllowedHost]:
+        entries = self.allowed_hosts or ()
+        return [entry for entry in entries if isinstance(entry, AllowedHost)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkAccess(NetworkList):
+    """Options of the list of hosts, and of the secrets that are sent to them."""
+
+    secrets: Mapping[str, Secret] | None = option(
+        None,
+        "variables whose values the code does not have: inside, each is a placeholder, which the "
+        "proxy replaces in requests to the hosts of its `Secret`. "
+        "[What is promised](../network.md#secrets)",
+        secrets_or_none,
+        form='names to `Secret`, such as `{"TOKEN": Secret(value, hosts=["api.github.com"])}`',
+    )
+
+    def check_together(self) -> None:
+        """Refuse secrets for hosts that the code does not reach."""
+        super().check_together()
+        if self.secrets is None:
+            return
+        if self.allowed_hosts is None:
+            hosts = [entry.host for secret in self.secrets.values() for entry in secret.hosts]
+            raise ConfigurationError(
+                f"secrets= without allowed_hosts=: give allowed_hosts={hosts}, through whose proxy "
+                "they are sent"
+            )
+        check_reach(self.secrets, self._entries)
+
+    def check_environment(self, environment: Mapping[str, Any]) -> None:
+        """Refuse variables that would show a secret, or replace its placeholder.
+
+        Args:
+            environment: Variables of the sandbox.
+
+        Raises:
+            ConfigurationError: names the variable.
+        """
+        for name, secret in (self.secrets or {}).items():
+            for variable, value in environment.items():
+                if variable == name or secret.reveal() in str(value):
+                    raise ConfigurationError(
+                        f"environment[{variable!r}] has the value of secrets[{name!r}] or its "
+                        "name: leave it out, the code has the placeholder"
+                    )
+
     def network_proxy(
         self,
         owner: str,
-        on_connection: Callable[[Mapping[str, Any], str], None] | None = None,
+        on_event: Callable[[str, str, Mapping[str, Any]], None] | None = None,
     ) -> SandboxProxy | None:
         """Return a proxy for one sandbox; ``None`` without a list.
 
         Args:
             owner: Class of the executor, for messages.
-            on_connection: See :class:`.access_record.AccessRecord`.
+            on_event: See :class:`.access_record.AccessRecord`.
 
         Raises:
             ConfigurationError: what it needs is not installed.
@@ -87,19 +137,20 @@ class NetworkList(Options):
         # Expensive, and an extra.
         try:
             from .host_proxy import SandboxProxy
+
+            if self.secrets is not None:
+                from .secrets.secret_access import SecretAccess
         except ModuleNotFoundError as error:
+            option = "allowed_hosts=" if self.secrets is None else "secrets="
             raise ConfigurationError(
-                f"allowed_hosts= needs {error.name}, which is not installed: "
+                f"{option} needs {error.name}, which is not installed: "
                 "pip install 'smolagents[egress]'"
             ) from None
         from .access_record import AccessRecord
         from .proxy_limits import ProxyLimits
 
         limits = ProxyLimits(self.max_connections, self.max_network_bytes)
-        record = AccessRecord(limits.call_bytes, owner, on_connection)
-        return SandboxProxy(HostPolicy(self._entries, owner), limits, record)
-
-    @property
-    def _entries(self) -> list[AllowedHost]:
-        entries = self.allowed_hosts or ()
-        return [entry for entry in entries if isinstance(entry, AllowedHost)]
+        record = AccessRecord(limits.call_bytes, owner, on_event)
+        policy = HostPolicy(self._entries, owner)
+        secrets = None if self.secrets is None else SecretAccess(self.secrets, record.count)
+        return SandboxProxy(policy, limits, record, secrets=secrets)

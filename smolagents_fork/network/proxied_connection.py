@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import re
 import socket
+import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import h11
 
@@ -16,9 +18,15 @@ from .host_names import HostNameError, parse_address, parse_host
 from .host_policy import AllowedHost, HostPolicy, HostRefusedError
 from .http_relay import HttpHost
 from .lookups import Lookup, resolve_host
+from .message_filter import MessageFilter
 from .proxy_limits import ProxyLimits
 from .request_head import HEAD_TOO_LONG, BadRequestError, ProxyRequest, parse_request
-from .traffic import IdleWatch, Stream, connect_stream, run_both
+from .secrets.secret_table import SecretRefusedError
+from .secrets.tls_stream import TlsStream
+from .traffic import IdleWatch, SocketStream, Stream, connect_stream, run_both
+
+if TYPE_CHECKING:
+    from .secrets.secret_access import SecretAccess
 
 __all__ = ["Access", "ProxiedConnection"]
 
@@ -39,6 +47,7 @@ class Access:
         record: Record of refusals and bytes.
         lookup: Function that resolves names.
         lookups: Semaphore of lookups at once, since each takes a thread.
+        secrets: Secrets of the sandbox; ``None`` without any.
     """
 
     policy: HostPolicy
@@ -46,6 +55,7 @@ class Access:
     record: AccessRecord
     lookup: Lookup
     lookups: asyncio.Semaphore
+    secrets: SecretAccess | None = None
 
 
 class _ResponseError(Exception):
@@ -70,12 +80,15 @@ class ProxiedConnection:
         watch: Watch that is told of what moves.
     """
 
-    def __init__(self, access: Access, client: Stream, watch: IdleWatch) -> None:
+    def __init__(self, access: Access, client: SocketStream, watch: IdleWatch) -> None:
         self._access = access
-        self._client = client
+        self._socket = client
+        # Within TLS that ends here: its data, and the host and port of the tunnel.
+        self._client: Stream = client
+        self._origin: tuple[str, int] | None = None
         self._watch = watch
         self._host: HttpHost | None = None
-        self._reached: list[tuple[str, int, Stream]] = []
+        self._reached: list[tuple[str, int, SocketStream]] = []
 
     @classmethod
     async def serve(cls, access: Access, connection: socket.socket) -> None:
@@ -90,10 +103,9 @@ class ProxiedConnection:
         watch = IdleWatch(task, access.limits.idle_seconds)
         client = proxied = None
         try:
-            client = await Stream.of(connection, access.record, watch)
+            client = await SocketStream.of(connection, access.record, watch)
             proxied = cls(access, client, watch)
             await proxied.run()
-            await client.finish()
         except HostRefusedError as error:  # in the middle of a transfer
             access.record.refuse(str(error))
         except (OSError, EOFError, asyncio.TimeoutError, h11.ProtocolError):
@@ -110,13 +122,14 @@ class ProxiedConnection:
         for host, port, stream in self._reached:
             moved = {"bytes_sent": stream.sent, "bytes_received": stream.received}
             with contextlib.suppress(HostRefusedError):  # there is nothing left to refuse
-                await self._access.record.report("end", host=host, port=port, **moved)
+                await self._access.record.report("connection", "end", host=host, port=port, **moved)
 
     async def run(self) -> None:
         """Serve requests until the client or a refusal ends the connection."""
         try:
             while await self._serve_request():
                 pass
+            await self._client.finish()
         except _ResponseError as error:
             await self._respond(error.status, str(error))
         finally:
@@ -130,33 +143,95 @@ class ProxiedConnection:
             # The first wait of a kept connection is idle time, and the watch ends it.
             first = await self._client.read_exactly(1)
             rest = await asyncio.wait_for(self._client.read_head(), limits.head_seconds)
-            request = parse_request(first + rest)
+            request = parse_request(first + rest, self._origin)
         except asyncio.LimitOverrunError:
             raise _ResponseError(400, HEAD_TOO_LONG) from None
         except BadRequestError as error:
             raise _ResponseError(400, str(error)) from None
         if request.is_tunnel:
-            await self._serve_tunnel(request)
-            return False
-        if self._host is None or not self._host.serves(request):
-            if self._host is not None:
-                self._host.close()
-            _, stream = await self._connect(request)
-            self._host = HttpHost(request.host, request.port, stream)
+            return await self._serve_tunnel(request)
         try:
-            return await self._host.exchange(request, self._client)
+            request, passed = await self._check_secrets(request)
+            if self._host is None or not self._host.serves(request):
+                if self._host is not None:
+                    self._host.close()
+                self._host = await self._open_host(request)
+            return await self._host.exchange(request, self._client, passed)
+        except SecretRefusedError as error:
+            facts = {"name": error.name, "host": request.host, "port": request.port}
+            await self._report_refusal("secret", error, facts)
+            if request.connection.our_state is h11.SEND_RESPONSE:
+                raise _ResponseError(403, str(error)) from None
+            raise
         except (OSError, h11.RemoteProtocolError) as error:
             if request.connection.our_state is h11.SEND_RESPONSE:
                 raise _ResponseError(502, f"host {request.host!r}: {error}") from None
             raise
 
-    async def _connect(self, request: ProxyRequest) -> tuple[tuple[AllowedHost, ...], Stream]:
+    async def _check_secrets(self, request: ProxyRequest) -> tuple[ProxyRequest, MessageFilter]:
+        """Return the request with its secrets, and the filter of what follows it.
+
+        Raises:
+            SecretRefusedError: it has a placeholder that it may not have.
+        """
+        secrets = self._access.secrets
+        if secrets is None:
+            return request, MessageFilter()
+        if self._origin is None:
+            return request, secrets.table.check_plain(request)
+        revealed, passed, names = secrets.table.reveal(request)
+        for name in names:
+            facts = {"name": name, "host": request.host, "port": request.port}
+            await self._report_begin("secret", facts)
+        return revealed, passed
+
+    async def _open_host(self, request: ProxyRequest) -> HttpHost:
+        """Connect to a host, by TLS in a tunnel whose own TLS ends here."""
+        _, stream = await self._connect(request)
+        host: Stream = stream
+        if self._origin is not None:
+            assert self._access.secrets is not None
+            host = TlsStream(stream, self._access.secrets.client_context, request.host)
+            await self._shake_hands_with_host(host, request.host)
+        return HttpHost(request.host, request.port, host)
+
+    async def _shake_hands_with_host(self, stream: TlsStream, host: str) -> None:
+        try:
+            await asyncio.wait_for(stream.shake_hands(), self._access.limits.connect_seconds)
+        except ssl.SSLCertVerificationError as error:
+            reason = f"its certificate is not valid here: {error.verify_message}"
+        except asyncio.TimeoutError:
+            reason = "it did not finish the TLS handshake in time"
+        except (OSError, EOFError) as error:
+            reason = f"no TLS: {error}"
+        else:
+            return
+        stream.close()
+        raise _ResponseError(502, f"host {host!r}: {reason}")
+
+    async def _report_begin(self, event: str, facts: dict[str, Any]) -> None:
+        """Report what is about to happen, which is refused if that cannot be recorded."""
+        try:
+            await self._access.record.report(event, "begin", **facts)
+        except HostRefusedError as error:
+            await self._report_refusal(event, error, facts)
+            raise _ResponseError(403, str(error)) from None
+
+    async def _report_refusal(
+        self, event: str, error: HostRefusedError, facts: dict[str, Any]
+    ) -> None:
+        self._access.record.refuse(str(error))
+        with contextlib.suppress(HostRefusedError):  # it is refused already
+            await self._access.record.report(event, "refused", **facts, error=str(error))
+
+    async def _connect(self, request: ProxyRequest) -> tuple[tuple[AllowedHost, ...], SocketStream]:
         """Decide about a host, and connect to the address that was checked.
 
         Raises:
             _ResponseError: the host is refused or does not answer.
         """
         access, host = self._access, request.host
+        facts = {"host": host, "port": request.port}
         try:
             entries = access.policy.find(host, request.port)
             async with access.lookups:
@@ -164,12 +239,8 @@ class ProxiedConnection:
                     resolve_host(host, access.lookup), access.limits.connect_seconds
                 )
             permitted = access.policy.select(host, entries, addresses)
-            await access.record.report("begin", host=host, port=request.port)
         except HostRefusedError as error:
-            access.record.refuse(str(error))
-            facts = {"host": host, "port": request.port, "error": str(error)}
-            with contextlib.suppress(HostRefusedError):
-                await access.record.report("refused", **facts)
+            await self._report_refusal("connection", error, facts)
             raise _ResponseError(403, str(error)) from None
         except asyncio.TimeoutError:
             raise _ResponseError(
@@ -177,6 +248,7 @@ class ProxiedConnection:
             ) from None
         except OSError as error:
             raise _ResponseError(502, f"host {host!r} has no address: {error}") from None
+        await self._report_begin("connection", facts)
         try:
             stream = await connect_stream(
                 permitted, request.port, access.limits.connect_seconds, access.record, self._watch
@@ -187,17 +259,31 @@ class ProxiedConnection:
         self._reached.append((host, request.port, stream))
         return entries, stream
 
-    async def _serve_tunnel(self, request: ProxyRequest) -> None:
+    async def _serve_tunnel(self, request: ProxyRequest) -> bool:
+        """Serve a tunnel; return whether its TLS ends here, so that requests follow."""
+        secrets, host = self._access.secrets, request.host
+        if secrets is not None and secrets.table.covers(host, request.port):
+            self._origin = (host, request.port)
+            self._host = await self._open_host(request)
+            await self._establish()
+            hello = await self._read_hello(host)
+            self._client = client = TlsStream(self._socket, secrets.server_context(host), None)
+            await asyncio.wait_for(client.shake_hands(hello), self._access.limits.head_seconds)
+            return True
         entries, stream = await self._connect(request)
         try:
-            await self._client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            # What the client sent with its request is behind the head, in the reader.
+            await self._establish()
             if not any(entry.plain for entry in entries):
-                await stream.write(await self._read_hello(request.host))
+                await stream.write(await self._read_hello(host))
             await run_both(self._client.relay_to(stream), stream.relay_to(self._client))
             await stream.finish()
         finally:
             stream.close()
+        return False
+
+    async def _establish(self) -> None:
+        """Tell the client to begin; what it has sent already is in the reader, behind the head."""
+        await self._client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
 
     async def _read_hello(self, host: str) -> bytes:
         """Return the first bytes of a tunnel, once they are a ClientHello for its host.
@@ -221,6 +307,8 @@ class ProxiedConnection:
 
     async def _respond(self, status: int, reason: str) -> None:
         """Send a response of the proxy's own, and end the connection."""
+        if self._access.secrets is not None:
+            reason = self._access.secrets.table.hide(reason)  # it may quote the host
         line = _UNPRINTABLE.sub("?", reason)[:_MOST_REASON]
         body = f"{line}\n"
         await self._client.write(

@@ -36,7 +36,7 @@ _LENGTH = re.compile(rb"\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNOR
 # Without fragments, and without backslashes, which some parsers take for slashes.
 _TARGET = re.compile(rb"[!$-\[\]-~]+")
 _HTTP = b"http://"
-_HTTP_PORT = 80
+_HTTP_PORT, _HTTPS_PORT = 80, 443
 
 
 class BadRequestError(Exception):
@@ -69,11 +69,13 @@ class ProxyRequest:
         return self.method == b"CONNECT"
 
 
-def parse_request(head: bytes) -> ProxyRequest:
+def parse_request(head: bytes, origin: tuple[str, int] | None = None) -> ProxyRequest:
     """Parse the head of a request.
 
     Args:
         head: Head of the request, with the empty line at its end.
+        origin: Host and port of the tunnel whose TLS ends here, in which the request came;
+            ``None``: it came to the proxy itself.
 
     Raises:
         BadRequestError: names the rule that it violates.
@@ -106,13 +108,14 @@ def parse_request(head: bytes) -> ProxyRequest:
     if not _TARGET.fullmatch(event.target):
         raise BadRequestError("the request was refused: its target has a character of no address")
     try:
-        host, port, target = _destination(event)
+        host, port, target = _destination(event, origin)
     except HostNameError as error:
         raise BadRequestError(f"the request was refused: {error}") from None
     fields = end_to_end(event.headers.raw_items())
     # The same as the target's, by the check above, and missing in HTTP/1.0.
     authority = f"[{host}]" if ":" in host else host
-    authority += "" if port == _HTTP_PORT else f":{port}"
+    usual = _HTTP_PORT if origin is None else _HTTPS_PORT
+    authority += "" if port == usual else f":{port}"
     headers = (
         (b"Host", authority.encode("ascii")),
         *(field for field in fields if field[0].lower() != b"host"),
@@ -142,6 +145,8 @@ def _values(event: h11.Request, name: bytes) -> list[bytes]:
 
 
 def _check_framing(event: h11.Request) -> None:
+    if event.http_version not in (b"1.0", b"1.1"):
+        raise BadRequestError("this proxy speaks HTTP/1.1")
     lengths, codings = _values(event, b"content-length"), _values(event, b"transfer-encoding")
     if codings and event.http_version != b"1.1":
         raise BadRequestError("the request was refused: HTTP/1.0 has no Transfer-Encoding")
@@ -149,10 +154,14 @@ def _check_framing(event: h11.Request) -> None:
         raise BadRequestError("the request was refused: CONNECT has no body")
 
 
-def _destination(event: h11.Request) -> tuple[str, int, bytes]:
+def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[str, int, bytes]:
     """Return host, port and the target for the host."""
     text = event.target.decode("ascii")
-    if event.method == b"CONNECT":
+    if origin is not None:
+        if event.method == b"CONNECT" or not text.startswith("/"):
+            raise BadRequestError("the request was refused: its target is not a path")
+        (host, port), target = origin, bytes(event.target)
+    elif event.method == b"CONNECT":
         host, port = parse_authority(text)
         target = b""
     elif event.target[: len(_HTTP)].lower() == _HTTP:

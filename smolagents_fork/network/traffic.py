@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import Any
 
@@ -12,10 +13,19 @@ from ..system.forks import disconnect_in_child
 from .access_record import AccessRecord
 from .host_names import IPAddress
 
-__all__ = ["IdleWatch", "Stream", "abort", "connect_stream", "run_both"]
+__all__ = [
+    "CHUNK_BYTES",
+    "IdleWatch",
+    "SocketStream",
+    "Stream",
+    "abort",
+    "connect_stream",
+    "run_both",
+]
 
-# Bytes that are read at once, and half of what a stream keeps while its receiver does not read.
-_CHUNK_BYTES = 128 * 1024
+#: Bytes that are read at once, and half of what a stream keeps while its receiver does not read.
+CHUNK_BYTES = 128 * 1024
+_HEAD_END = b"\r\n\r\n"
 
 
 def abort(writer: asyncio.StreamWriter) -> None:
@@ -56,8 +66,122 @@ class IdleWatch:
             self._task.cancel()
 
 
-class Stream:
-    """One side of a proxied connection.
+class Stream(ABC):
+    """One side of a proxied connection."""
+
+    def __init__(self) -> None:
+        # Bytes that were received and not taken, and the reading that is_at_end looks at.
+        self._buffer = bytearray()
+        self._ahead: asyncio.Future[bytes] | None = None
+
+    def watch_for_end(self) -> None:
+        """Have :attr:`is_at_end` notice what the peer does while it has nothing to do."""
+        self._ahead = ahead = asyncio.ensure_future(self._receive())
+        # Its error is the next reader's, if there is one.
+        ahead.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    @property
+    def is_at_end(self) -> bool:
+        """Tell whether the peer has ended its side, or spoken, since :meth:`watch_for_end`."""
+        return self._ahead is not None and self._ahead.done()
+
+    async def read_head(self) -> bytes:
+        """Return the head of a message with the empty line at its end.
+
+        Raises:
+            asyncio.LimitOverrunError: it is too long.
+            EOFError: the peer ended its side before.
+        """
+        searched = 0
+        while (found := self._buffer.find(_HEAD_END, searched)) < 0:
+            if len(self._buffer) > CHUNK_BYTES:
+                raise asyncio.LimitOverrunError("the head is too long", len(self._buffer))
+            searched = max(0, len(self._buffer) - len(_HEAD_END) + 1)
+            await self._fill()
+        return self._take(found + len(_HEAD_END))
+
+    async def read_exactly(self, size: int) -> bytes:
+        """Return the next ``size`` bytes.
+
+        Raises:
+            EOFError: the peer ended its side before.
+        """
+        while len(self._buffer) < size:
+            await self._fill()
+        return self._take(size)
+
+    async def read(self) -> bytes:
+        """Return the next bytes; none at the end."""
+        return self._take(len(self._buffer)) if self._buffer else await self._next()
+
+    async def _fill(self) -> None:
+        data = await self._next()
+        if not data:
+            raise EOFError("the peer ended its side")
+        self._buffer += data
+
+    def _take(self, size: int) -> bytes:
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
+
+    async def _next(self) -> bytes:
+        ahead, self._ahead = self._ahead, None
+        return await (self._receive() if ahead is None else ahead)
+
+    def _forget_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.cancel()
+
+    @abstractmethod
+    async def _receive(self) -> bytes:
+        """Receive the next bytes of the peer; none at its end."""
+
+    @abstractmethod
+    async def write(self, data: bytes) -> None:
+        """Send bytes, and wait while the receiver does not read."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """End this side's sending."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection without waiting for what was not sent."""
+
+    @abstractmethod
+    async def finish(self) -> None:
+        """Close the connection once the peer has taken what was sent."""
+
+    @abstractmethod
+    async def _discard(self) -> None:
+        """Read what the peer sends, to its end."""
+
+    async def relay_to(self, other: Stream) -> None:
+        """Pass on what is received, to its end, which is passed on, too.
+
+        Args:
+            other: Other side of the connection.
+        """
+        while data := await self.read():
+            await other.write(data)
+        other.end()
+
+    async def close_gently(self, seconds: float) -> None:
+        """Send what is left, let the peer read it, and close.
+
+        Args:
+            seconds: Longest wait for the peer.
+        """
+        with contextlib.suppress(OSError, asyncio.TimeoutError):
+            self.end()
+            # A connection that is closed with unread bytes is reset, and the peer loses the answer.
+            await asyncio.wait_for(self._discard(), seconds)
+        self.close()
+
+
+class SocketStream(Stream):
+    """One side of a proxied connection, as it is on the network.
 
     Args:
         reader: Reader of the connection.
@@ -73,6 +197,7 @@ class Stream:
         record: AccessRecord,
         watch: IdleWatch,
     ) -> None:
+        super().__init__()
         self._reader = reader
         self._writer = writer
         self._record = record
@@ -80,54 +205,23 @@ class Stream:
         #: Bytes received and sent until now.
         self.received = self.sent = 0
 
-    @property
-    def is_at_end(self) -> bool:
-        """Tell whether the peer is known to have ended its side."""
-        return self._reader.at_eof()
-
-    async def read_head(self) -> bytes:
-        """Return the head of a message with the empty line at its end.
-
-        Raises:
-            asyncio.LimitOverrunError: it is too long.
-            asyncio.IncompleteReadError: the peer ended its side before.
-        """
-        return self._received(await self._reader.readuntil(b"\r\n\r\n"))
-
-    async def read_exactly(self, size: int) -> bytes:
-        """Return the next ``size`` bytes.
-
-        Raises:
-            asyncio.IncompleteReadError: the peer ended its side before.
-        """
-        return self._received(await self._reader.readexactly(size))
-
-    async def read(self) -> bytes:
-        """Return the next bytes; none at the end."""
-        return self._received(await self._reader.read(_CHUNK_BYTES))
-
-    async def write(self, data: bytes) -> None:
-        """Send bytes, and wait while the receiver does not read."""
-        self._writer.write(data)
-        self.sent += len(data)
-        await self._writer.drain()
-        self._watch.touch()
-
-    def _received(self, data: bytes) -> bytes:
+    async def _receive(self) -> bytes:
+        data = await self._reader.read(CHUNK_BYTES)
         self._watch.touch()
         self.received += len(data)
         self._record.count(len(data))
         return data
 
-    async def relay_to(self, other: Stream) -> None:
-        """Pass on what is received, to its end, which is passed on, too.
+    def put(self, data: bytes) -> None:
+        """Send bytes without waiting."""
+        self._writer.write(data)
+        self.sent += len(data)
 
-        Args:
-            other: Other side of the connection.
-        """
-        while data := await self.read():
-            await other.write(data)
-        other.end()
+    async def write(self, data: bytes) -> None:
+        """Send bytes, and wait while the receiver does not read."""
+        self.put(data)
+        await self._writer.drain()
+        self._watch.touch()
 
     def end(self) -> None:
         """End this side's sending."""
@@ -136,6 +230,7 @@ class Stream:
 
     def close(self) -> None:
         """Close the connection without waiting for what was not sent."""
+        self._forget_ahead()
         abort(self._writer)
 
     async def finish(self) -> None:
@@ -144,27 +239,17 @@ class Stream:
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
-    async def close_gently(self, seconds: float) -> None:
-        """Send what is left, let the peer read it, and close.
-
-        Args:
-            seconds: Longest wait for the peer.
-        """
-        with contextlib.suppress(OSError, asyncio.TimeoutError):
-            self.end()
-            # A connection that is closed with unread bytes is reset, and the peer loses the answer.
-            await asyncio.wait_for(self._discard(), seconds)
-        self.close()
-
     async def _discard(self) -> None:
-        while await self._reader.read(_CHUNK_BYTES):
+        while await self._reader.read(CHUNK_BYTES):
             pass
 
     @classmethod
-    async def of(cls, connection: socket.socket, record: AccessRecord, watch: IdleWatch) -> Stream:
+    async def of(
+        cls, connection: socket.socket, record: AccessRecord, watch: IdleWatch
+    ) -> SocketStream:
         """Make a stream of a connected socket, which belongs to it from now on."""
         try:
-            reader, writer = await asyncio.open_connection(sock=connection, limit=_CHUNK_BYTES)
+            reader, writer = await asyncio.open_connection(sock=connection, limit=CHUNK_BYTES)
         except BaseException:
             connection.close()
             raise
@@ -177,7 +262,7 @@ async def connect_stream(
     seconds: float,
     record: AccessRecord,
     watch: IdleWatch,
-) -> Stream:
+) -> SocketStream:
     """Connect to the first of some addresses that answers.
 
     Args:
@@ -202,7 +287,7 @@ async def connect_stream(
         except OSError as refusal:
             error = refusal
             continue
-        return await Stream.of(connection, record, watch)
+        return await SocketStream.of(connection, record, watch)
     raise error
 
 

@@ -22,4 +22,4 @@ PACKAGES = (
     "requirements"
 )
 PROCESSES = "max_pids max_processes nproc pids process_limit pids_limit max_threads"
-VARIABLES = "env env_vars environ environment_variables envs environment secrets"
+VARIABLES = "env env_vars environ environment_variables envs environment"

@@ -14,7 +14,7 @@ from ..deadline import Deadline
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["connect_to", "time_left"]
+__all__ = ["connect_to", "time_left", "tls_context"]
 
 
 def time_left(deadline: Deadline) -> float:
@@ -41,7 +41,7 @@ def connect_to(url: str, session: requests.Session, deadline: Deadline) -> socke
         return sock
     try:
         sock.settimeout(time_left(deadline))
-        context = _tls_context(settings["verify"], settings["cert"])
+        context = tls_context(settings["verify"], settings["cert"])
         return context.wrap_socket(sock, server_hostname=base.hostname)
     except BaseException:
         sock.close()
@@ -73,7 +73,7 @@ def _port(address: SplitResult) -> int:
     return address.port or (443 if address.scheme == "https" else 80)
 
 
-def _tls_context(verify: Any, cert: Any) -> ssl.SSLContext:
+def tls_context(verify: Any, cert: Any) -> ssl.SSLContext:
     """Return the settings that requests would connect with.
 
     Args:

@@ -52,9 +52,15 @@ RUN: dict[str, list[type]] = {
     "docs/files.md:2": [ProcessExecutor],
     "docs/files.md:3": [],
     "docs/network.md:1": [],
+    "docs/network.md:2": [],
 }
 #: Blocks that need an engine for something else than an executor.
-ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3", "docs/network.md:1"}
+ENGINE = {
+    "docs/executors/agent-sandbox.md:1",
+    "docs/files.md:3",
+    "docs/network.md:1",
+    "docs/network.md:2",
+}
 #: Code that needs a company's service, a GPU or a cluster; a command that needs a wheel and some
 #: minutes; settings of a whole process.
 COMPILED_ONLY = {
@@ -222,6 +228,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
     ).save("agent", relative_path="")
     monkeypatch.setattr(smolagents, "CodeAgent", Kept)
     monkeypatch.setattr(smolagents, "InferenceClientModel", Script)
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789abcdef")
     MADE.clear()
     names = {**GIVEN, "model": Script()}
     yield names

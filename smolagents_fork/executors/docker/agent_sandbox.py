@@ -31,6 +31,7 @@ from ...errors import (
     SandboxTimeoutError,
 )
 from ...network.network_list import NetworkList
+from ...network.secrets.secret import Secret
 from ...options import accept
 from ...options.option import about, option, same_as, taking
 from ...options.words import VARIABLES
@@ -68,14 +69,16 @@ _RUN = f"{_CHECK} as supervisor\nsupervisor.run(%s)"
 _KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 
 
-def _secrets(name: str, value: Any) -> dict[str, str]:
+def _secrets(name: str, value: Any) -> dict[str, str | Secret]:
     """Refuse what is not a variable; no message has a value."""
     found = accept.mapping(name, value)
     for key, secret in found.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
             raise ConfigurationError(f"{name}: {key!r} is not a name of a variable")
-        if not isinstance(secret, str) or "\0" in secret:
-            raise ConfigurationError(f"{name}[{key!r}]: give text without NUL bytes")
+        if not isinstance(secret, Secret) and (not isinstance(secret, str) or "\0" in secret):
+            raise ConfigurationError(
+                f"{name}[{key!r}]: give Secret(value, hosts=[...]), or text without NUL bytes"
+            )
     return found
 
 
@@ -90,12 +93,13 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
     """Arguments of AgentSandbox's constructor: those of a container, and of the programs in it."""
 
     _: KW_ONLY
-    secrets: Mapping[str, str] | None = option(
+    secrets: Mapping[str, str | Secret] | None = option(
         None,
-        "environment variables of the programs. They are not part of the container's "
-        "configuration; a program can read them and, given a network, send them anywhere",
+        "environment variables of the programs. The value of a `Secret` stays outside, and is sent "
+        "to its hosts. A text is not part of the container's configuration; a program can read it "
+        "and, given a network, send it anywhere",
         _secrets,
-        form="names to text",
+        form="names to `Secret` or text",
         elsewhere=VARIABLES,
     )
     model_on_host: Any = option(
@@ -220,7 +224,8 @@ class AgentSandbox:
         given = AgentArguments.of("AgentSandbox", (), keywords)
         #: The arguments.
         self.options = given
-        self._secrets = dict(given.secrets or {})
+        secrets = given.secrets or {}
+        self._secrets = {n: value for n, value in secrets.items() if isinstance(value, str)}
         self._on_output = given.on_output
         self._owner = Owner()
         self._closed = False
@@ -249,6 +254,7 @@ class AgentSandbox:
                 "max_value_bytes": max(DEFAULT_MAX_BYTES, given.max_model_bytes) + _FRAME_BYTES,
                 "on_death": "fail",
                 "on_output": weakly(self._print),
+                "secrets": {n: value for n, value in secrets.items() if isinstance(value, Secret)},
                 "timeout_seconds": None,
                 "with_smolagents": True,
             }

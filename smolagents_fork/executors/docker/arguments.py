@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
-from ...network.network_list import NetworkList
+from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import Options, option, same_as
 from ...options.words import IMPORTS, PACKAGES
@@ -47,7 +47,7 @@ class _InUpstreamsOrder(_Imports):
 
 
 @dataclass(frozen=True)
-class DockerArguments(NetworkList, DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
+class DockerArguments(NetworkAccess, DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
     """Arguments of the constructor; the first nine are upstream's, in upstream's order."""
 
     by_position: ClassVar[tuple[str, ...]] = (
@@ -81,6 +81,7 @@ class DockerArguments(NetworkList, DockerOptions, EngineOption, TenantOption, _I
         super().check_together()
         if self.allowed_hosts is None:
             return
+        self.check_environment(self.environment or {})
         for name in ("network", "network_mode"):
             self.check_network(self.run_arguments.get(name) or self.network)
         if self.pool is not None:

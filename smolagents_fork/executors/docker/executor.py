@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError, InterpreterError
-from ...network.network_list import NetworkList
+from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import part_of, taking
 from ...results import ExecutorStats
@@ -29,6 +31,7 @@ from ..file_transfers import FileStore
 from ..jupyter.connection import KernelConnection
 from ..jupyter.error_text import CodeFailedError, failure_text
 from ..jupyter.image_progress import shown_progress
+from ..jupyter.kernel_files import load_request
 from ..jupyter.kernel_guest import KernelGuestSource
 from ..jupyter.packages import Packages
 from ..jupyter.sandbox_files import SandboxFiles
@@ -44,8 +47,13 @@ from .options import DockerOptions, connection_to
 
 if TYPE_CHECKING:
     from ...network.host_proxy import SandboxProxy
+    from ...network.secrets.secret_access import SecretAccess
 
 __all__ = ["DockerExecutor"]
+
+_logger = logging.getLogger("smolagents_fork")
+# Names of variables that have keys.
+_KEY = re.compile(r"token|secret|passw|credential|(?:api|access|private)_?key", re.IGNORECASE)
 
 
 class DockerExecutor(SandboxExecutor):
@@ -79,6 +87,7 @@ class DockerExecutor(SandboxExecutor):
         given = DockerArguments.of(type(self).__name__, arguments, keywords)
         imports = (*given.additional_imports, *given.additional_authorized_imports)
         pool = given.pool
+        _note_keys(given.environment or {})
         options = (
             part_of(given, DockerOptions) if pool is None else pool.options_for(given, imports)
         )
@@ -87,7 +96,7 @@ class DockerExecutor(SandboxExecutor):
         self._control.log.tenant = given.tenant
         #: Where the container runs.
         self.engine = chosen_engine(given.engine, pool, given)
-        self._network_list = part_of(given, NetworkList)
+        self._network_list = part_of(given, NetworkAccess)
         self._proxy: SandboxProxy | None = None
         self.installed_packages: list[str] = []
         self._packages = Packages(options.packages(self._install_remedy))
@@ -172,6 +181,10 @@ class DockerExecutor(SandboxExecutor):
         """Give a new kernel the packages and files of the last one."""
         self._packages.prepare(ask)
         self.options.given_files.send(SandboxFiles(self._running_sandbox("files")))
+
+    def _send_placeholders(self, ask: Ask, secrets: SecretAccess) -> None:
+        ask(load_request(), "secrets")
+        super()._send_placeholders(ask, secrets)
 
     def _cleanup(self) -> None:
         if self._proxy is not None:
@@ -372,3 +385,14 @@ class DockerExecutor(SandboxExecutor):
 
     def _note(self, line: str) -> None:
         self._log(line, LogLevel.INFO)
+
+
+def _note_keys(environment: Mapping[str, Any]) -> None:
+    """Log variables that seem to have a key, which the code could keep from having."""
+    names = [name for name in environment if _KEY.search(name)]
+    if names:
+        _logger.warning(
+            "environment= has %s, which the code can read: "
+            "secrets={name: Secret(value, hosts=[...])} keeps the value out of the sandbox",
+            ", ".join(names),
+        )

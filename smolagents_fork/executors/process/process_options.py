@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
-from ...network.network_list import NetworkList
+from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import option, same_as
 from ...options.words import CORES, DISK, ENGINES, PROCESSES
@@ -49,7 +49,7 @@ def _open_files(name: str, value: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessOptions(NetworkList, GuestOptions):
+class ProcessOptions(NetworkAccess, GuestOptions):
     """Options of one executor."""
 
     in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds", "cpu_seconds")

@@ -41,6 +41,7 @@ from ...errors import (
     ForkError,
     InterpreterError,
 )
+from ...guest import worker_files
 from ...network.access_record import AccessRecord
 from ...options import accept
 from ...results import Display, Execution
@@ -57,12 +58,13 @@ from ..file_transfers import FileMethods
 from ..validation import check_code, copy_refused
 from ..weak_methods import weakly
 from .bindings import Bindings
-from .guest import Ask, Failure, GuestSource
+from .guest import Ask, Failure, GuestSource, Request, Task
 from .session import Session
 
 if TYPE_CHECKING:
     from ...network.host_proxy import SandboxProxy
-    from ...network.network_list import NetworkList
+    from ...network.network_list import NetworkAccess
+    from ...network.secrets.secret_access import SecretAccess
 
 __all__ = ["SandboxExecutor"]
 
@@ -75,6 +77,15 @@ _LEVELS = {LogLevel.ERROR: logging.ERROR, LogLevel.DEBUG: logging.DEBUG}
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
 )
+# Variables that name a file of certificates to clients.
+_TRUST_VARIABLES = [
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+]
 
 
 class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
@@ -139,6 +150,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             allow_pickle=allow_pickle,
         )
         self._session: Session | None = None
+        self._secrets: SecretAccess | None = None
 
     # -- lifecycle: called by constructors, agents and users --
 
@@ -208,17 +220,30 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         )
         self._session.open()
 
-    def _proxy_of(self, hosts: NetworkList) -> SandboxProxy | None:
+    def _proxy_of(self, hosts: NetworkAccess) -> SandboxProxy | None:
         """Return the proxy for a list of hosts, with recorded connections; ``None`` without one."""
-        recorded = weakly(self._control.connected) if self._control.log else None
+        recorded = weakly(self._control.accessed) if self._control.log else None
         proxy = hosts.network_proxy(type(self).__name__, recorded)
         self._access = None if proxy is None else proxy.record
+        self._secrets = None if proxy is None else proxy.secrets
         return proxy
 
     def _prepare_recorded(self, ask: Ask) -> None:
         paths = [target for target, _ in self.options.given_files.entries]
         self._control.begin_sandbox(self._sandbox_name(), self._measures(), paths)
         self._prepare(ask)
+        if self._secrets is not None:
+            self._send_placeholders(ask, self._secrets)
+
+    def _send_placeholders(self, ask: Ask, secrets: SecretAccess) -> None:
+        """Give a new guest the secrets' placeholders and the authority of their hosts."""
+        body = worker_files.request(
+            "trust",
+            secrets.certificate.encode("ascii"),
+            variables=secrets.table.variables,
+            paths=_TRUST_VARIABLES,
+        )
+        ask(Request(Task.FILE, [body]), "secrets")
 
     def _measures(self) -> dict[str, Any]:
         """Return the limits of the sandbox, and what confines it, for the record."""

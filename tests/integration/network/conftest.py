@@ -17,9 +17,9 @@ def proxied(request):
     """Make proxies, which end with the test; connections come from a listener, or over a stream."""
     with contextlib.ExitStack() as stack:
 
-        def make(*entries, limits=None, addresses=None):
+        def make(*entries, **options):
             is_multiplexed = request.param == "multiplexer"
-            double = ProxyDouble(entries, limits, addresses, is_multiplexed=is_multiplexed)
+            double = ProxyDouble(entries, is_multiplexed=is_multiplexed, **options)
             stack.callback(double.close)
             return double
 

@@ -13,6 +13,7 @@ from smolagents_fork.network.access_record import AccessRecord
 from smolagents_fork.network.host_policy import AllowedHost, HostPolicy
 from smolagents_fork.network.host_proxy import SandboxProxy
 from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.network.secrets.secret_access import SecretAccess
 from smolagents_fork.sandboxes.multiplexer_start import (
     multiplexer_command,
     wait_until_listening,
@@ -28,16 +29,27 @@ class ProxyDouble:
         address: of the proxy, as clients take it.
         record: of what it did.
         lookups: names that were resolved.
+        secrets: of the sandbox; ``None`` without any.
     """
 
-    def __init__(self, entries, limits=None, addresses=None, *, is_multiplexed=False):
+    def __init__(
+        self,
+        entries,
+        limits=None,
+        addresses=None,
+        secrets=None,
+        on_event=None,
+        *,
+        is_multiplexed=False,
+    ):
         self.lookups: list[str] = []
         self._addresses = addresses or {}
         limits = limits or ProxyLimits()
-        self.record = AccessRecord(limits.call_bytes, "DockerExecutor")
+        self.record = AccessRecord(limits.call_bytes, "DockerExecutor", on_event)
         entries = [one if isinstance(one, AllowedHost) else AllowedHost(one) for one in entries]
         policy = HostPolicy(entries, "DockerExecutor")
-        self.proxy = SandboxProxy(policy, limits, self.record, self._look_up)
+        self.secrets = secrets and SecretAccess(secrets, self.record.count)
+        self.proxy = SandboxProxy(policy, limits, self.record, self._look_up, self.secrets)
         self.multiplexer = None
         if is_multiplexed:
             self.multiplexer, stream, self.port = started_multiplexer()

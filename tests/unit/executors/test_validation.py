@@ -62,6 +62,7 @@ SHARED: dict[str, list[Any]] = {
 }
 LISTED = {
     "allowed_hosts": ["api.github.com", 5, [], [5], ["a b"], ["http://a.example"]],
+    "secrets": [{"A": "text"}, ["A"], {"A B": None}],
     "max_connections": COUNT,
     "max_network_bytes": OPTIONAL_COUNT,
 }
