@@ -7,15 +7,17 @@ keeps open. A start therefore needs one stream.
 from __future__ import annotations
 
 import http.client
-import io
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..deadline import Deadline
 from ..errors import ProtocolError
-from .websocket import ConnectionLost, TimedSocket
+from ..stream.http_exchange import request
+from ..stream.timed_socket import TimedSocket
+from .websocket import ConnectionLost
 
 __all__ = [
     "LOOPBACK",
@@ -89,19 +91,19 @@ def create_kernel(
         ProtocolError: the answer of the gateway is not a new kernel.
     """
     body = json.dumps({"name": name} if name else {}).encode()
-    lines = [
-        f"POST {address.prefix}/api/kernels HTTP/1.1",
-        f"Host: {address.host}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        *([f"Authorization: token {token}"] if token else []),
-        *(f"{name}: {value}" for name, value in address.headers.items()),
-    ]
-    sock.settimeout(timeout)
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"token {token}"
     try:
-        sock.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-        response = http.client.HTTPResponse(_Readable(sock))  # type: ignore[arg-type]  # duck-typed
-        response.begin()
+        response = request(
+            sock,
+            "POST",
+            f"{address.prefix}/api/kernels",
+            host=address.host,
+            headers={**headers, **address.headers},
+            body=body,
+            deadline=Deadline(timeout),
+        )
         text = response.read(_MAX_BODY)
     except TimeoutError:
         raise ConnectionLost(f"the kernel gateway did not answer in {timeout:.1f} s") from None
@@ -134,33 +136,3 @@ def kernel_id_of(answer: bytes) -> str:
 def channels_path(kernel_id: str, session_id: str) -> str:
     """Return the WebSocket path of a kernel's channels."""
     return f"/api/kernels/{kernel_id}/channels?session_id={session_id}"
-
-
-class _Raw(io.RawIOBase):
-    """Raw file over a socket-like object.
-
-    A read takes what has arrived. That is the answer alone: a gateway sends nothing more before it
-    gets the next request.
-    """
-
-    def __init__(self, sock: TimedSocket) -> None:
-        self._sock = sock
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._sock.recv(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Readable:
-    """Socket adapter for ``HTTPResponse``, which calls only ``makefile``."""
-
-    def __init__(self, sock: TimedSocket) -> None:
-        self._sock = sock
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        assert mode == "rb"
-        return io.BufferedReader(_Raw(self._sock))

@@ -32,7 +32,7 @@ from ..errors import (
     ForkError,
     ProtocolError,
 )
-from ..sandboxes.stream_copy import copy_both_ways
+from ..stream.stream_copy import copy_both_ways
 from .plain_data import CLASSES, SupervisorPlace, failure_data, failure_of
 
 __all__ = [

@@ -27,6 +27,7 @@ from ..options import accept
 from ..options.option import Options, option
 from ..options.words import PACKAGES
 from ..results import ExecutorStats, FileInfo
+from ..stream.timed_socket import ByteStream
 from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .resource_limits import Limits
 
@@ -227,16 +228,6 @@ class SandboxStatus:
         elif self.state.startswith("ended"):
             text += "; its log does not say why"
         return text
-
-
-class ByteStream(Protocol):
-    """A non-blocking stream in and out of a sandbox: the part of a socket that is used."""
-
-    def recv(self, size: int, /) -> bytes: ...
-    def send(self, data: bytes | memoryview, /) -> int: ...
-    def fileno(self) -> int: ...
-    def setblocking(self, flag: bool, /) -> None: ...
-    def close(self) -> None: ...
 
 
 class GatewaySandbox(Protocol):

@@ -14,13 +14,13 @@ from typing import Any
 from ..errors import ExecutorError, FileTooLargeError, ProtocolError
 from ..executors.docker.options import DockerOptions
 from ..jupyter.gateway_api import create_kernel
-from ..jupyter.websocket import TimedSocket
 from ..network.network_list import NetworkList
 from ..options.option import about
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import check_engine
 from ..sandboxes.provisioner import Sandbox
 from ..sandboxes.resource_limits import parse_size
+from ..stream.timed_socket import TimedSocket
 from .engine_under_test import EngineUnderTest
 
 __all__ = ["EngineContract"]

@@ -15,7 +15,8 @@ from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...jupyter.gateway_api import GatewayAddress
 from ...sandboxes.provisioner import SandboxSpec, SandboxStatus
-from ...sandboxes.web_connection import connect_to, time_left
+from ...stream.http_exchange import time_left
+from ...stream.web_connection import connect_to
 
 __all__ = ["CreatedSandbox", "GatewayService", "WebGateway"]
 

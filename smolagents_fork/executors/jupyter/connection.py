@@ -36,7 +36,7 @@ from ...jupyter.gateway_api import (
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
-from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from ...jupyter.websocket import Connection, ConnectionLost
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.provisioner import (
     GatewaySandbox,
@@ -44,6 +44,7 @@ from ...sandboxes.provisioner import (
     SandboxSpec,
     StartsSandboxes,
 )
+from ...stream.timed_socket import TimedSocket
 from ...system.first_process_link import HasFirstProcess
 from .diagnosis import may_run, status_after_end
 

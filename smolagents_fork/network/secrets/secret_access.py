@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 
-from ...sandboxes.web_connection import tls_context
+from ...stream.web_connection import tls_context
 from .authority import ALPN, Authority
 from .secret import Secret
 from .secret_table import SecretTable

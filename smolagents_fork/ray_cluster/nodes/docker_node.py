@@ -17,7 +17,7 @@ from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.provisioner import ImageSpec, SandboxSpec
 from ...sandboxes.removals import count_pending
-from ...sandboxes.stream_copy import copy_both_ways
+from ...stream.stream_copy import copy_both_ways
 from ..node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 

@@ -7,8 +7,10 @@ between its releases. Error 429 is waited for as long as the server asks, within
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import re
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -23,13 +25,14 @@ from ...errors import (
     ExecutorStartError,
     ProtocolError,
 )
+from ...stream.web_connection import connect
+from ...stream.websocket_frames import UpgradeRefused, open_websocket
 from ..untrusted_json import read_json
 from .pod_labels import MANAGED_BY
 from .streams.channel_socket import PROTOCOLS
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
-    from websocket import WebSocket
 
 __all__ = ["ClusterClient", "ClusterRefusal"]
 
@@ -48,8 +51,6 @@ _NOT_AUTHORIZED = re.compile(r'User "[^"]*" cannot [a-z*]+ ')
 # Statuses of objects that do not exist.
 _GONE = (404, 410)
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-# Words of websocket-client where the server chose none of the protocols offered.
-_NO_PROTOCOL = "Invalid WebSocket Header"
 _KUBECONFIG = "~/.kube/config"
 _MOST_SHOWN = 200
 
@@ -83,12 +84,11 @@ class ClusterClient:
     def __init__(self, context: str | None, namespace: str | None) -> None:
         try:
             import kubernetes.client
-            import websockets.protocol  # noqa: F401 - streams need it
         except ImportError as error:
             raise EngineUnavailableError(
-                "KubernetesEngine needs the packages kubernetes and websockets, which are not "
-                "installed: pip install 'smolagents[kubernetes]'"
-            ) from (None if error.name in ("kubernetes", "websockets") else error)
+                "KubernetesEngine needs the package kubernetes, which is not installed: "
+                "pip install 'smolagents[kubernetes]'"
+            ) from (None if error.name == "kubernetes" else error)
         self._api, found = within(
             _LOAD_SECONDS,
             lambda: _loaded(context),
@@ -324,7 +324,7 @@ class ClusterClient:
 
     def stream(
         self, pod: str, subresource: str, parameters: Mapping[str, Any], seconds: float
-    ) -> WebSocket:
+    ) -> socket.socket:
         """Open the WebSocket of an exec or an attachment.
 
         Args:
@@ -337,39 +337,44 @@ class ClusterClient:
             EngineUnavailableError: no answer.
             ClusterRefusal: the answer is an error.
         """
-        import websocket
-
         action = f"opening a stream into pod {pod}"
         configuration: Any = self._api.configuration
         path = f"/api/v1/namespaces/{quote(self.namespace)}/pods/{quote(pod)}/{subresource}"
         query = urlencode(parameters, doseq=True, quote_via=quote)
-        address = configuration.host.replace("http", "ws", 1) + f"{path}?{query}"
+        base = urlsplit(configuration.host)
         bearer = configuration.auth_settings().get("BearerToken", {}).get("value")
-        opened = websocket.WebSocket(sslopt=_tls(configuration), skip_utf8_validation=True)
+        deadline = Deadline(max(0.1, min(seconds, _CALL_SECONDS)))
+        sock: socket.socket | None = None
         try:
-            opened.connect(  # type: ignore[no-untyped-call]  # the package is half typed
-                address,
-                header=[f"Authorization: {bearer}"] if bearer else [],
-                subprotocols=list(PROTOCOLS),
-                suppress_origin=True,
-                timeout=max(0.1, min(seconds, _CALL_SECONDS)),
-                redirect_limit=0,
-                **_proxy(configuration),
+            sock = connect(
+                configuration.host,
+                proxy=_proxy(configuration),
+                context=_tls(configuration) if base.scheme == "https" else None,
+                server_name=configuration.tls_server_name or "",
+                deadline=deadline,
             )
-        except websocket.WebSocketBadStatusException as error:
-            body = error.resp_body
-            data = body.encode() if isinstance(body, str) else bytes(body or b"")
-            raise self.refusal(action, error.status_code, data) from None
-        except (websocket.WebSocketException, OSError, ValueError) as error:
-            with contextlib.suppress(Exception):
-                opened.shutdown()  # type: ignore[no-untyped-call]
-            if _NO_PROTOCOL in str(error):
+            headers = open_websocket(
+                sock,
+                f"{base.path}{path}?{query}",
+                host=base.netloc,
+                subprotocols=PROTOCOLS,
+                headers={"Authorization": bearer} if bearer else {},
+                deadline=deadline,
+            )
+            if headers.get("Sec-WebSocket-Protocol") not in PROTOCOLS:
                 raise ClusterRefusal(
                     f"{action}: the cluster at {self.address} speaks neither "
                     f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
-                ) from None
+                )
+            opened, sock = sock, None
+            return opened
+        except UpgradeRefused as error:
+            raise self.refusal(action, error.status, error.body) from None
+        except (http.client.HTTPException, OSError, ValueError) as error:
             raise self._unreachable(action, error) from None
-        return opened
+        finally:
+            if sock is not None:
+                sock.close()
 
     def close(self) -> None:
         """Close idle connections. Idempotent; the client still works afterwards."""
@@ -444,10 +449,8 @@ def _short(error: object) -> str:
     return text.splitlines()[0][:300]
 
 
-def _tls(configuration: Any) -> dict[str, Any]:
-    """Return websocket-client's options for the client's TLS settings."""
-    if not configuration.host.startswith("https"):
-        return {}
+def _tls(configuration: Any) -> ssl.SSLContext:
+    """Return the client's TLS settings."""
     made = ssl.create_default_context(
         cafile=configuration.ssl_ca_cert, cadata=getattr(configuration, "ca_cert_data", None)
     )
@@ -457,17 +460,13 @@ def _tls(configuration: Any) -> dict[str, Any]:
         made.check_hostname = False
     if configuration.cert_file:
         made.load_cert_chain(configuration.cert_file, configuration.key_file)
-    options: dict[str, Any] = {"context": made}
-    if configuration.tls_server_name:
-        options["server_hostname"] = configuration.tls_server_name
-    return options
+    return made
 
 
-def _proxy(configuration: Any) -> dict[str, Any]:
-    """Return websocket-client's options for the client's proxy; without one it looks for none."""
+def _proxy(configuration: Any) -> str:
+    """Return the address of the client's proxy; empty without one."""
     host = urlsplit(configuration.host).hostname or ""
     excepted = [part.strip() for part in (configuration.no_proxy or "").split(",") if part.strip()]
-    if not configuration.proxy or "*" in excepted or any(host.endswith(part) for part in excepted):
-        return {"http_no_proxy": ["*"]}
-    proxy = urlsplit(configuration.proxy)
-    return {"http_proxy_host": proxy.hostname, "http_proxy_port": proxy.port, "proxy_type": "http"}
+    if "*" in excepted or any(host.endswith(part) for part in excepted):
+        return ""
+    return configuration.proxy or ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
@@ -22,9 +23,6 @@ from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
 from .streams.channel_socket import AttachedPod, ChannelSocket, RelayStream
 from .streams.pod_exec import run_program, short_command
-
-if TYPE_CHECKING:
-    from websocket import WebSocket
 
 __all__ = ["PodSandbox", "StartedPod"]
 
@@ -132,7 +130,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
         return RelayStream(self._exec(argv, seconds))
 
-    def _exec(self, argv: list[str], seconds: float) -> WebSocket:
+    def _exec(self, argv: list[str], seconds: float) -> socket.socket:
         return self._open("exec", seconds, command=short_command(argv), stderr=True)
 
     def _attach(self, seconds: float) -> AttachedPod:
@@ -145,7 +143,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         may_run = state.startswith("unknown") if isinstance(state, str) else state.running
         return self._attach(_ATTEMPT_SECONDS) if may_run else None
 
-    def _open(self, subresource: str, seconds: float, **parameters: Any) -> WebSocket:
+    def _open(self, subresource: str, seconds: float, **parameters: Any) -> socket.socket:
         asked = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
         # Lower-case, as the API's own clients write it.
         query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}

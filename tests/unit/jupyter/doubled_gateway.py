@@ -9,8 +9,9 @@ import socket
 
 from background import running
 
-from smolagents_fork.jupyter.websocket import Connection, TimedSocket
+from smolagents_fork.jupyter.websocket import Connection
 from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
+from smolagents_fork.stream.timed_socket import TimedSocket
 
 __all__ = ["opened_connection"]
 

@@ -11,7 +11,8 @@ from background import running
 
 from smolagents_fork.errors import ProtocolError
 from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_id_of
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.stream.timed_socket import TimedSocket
 
 HEADS = {
     "created": b"HTTP/1.1 201 Created",
@@ -61,7 +62,9 @@ def test_answers_that_are_invalid_are_errors_of_ours(head):
     def open_channels(sock):
         return Connection(sock, "/", token="t", timeout=60, limit_for=lambda _start: 1 << 20)
 
-    for fields, body in itertools.product(FIELDS.values(), BODIES.values()):
+    # A long one is read byte by byte.
+    others = FIELDS.values() if len(head) < 1000 else [b""]
+    for fields, body in itertools.product(others, BODIES.values()):
         data = head + b"\r\n" + fields + b"\r\n" + body
         with pytest.raises((ConnectionLost, ProtocolError)):
             answered(data, lambda sock: create_kernel(sock, token="t", timeout=60))

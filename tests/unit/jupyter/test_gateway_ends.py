@@ -47,7 +47,7 @@ def test_long_frame_that_closes_ends_the_connection(size):
         with pytest.raises(ConnectionLost) as caught:
             connection.receive(60)
     assert str(caught.value) == (
-        "the stream to the kernel gateway broke: a control frame from the gateway is long"
+        "the stream to the kernel gateway broke: a control frame from the server is long"
     )
 
 

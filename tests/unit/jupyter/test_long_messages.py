@@ -10,8 +10,8 @@ from websocket._abnf import frame_buffer
 
 from smolagents_fork.codec import decode as decoded_value
 from smolagents_fork.codec import encode_message
-from smolagents_fork.jupyter.websocket import _frame_header, _writes
 from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
+from smolagents_fork.stream.websocket_frames import frame_header, joined_writes
 
 LONG = bytes(100_000)
 
@@ -19,7 +19,7 @@ LONG = bytes(100_000)
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_535, 65_536, 200_000])
 def test_frame_is_read_by_another_implementation(size):
     payload = b"x" * size
-    stream = io.BytesIO(_frame_header(size) + payload)
+    stream = io.BytesIO(frame_header(size) + payload)
     frame = frame_buffer(stream.read, True).recv_frame()
     assert frame.data == payload
     assert frame.opcode == ABNF.OPCODE_BINARY
@@ -29,11 +29,11 @@ def test_frame_is_read_by_another_implementation(size):
 
 def test_short_pieces_are_one_write_and_long_ones_are_not_copied():
     view = memoryview(LONG)
-    writes = list(_writes([b"head", b"er", LONG, b"a", view, b"b", b"c"]))
+    writes = list(joined_writes([b"head", b"er", LONG, b"a", view, b"b", b"c"]))
     assert writes == [b"header", LONG, b"a", LONG, b"bc"]
     assert writes[1] is LONG
     assert writes[3] is view
-    assert list(_writes([b"", b""])) == [b""]
+    assert list(joined_writes([b"", b""])) == [b""]
 
 
 def test_buffers_are_views_of_the_payload():

@@ -24,7 +24,8 @@ from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limits
 from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.stream.timed_socket import TimedSocket
 from tools.paths import ROOT
 
 PROGRAM = ROOT / "docker" / "jupyter" / "kernel_server.py"

@@ -18,7 +18,8 @@ from smolagents_fork.jupyter.channel import Channel, message_limits
 from smolagents_fork.jupyter.gateway_api import channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.resumption import ResumableConnection
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.stream.timed_socket import TimedSocket
 
 
 class ResumingClient(Client):
@@ -33,7 +34,7 @@ class ResumingClient(Client):
             self._connect(0, PATIENCE),
             self._connect,
             may_run=lambda: server.process.poll() is None,
-            heard_at=lambda: 0.0,
+            heard_at=None,
             patience=patience,
         )
         self.channel = Channel(self.connection, Requests(self._session, "comm"))

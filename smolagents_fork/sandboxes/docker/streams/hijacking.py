@@ -3,7 +3,7 @@
 ``POST /exec/{id}/start`` and ``POST /containers/{id}/attach`` with ``Upgrade: tcp`` are answered
 with a head, after which the connection carries the streams of the program ("hijacking" in the
 documentation of Docker's Engine API). docker-py reads ahead of the head, into a buffer that is not
-public; here the head is read to its last byte and no further.
+public; here the head is read no further than to its last byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from ....deadline import Deadline
-from ...web_connection import connect_to, time_left
+from ....stream.http_exchange import request, time_left
+from ....stream.web_connection import connect_to
 from .threaded_socket import socket_to
 
 if TYPE_CHECKING:
@@ -59,7 +60,16 @@ def hijack(
     sock: socket.socket | None = None
     try:
         sock = _connect(api, deadline)
-        answer = _ask(sock, url, body, deadline)
+        # Bytes behind the head that the engine does not expect would be the program's input.
+        answer = request(
+            sock,
+            "POST",
+            urlsplit(url)._replace(scheme="", netloc="").geturl(),
+            host=urlsplit(url).netloc,
+            headers=_UPGRADE,
+            body=None if body is None else json.dumps(body).encode(),
+            deadline=deadline,
+        )
         if answer.status in _HIJACKED:
             sock.setblocking(False)
             hijacked, sock = sock, None
@@ -72,55 +82,6 @@ def hijack(
         if sock is not None:
             sock.close()
     raise _refused(url, answer, refusal)
-
-
-class _Answer(io.IOBase):
-    """A connection as ``http.client`` uses it, which is read no further than asked for.
-
-    Args:
-        sock: Socket that the caller closes.
-        deadline: Deadline of the request and its answer.
-    """
-
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock, self._deadline = sock, deadline
-
-    def makefile(self, _mode: str) -> _Answer:
-        return self
-
-    def sendall(self, data: bytes) -> None:
-        self._limit()
-        self._sock.sendall(data)
-
-    def read(self, size: int = -1) -> bytes:
-        data = b""
-        while size < 0 or len(data) < size:
-            self._limit()
-            piece = self._sock.recv(65536 if size < 0 else size - len(data))
-            if not piece:
-                break
-            data += piece
-        return data
-
-    def close(self) -> None:
-        """Leave the socket open, which ``http.client`` would close after some heads."""
-
-    def _limit(self) -> None:
-        self._sock.settimeout(time_left(self._deadline))
-
-
-def _ask(
-    sock: socket.socket, url: str, body: Mapping[str, Any] | None, deadline: Deadline
-) -> http.client.HTTPResponse:
-    address = urlsplit(url)
-    # Bytes behind the head that the engine does not expect would be the program's input.
-    data = None if body is None else json.dumps(body)
-    connection: Any = http.client.HTTPConnection(address.netloc)
-    connection.sock = _Answer(sock, deadline)
-    target = address._replace(scheme="", netloc="").geturl()
-    connection.request("POST", target, data, _UPGRADE)
-    answer: http.client.HTTPResponse = connection.getresponse()
-    return answer
 
 
 def _refused(url: str, answer: http.client.HTTPResponse, body: bytes) -> Exception:

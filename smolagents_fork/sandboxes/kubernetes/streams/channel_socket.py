@@ -2,9 +2,7 @@
 
 Every message of its WebSocket is a channel's number and bytes: 0 input, 1 output, 2 errors, 3 the
 final status as JSON. Version 4 of the protocol cannot end the input, so programs know its length
-in every version. websocket-client opens the connection, as in the official client.
-The frames are read and written by the protocol of websockets, which does no I/O: the readers of
-both clients wait without a limit within a frame.
+in every version. The official client's stream waits without a limit within a frame.
 """
 
 from __future__ import annotations
@@ -16,9 +14,15 @@ import socket
 import ssl
 from typing import Any
 
-from websocket import ABNF, WebSocket
-
 from ....errors import ProtocolError
+from ....stream.websocket_frames import (
+    InvalidFrame,
+    Opcode,
+    WebSocketFrame,
+    WebSocketReader,
+    control_frame,
+    frame_header,
+)
 from ....system.forks import forget, keep_open
 from ...untrusted_json import read_json
 
@@ -73,7 +77,7 @@ class ChannelSocket:
     """An open exec or attachment. Not for several threads at once.
 
     Args:
-        opened: WebSocket after its handshake; owned and closed by this object.
+        sock: Connection of an open WebSocket; owned and closed by this object.
 
     Attributes:
         errors: end of what the program has written to its standard error.
@@ -81,18 +85,13 @@ class ChannelSocket:
         end_reason: why the connection ended; empty while it is open.
     """
 
-    def __init__(self, opened: WebSocket) -> None:
-        from websockets.protocol import Protocol, Side
-
-        sock = opened.sock
-        assert sock is not None
-        self._sock: socket.socket = sock
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
         keep_open((sock,))
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._frames = Protocol(Side.CLIENT, max_size=_MOST_PAYLOAD)
-        self._message = bytearray()
+        self._frames = WebSocketReader(sock, lambda _start: _MOST_PAYLOAD, max_size=_MOST_PAYLOAD)
         self._arrived = bytearray()
         self._unsent = bytearray()
         # Bytes of the caller in a frame that is not sent completely.
@@ -119,33 +118,29 @@ class ChannelSocket:
     def _read(self) -> None:
         """Take the bytes that have arrived, or raise BlockingIOError."""
         try:
-            data = self._sock.recv(_READ)
+            frame = self._frames.read()
         except _NOT_READY:
             raise BlockingIOError from None
+        except EOFError:
+            self.end_reason = "the connection was closed"
+        except InvalidFrame as error:
+            self.end_reason = f"the cluster broke the protocol: {error}"
         except OSError as error:
             self.end_reason = f"{type(error).__name__}: {error}"
-            return
-        self._frames.receive_data(data)
-        for frame in self._frames.events_received():
+        else:
             self._take(frame)
         self._flush()
-        broken = self._frames.parser_exc
-        if not self.end_reason and broken is not None:
-            self.end_reason = f"the cluster broke the protocol: {broken}"
-        if not self.end_reason and not data:
-            self.end_reason = "the connection was closed"
         if not self.end_reason and len(self._unsent) > _MOST_UNSENT:
             self.end_reason = "the cluster sends pings and reads no answers"
 
-    def _take(self, frame: Any) -> None:
-        if frame.opcode == ABNF.OPCODE_CLOSE:
-            reason = bytes(frame.data[2:]).decode("utf-8", "replace")
+    def _take(self, frame: WebSocketFrame) -> None:
+        if frame.opcode == Opcode.CLOSE:
+            reason = bytes(frame.payload[2:]).decode("utf-8", "replace")
             self.end_reason = f"the cluster closed the stream{': ' if reason else ''}{reason}"
-        if frame.opcode in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT, ABNF.OPCODE_CONT):
-            self._message += frame.data
-            if frame.fin:
-                self._take_message(bytes(self._message))
-                self._message.clear()
+        elif frame.opcode == Opcode.PING:
+            self._unsent += control_frame(Opcode.PONG, bytes(frame.payload))
+        elif frame.opcode != Opcode.PONG:
+            self._take_message(bytes(frame.payload))
 
     def _take_message(self, message: bytes) -> None:
         # A server opens a channel, also that of the status, with a message without bytes.
@@ -179,12 +174,10 @@ class ChannelSocket:
 
     def _send_frame(self, payload: bytes) -> None:
         if not self.end_reason:
-            self._frames.send_binary(payload)
+            self._unsent += frame_header(len(payload)) + payload
 
     def _flush(self) -> None:
         """Send what can be sent now."""
-        for data in self._frames.data_to_send():
-            self._unsent += data
         while self._unsent:
             try:
                 del self._unsent[: self._sock.send(self._unsent[: 1 << 20])]
@@ -232,7 +225,7 @@ class AttachedPod(ChannelSocket):
     """Attachment to a pod's first process, for its lease.
 
     Args:
-        opened: see :class:`ChannelSocket`.
+        sock: see :class:`ChannelSocket`.
     """
 
     def receive(self) -> bytes | None:
@@ -258,7 +251,7 @@ class RelayStream(ChannelSocket):
     """Exec of a program that joins the stream to a port; its error ends the stream with its words.
 
     Args:
-        opened: see :class:`ChannelSocket`.
+        sock: see :class:`ChannelSocket`.
     """
 
     def recv(self, size: int, /) -> bytes:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import socket
 import threading
-from types import SimpleNamespace
 
 import pytest
 from websocket_frames import frame
@@ -28,8 +27,7 @@ from smolagents_fork.sandboxes.stream_errors import TooMuchOutput
 def ends():
     """A channel socket, and the server's end of its connection."""
     ours, theirs = socket.socketpair()
-    opened = SimpleNamespace(sock=ours)
-    made = ChannelSocket(opened)
+    made = ChannelSocket(ours)
     theirs.settimeout(60)
     yield made, theirs
     made.close()
@@ -135,7 +133,7 @@ def test_send_that_has_to_wait_goes_on_with_the_same_bytes(ends):
 def test_messages_to_a_first_process_wait_for_a_full_connection(ends):
     first, theirs = ends
     first._sock, ours = socket.socket(), first._sock
-    sock = AttachedPod(SimpleNamespace(sock=ours))
+    sock = AttachedPod(ours)
     message = b"x" * 100_000
     while not sock.unsent:
         assert sock.send(message) == len(message)
@@ -155,7 +153,7 @@ def test_messages_to_a_first_process_wait_for_a_full_connection(ends):
 def test_error_of_a_relay_ends_its_stream_with_its_words(ends):
     first, theirs = ends
     first._sock, ours = socket.socket(), first._sock
-    sock = RelayStream(SimpleNamespace(sock=ours))
+    sock = RelayStream(ours)
     theirs.sendall(frame(b"\1part") + frame(b"\2relay: no kernel\n"))
     theirs.close()
     assert sock.recv(100) == b"part"

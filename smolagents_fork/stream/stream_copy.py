@@ -7,7 +7,7 @@ import select
 import ssl
 
 from ..deadline import Deadline
-from .provisioner import ByteStream
+from .timed_socket import ByteStream
 
 __all__ = ["copy_both_ways"]
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import struct
 
 import pytest
-from websocket import ABNF
 from websocket_frames import frame
 
-from smolagents_fork.jupyter.websocket import _InvalidFrame, _WebSocketFrame, _WebSocketReader
+from smolagents_fork.stream.websocket_frames import (
+    InvalidFrame,
+    Opcode,
+    WebSocketFrame,
+    WebSocketReader,
+)
 
 
 class Source:
@@ -32,11 +36,11 @@ class Source:
         return len(piece)
 
 
-def reader_of(source: Source, limit: int = 1 << 62) -> _WebSocketReader:
-    return _WebSocketReader(source, lambda _start: limit)
+def reader_of(source: Source, limit: int = 1 << 62) -> WebSocketReader:
+    return WebSocketReader(source, lambda _start: limit)
 
 
-def read(reader: _WebSocketReader) -> _WebSocketFrame:
+def read(reader: WebSocketReader) -> WebSocketFrame:
     while True:
         try:
             return reader.read()
@@ -80,8 +84,8 @@ def test_fragments_are_put_together_and_control_frames_between_them_are_read(len
     found = []
     while not found or found[-1].payload != b"next":
         found.append(read(reader))
-    assert {bytes(one.payload) for one in found if one.opcode == ABNF.OPCODE_PING} == {b"ping"}
-    messages = [one for one in found if one.opcode == ABNF.OPCODE_BINARY]
+    assert {bytes(one.payload) for one in found if one.opcode == Opcode.PING} == {b"ping"}
+    messages = [one for one in found if one.opcode == Opcode.BINARY]
     assert [one[1:] for one in messages] == [(payload, 0), (payload, 0), (b"next", 0)]
 
 
@@ -110,7 +114,7 @@ def test_claimed_size_of_a_message_takes_no_memory():
     ids=["end without beginning", "middle without beginning", "message in one", "two beginnings"],
 )
 def test_fragment_without_beginning_or_end_is_an_error(data):
-    with pytest.raises(_InvalidFrame, match="without its beginning or end"):
+    with pytest.raises(InvalidFrame, match="without its beginning or end"):
         read(reader_of(Source(data, 100, gaps=False)))
 
 
@@ -120,5 +124,5 @@ def test_fragment_without_beginning_or_end_is_an_error(data):
     ids=["masked", "long control", "reserved bit", "unknown opcode", "unknown control", "fragment"],
 )
 def test_invalid_frame_is_an_error(data):
-    with pytest.raises(_InvalidFrame):
+    with pytest.raises(InvalidFrame):
         read(reader_of(Source(data, 100, gaps=False)))

@@ -9,7 +9,7 @@ import time
 import pytest
 from background import running
 
-from smolagents_fork.jupyter.websocket import TimedSocket
+from smolagents_fork.stream.timed_socket import TimedSocket
 
 # Only detects hangs.
 PROMPT_SECONDS = 60.0

@@ -8,7 +8,7 @@ import socket
 import pytest
 from background import running
 
-from smolagents_fork.sandboxes.stream_copy import copy_both_ways
+from smolagents_fork.stream.stream_copy import copy_both_ways
 
 DATA = random.Random(1).randbytes(3_000_000)
 

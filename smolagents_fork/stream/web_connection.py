@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from ..deadline import Deadline
+from .http_exchange import time_left
 
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["connect_to", "time_left", "tls_context"]
-
-
-def time_left(deadline: Deadline) -> float:
-    """Return the limit of a socket's next operation; zero would mean one that does not block."""
-    return max(0.001, deadline.at_most(1e6))
+__all__ = ["connect", "connect_to", "tls_context"]
 
 
 def connect_to(url: str, session: requests.Session, deadline: Deadline) -> socket.socket:
-    """Return a socket to the server of an address, with TLS for ``https``.
+    """Return a socket to the server of an address, by the settings of a session.
 
     Args:
         url: the address.
@@ -34,26 +30,53 @@ def connect_to(url: str, session: requests.Session, deadline: Deadline) -> socke
         OSError: there is no connection.
         http.client.HTTPException: the proxy refuses it.
     """
-    base = urlsplit(url)
+    from requests.utils import select_proxy
+
     settings = session.merge_environment_settings(url, {}, True, None, None)
-    sock = _connect_by_proxy(url, settings["proxies"], deadline)
-    if base.scheme != "https":
+    proxy = select_proxy(url, settings["proxies"]) or ""
+    context = None
+    if urlsplit(url).scheme == "https":
+        context = tls_context(settings["verify"], settings["cert"])
+    return connect(url, proxy=proxy, context=context, deadline=deadline)
+
+
+def connect(
+    url: str,
+    *,
+    proxy: str,
+    context: ssl.SSLContext | None,
+    deadline: Deadline,
+    server_name: str = "",
+) -> socket.socket:
+    """Return a socket to the server of an address.
+
+    Args:
+        url: the address.
+        proxy: Address of a proxy, perhaps with an account; empty for none.
+        context: Settings of TLS; ``None`` for none.
+        deadline: of the connection.
+        server_name: name that the server's certificate has; empty for that of the address.
+
+    Raises:
+        OSError: there is no connection.
+        http.client.HTTPException: the proxy refuses it.
+    """
+    sock = _connect_by_proxy(url, proxy, deadline)
+    if context is None:
         return sock
     try:
         sock.settimeout(time_left(deadline))
-        context = tls_context(settings["verify"], settings["cert"])
-        return context.wrap_socket(sock, server_hostname=base.hostname)
+        return context.wrap_socket(sock, server_hostname=server_name or urlsplit(url).hostname)
     except BaseException:
         sock.close()
         raise
 
 
-def _connect_by_proxy(url: str, proxies: Any, deadline: Deadline) -> socket.socket:
-    from requests.utils import get_auth_from_url, select_proxy
+def _connect_by_proxy(url: str, proxy: str, deadline: Deadline) -> socket.socket:
+    from requests.utils import get_auth_from_url
     from urllib3.util import make_headers
 
     base = urlsplit(url)
-    proxy = select_proxy(url, proxies)
     if proxy and "//" not in proxy:
         proxy = f"http://{proxy}"
     first = urlsplit(proxy or url)

@@ -1,0 +1,1 @@
+"""Protocols over byte streams: what connects the host to any sandbox."""

@@ -1,0 +1,367 @@
+"""A WebSocket on an open connection (RFC 6455): its opening, and its frames in both directions.
+
+The reader of frames is our own, for three reasons. A payload over its limit is skipped instead of
+stored; its first bytes are kept to identify the message. A long payload is read to its place,
+without a copy: at 20 MB, that is half the processor time of a parser that takes bytes. It waits for
+nothing, so its caller has the time limit of every read.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+import http.client
+import secrets
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.message import Message
+from typing import NamedTuple, Protocol
+
+from ..deadline import Deadline
+from .http_exchange import Exchangeable, request
+
+__all__ = [
+    "InvalidFrame",
+    "Opcode",
+    "Readable",
+    "UpgradeRefused",
+    "WebSocketFrame",
+    "WebSocketReader",
+    "control_frame",
+    "frame_header",
+    "joined_writes",
+    "open_websocket",
+]
+
+# RFC 6455, section 1.3.
+_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+# Bytes that are read of a refusal, and those of them that its message shows.
+_MOST_BODY, _MOST_SHOWN = 1 << 20, 500
+# Bytes kept of an over-long payload: enough for the table of offsets and both headers.
+_KEPT = 16_384
+# Bytes of one read of a long payload, and the length from which a payload is sent as it is.
+_LONG = 65_536
+# Bytes of the longest head of a frame without a mask.
+_HEAD = 10
+# Factor by which the memory of a long payload grows.
+_GROWTH = 16
+
+
+class Opcode(enum.IntEnum):
+    """Types of frames (RFC 6455, section 5.2)."""
+
+    CONTINUATION = 0
+    TEXT = 1
+    BINARY = 2
+    CLOSE = 8
+    PING = 9
+    PONG = 10
+
+
+_OPCODES = frozenset(Opcode)
+
+
+class UpgradeRefused(Exception):
+    """The server does not open a WebSocket.
+
+    Args:
+        status: HTTP status of its answer.
+        reason: words of the status.
+        body: of the answer.
+    """
+
+    def __init__(self, status: int, reason: str, body: bytes) -> None:
+        shown = body[:_MOST_SHOWN].decode("utf-8", "replace").strip()
+        super().__init__(f"{status} {reason}" + (f": {shown}" if shown else ""))
+        self.status, self.body = status, body
+
+
+def open_websocket(
+    sock: Exchangeable,
+    target: str,
+    *,
+    host: str,
+    subprotocols: Sequence[str],
+    headers: Mapping[str, str],
+    deadline: Deadline,
+) -> Message:
+    """Open a WebSocket (RFC 6455, section 4.1); return the headers of the answer.
+
+    Args:
+        sock: Connection to the server, which stays open.
+        target: Path and query.
+        host: Host that the request names.
+        subprotocols: Subprotocols that are offered.
+        headers: sent besides.
+        deadline: Deadline of the answer.
+
+    Raises:
+        UpgradeRefused: the server refuses.
+        TimeoutError: it did not answer in time.
+        OSError: the connection ended.
+        http.client.HTTPException, ValueError: the answer is invalid.
+    """
+    key = base64.b64encode(secrets.token_bytes(16))
+    asked = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Key": key.decode(),
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Protocol": ", ".join(subprotocols),
+        **headers,
+    }
+    answer = request(sock, "GET", target, host=host, headers=asked, deadline=deadline)
+    if answer.status != http.client.SWITCHING_PROTOCOLS:
+        raise UpgradeRefused(answer.status, answer.reason, answer.read(_MOST_BODY))
+    accepted = base64.b64encode(hashlib.sha1(key + _GUID).digest()).decode()
+    if answer.headers.get("Sec-WebSocket-Accept", "").strip() != accepted:
+        raise http.client.HTTPException("its Sec-WebSocket-Accept does not answer the request")
+    return answer.headers
+
+
+class Readable(Protocol):
+    """A stream that frames are read from."""
+
+    def recv(self, size: int, /) -> bytes: ...
+    def recv_into(self, target: memoryview, /) -> int: ...
+
+
+class InvalidFrame(Exception):
+    """The server sent a frame that violates the protocol."""
+
+
+class WebSocketFrame(NamedTuple):
+    """A message or a control frame.
+
+    Attributes:
+        opcode: its type (RFC 6455, section 5.2).
+        payload: its content.
+        skipped: number of bytes that the message had over its limit.
+    """
+
+    opcode: int
+    payload: bytes | bytearray
+    skipped: int = 0
+
+
+class _LongMessage:
+    """Message that is long or arrives in fragments; only the beginning of one over its limit.
+
+    Its place grows with what arrives: the other end may only claim to send so much.
+
+    Args:
+        first: first byte of its first frame.
+        limit_for: returns the size limit from the beginning.
+        size_of: returns the expected size from the beginning; 0 if unknown.
+    """
+
+    def __init__(
+        self,
+        first: int,
+        limit_for: Callable[[bytes], int],
+        size_of: Callable[[bytes | bytearray], int],
+    ) -> None:
+        self.first = first
+        self.place = bytearray(_KEPT)
+        #: Bytes at the place, and bytes that were skipped.
+        self.size = self.skipped = 0
+        self.over_limit = False
+        self._limit_for, self._size_of = limit_for, size_of
+        self._limit: int | None = None
+
+    def make_room(self, left: int) -> None:
+        """Make room at the place, or find that the message is over its limit.
+
+        Args:
+            left: bytes that are left of the frame.
+        """
+        if self.size < len(self.place) or self.over_limit:
+            return
+        if self._limit is None:
+            self._limit = self._limit_for(bytes(self.place))
+        if self.size + left > self._limit:
+            self.over_limit = True
+            self.skipped, self.size = self.size - _KEPT, _KEPT
+            self.place = self.place[:_KEPT]
+            return
+        expected = min(max(self.size + left, self._size_of(self.place)), self._limit)
+        larger = bytearray(min(expected, _GROWTH * len(self.place)))
+        larger[: self.size] = self.place
+        self.place = larger
+
+    def whole(self) -> bytearray:
+        """Return the payload."""
+        del self.place[self.size :]
+        return self.place
+
+
+class WebSocketReader:
+    """Reader of messages that keeps only the beginning of a payload over its limit.
+
+    The limit depends on the type of the message, which the headers at its beginning give. A read
+    takes whatever has arrived, so that a short message is one read. A timeout may occur at any
+    point: what was read stays in this object for the next call.
+
+    Args:
+        sock: that it reads from.
+        limit_for: returns the size limit of a message from its beginning.
+        size_of: returns the expected size of a message in fragments from its beginning; 0 if
+            unknown.
+        max_size: bytes of a message over which it is an error; ``None``: it is skipped.
+    """
+
+    def __init__(
+        self,
+        sock: Readable,
+        limit_for: Callable[[bytes], int],
+        size_of: Callable[[bytes | bytearray], int] = lambda _start: 0,
+        max_size: int | None = None,
+    ) -> None:
+        self._max_size = max_size
+        self._sock, self._limit_for, self._size_of = sock, limit_for, size_of
+        self._unread = bytearray()
+        # First byte of the frame that is being read, and the number of bytes of it that are left.
+        self._first: int | None = None
+        self._left = 0
+        self._long: _LongMessage | None = None
+
+    def read(self) -> WebSocketFrame:
+        """Return the next message or control frame (RFC 6455, section 5.2).
+
+        A server sends a long message in fragments, between which control frames may come.
+
+        Raises:
+            OSError: it has not arrived in time, or now; or the stream broke.
+            EOFError: the stream ended.
+            InvalidFrame: it violates the protocol.
+        """
+        while True:
+            if self._first is None:
+                self._first, self._left = self._read_head()
+            first, long = self._first, self._long
+            if first & 8 or (long is None and first & 0x80 and self._left <= _KEPT):
+                self._fill(self._left)
+                self._first = None
+                return WebSocketFrame(first & 0xF, bytes(self._take(self._left)))
+            if long is None:
+                long = self._long = _LongMessage(first, self._limit_for, self._size_of)
+            if self._max_size is not None and long.size + self._left > self._max_size:
+                raise InvalidFrame(f"a message has more than {self._max_size} bytes")
+            while self._left:
+                self._left -= self._read_some(long, self._left)
+            self._first = None
+            if first & 0x80:
+                self._long = None
+                return WebSocketFrame(long.first & 0xF, long.whole(), long.skipped)
+
+    def _read_some(self, long: _LongMessage, left: int) -> int:
+        """Read bytes of a long message to their place, or skip them; return their number."""
+        long.make_room(left)
+        if long.over_limit:
+            count = len(self._piece(left))
+            long.skipped += count
+        else:
+            with memoryview(long.place) as place:
+                count = self._piece_into(place[long.size : long.size + left])
+            long.size += count
+        return count
+
+    def _read_head(self) -> tuple[int, int]:
+        self._fill(2)
+        first, length = self._unread[:2]
+        if length & 0x80:
+            raise InvalidFrame("a frame from the server has a mask")
+        if first & 0x70 or first & 0xF not in _OPCODES:
+            raise InvalidFrame(f"a frame from the server begins with 0x{first:02x}")
+        size = 2
+        if length >= 126:
+            size, layout = (4, "!H") if length == 126 else (10, "!Q")
+            self._fill(size)
+            (length,) = struct.unpack_from(layout, self._unread, 2)
+        if first & 8:
+            if length > 125:
+                raise InvalidFrame("a control frame from the server is long")
+            if not first & 0x80:
+                raise InvalidFrame("a control frame from the server is a fragment")
+        elif (first & 0xF == Opcode.CONTINUATION) != (self._long is not None):
+            raise InvalidFrame("a fragment from the server without its beginning or end")
+        del self._unread[:size]
+        return first, length
+
+    def _piece_into(self, target: memoryview) -> int:
+        if self._unread:
+            unread = self._take(len(target))
+            target[: len(unread)] = unread
+            return len(unread)
+        count = self._sock.recv_into(target)
+        if not count:
+            raise EOFError
+        return count
+
+    def _fill(self, size: int) -> None:
+        while len(self._unread) < size:
+            # Within a message, what follows a head is read to its place.
+            self._unread += self._receive(_LONG if self._long is None else _HEAD)
+
+    def _receive(self, size: int) -> bytes:
+        data = self._sock.recv(size)
+        if not data:
+            raise EOFError
+        return data
+
+    def _take(self, size: int) -> bytearray:
+        taken = self._unread[:size]
+        del self._unread[:size]
+        return taken
+
+    def _piece(self, size: int) -> bytes | bytearray:
+        if self._unread:
+            return self._take(size)
+        return self._receive(min(_LONG, size))
+
+
+def frame_header(size: int) -> bytes:
+    """Return the header of a binary message in one frame (RFC 6455, section 5.2), masked by zeros.
+
+    Masks keep a page's script from choosing the bytes that a proxy reads. Here there is no script,
+    and a mask of zeros, with which the payload stays as it is, is as valid as any other.
+
+    Args:
+        size: of the message in bytes.
+    """
+    first = 0x80 | Opcode.BINARY
+    if size < 126:
+        head = struct.pack("!BB", first, 0x80 | size)
+    elif size < 65_536:
+        head = struct.pack("!BBH", first, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", first, 0x80 | 127, size)
+    return head + bytes(4)
+
+
+def control_frame(opcode: Opcode, payload: bytes) -> bytes:
+    """Return a control frame (RFC 6455, section 5.5), masked by zeros.
+
+    Args:
+        opcode: its type.
+        payload: 125 bytes at most.
+    """
+    return struct.pack("!BB", 0x80 | opcode, 0x80 | len(payload)) + bytes(4) + payload
+
+
+def joined_writes(
+    pieces: Sequence[bytes | memoryview],
+) -> Iterator[bytes | memoryview]:
+    """Join short pieces, so that a short message is one write; yield long ones as they are."""
+    short: list[bytes | memoryview] = []
+    for piece in pieces:
+        if len(piece) < _LONG:
+            short.append(piece)
+            continue
+        if short:
+            yield b"".join(short)
+            short = []
+        yield piece
+    if short:
+        yield b"".join(short)
