@@ -24,7 +24,6 @@ __all__ = [
 ADDED_DEPENDENCIES = {
     "docker>=7.1.0": "DockerExecutor uses it to communicate with the engine",
     "packaging>=22": "authorized imports may have versions, which it parses and compares",
-    "websocket-client>=1.8.0": "DockerExecutor uses it to communicate with the Jupyter kernel",
 }
 
 ADDED_EXTRAS = {
@@ -33,10 +32,7 @@ ADDED_EXTRAS = {
         "h11>=0.14,<1": "the proxy for allowed_hosts= reads and writes HTTP by it",
         "idna>=2.5,<4": "entries of allowed_hosts= may have letters beyond ASCII",
     },
-    "kubernetes": {
-        "kubernetes>=35,<38": "KubernetesEngine is a client of the cluster's API",
-        "websockets>=13,<18": "streams into pods are its frames",
-    },
+    "kubernetes": {"kubernetes>=35,<38": "KubernetesEngine is a client of the cluster's API"},
     "mcp": {"mcp<2": "mcpadapt imports a name that mcp 2 has removed"},
     "ray": {"ray>=2.52,<3": "RayEngine runs sandboxes on the nodes of a cluster"},
     "wasm": {"deno>=2.9,<3": "WasmExecutor runs Pyodide in it"},

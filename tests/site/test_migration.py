@@ -58,8 +58,8 @@ TESTS = {
     "test_instance_is_an_error_that_says_so",
     "`allow_pickle=True`": "integration/docker/test_docker_values.py::"
     "test_no_pickle_unless_asked_for",
-    "`docker`, `websocket-client`": "contract/test_extras.py::"
-    "test_packages_of_the_docker_executor_are_installed_without_an_extra",
+    "`docker`": "contract/test_extras.py::"
+    "test_package_of_the_docker_executor_is_installed_without_an_extra",
     '`pip install "smolagents[mcp]"`': "contract/test_extras.py::"
     "test_extra_excludes_mcp_that_mcpadapt_cannot_import",
 }

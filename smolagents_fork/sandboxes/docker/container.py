@@ -14,6 +14,7 @@ from ...errors import ExecutorStartError
 from ...results import ExecutorStats
 from ...system.first_process_link import FirstProcess
 from ...system.received_listener import receive_listener
+from ..attached_program import read_all
 from ..container_options import GATEWAY_PORT
 from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
@@ -23,7 +24,7 @@ from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
 from .resource_usage import usage
-from .streams.exec_run import exit_code, run_attached
+from .streams.exec_run import exit_code
 from .streams.exec_stream import ExecStream, exec_stream
 from .streams.gateway_socket import GatewaySocket
 from .streams.logged_connection import LoggedConnection
@@ -257,10 +258,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         """
         links = self.first_process.links
         stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
-        output = run_attached(
+        output = read_all(
             stream,
-            stdin=stdin,
-            timeout=timeout,
+            stdin,
+            deadline=Deadline(timeout),
             max_bytes=max_bytes,
             is_lost=lambda: links != self.first_process.links,
         )

@@ -60,7 +60,7 @@ CORE_LABEL, PACKAGES_LABEL = "smolagents-fork.core", "smolagents-fork.packages"
 COMMENT = "smolagents-fork "
 _FOLDER = "/smolagents-fork-build"
 # The command of the script, whose arguments are the requirements. Its files are not in the image.
-_RUN = f'cd {_FOLDER} && sh ./{SCRIPT} "$@" && cd / && rm -rf {_FOLDER}'
+_RUN = f'exec 2>&1; cd {_FOLDER} && sh ./{SCRIPT} "$@" && cd / && rm -rf {_FOLDER}'
 # Safe in a Dockerfile, too: without quotes, blanks or dollar signs.
 _NAME_AND_VERSIONS = re.compile(
     r"[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]+\])?((==|!=|~=|<=|>=|<|>)[0-9][A-Za-z0-9.*+]*,?)*"

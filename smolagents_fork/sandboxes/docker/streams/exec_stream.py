@@ -44,11 +44,6 @@ class ExecStream:
         #: The end of the program's standard error.
         self.stderr = b""
 
-    @property
-    def is_within_frame(self) -> bool:
-        """Tell whether what was read ends within a frame."""
-        return self._frames.is_within
-
     def read_frames(self) -> list[tuple[int, bytes]] | None:
         """Return the parts of frames that have arrived: numbers and payloads.
 
@@ -57,11 +52,14 @@ class ExecStream:
 
         Raises:
             BlockingIOError: no bytes have arrived.
+            ConnectionResetError: the stream ended within a frame.
         """
         try:
             data = self._sock.recv(_READ_BYTES)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise BlockingIOError from None
+        if not data and self._frames.is_within:
+            raise ConnectionResetError("it ended within a frame")
         return list(self._frames.split(data)) if data else None
 
     def recv(self, size: int) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import selectors
 import socket
 import ssl
 from typing import Any
@@ -42,9 +41,6 @@ _MOST_ERRORS = 8192
 # Bytes of a first process's output that are taken at once.
 _MOST_RECEIVED = 1 << 20
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-# Without the descriptor that epoll needs; Windows has select only.
-_Selector: type[selectors.BaseSelector]
-_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 class ExecStatus:
@@ -190,17 +186,6 @@ class ChannelSocket:
     def unsent(self) -> bool:
         """Whether bytes wait until more can be sent."""
         return bool(self._unsent)
-
-    def wait(self, seconds: float) -> None:
-        """Wait until something arrives, or more can be sent.
-
-        Args:
-            seconds: to wait at most.
-        """
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
-        with _Selector() as selector:
-            selector.register(self._sock, events)
-            selector.select(max(0.0, seconds))
 
     def fileno(self) -> int:
         return self._sock.fileno()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
-from ...stream_errors import StreamLost, TooMuchOutput
+from ...attached_program import read_all
+from ...stream_errors import StreamLost
 from .channel_socket import ChannelSocket
 
 __all__ = ["run_program", "short_command"]
 
-_READ = 1 << 20
-# Pause between two looks whether a silent stream has been cut.
-_LOOK_SECONDS = 1.0
 # Longest program that is sent as it is. A command is part of an address, and servers in front of a
 # cluster allow 8 KiB for that.
 _LONGEST_PROGRAM = 500
@@ -60,25 +58,7 @@ def run_program(
         StreamLost: the stream broke, or was cut.
         TooMuchOutput: it wrote more.
     """
-    output = bytearray()
-    pieces = iter(stdin)
-    unsent = memoryview(b"")
-    try:
-        while True:
-            # A program may write before it has read all of its input, and end without that.
-            unsent = _send(sock, unsent, pieces)
-            try:
-                data = sock.recv(_READ)
-            except BlockingIOError:
-                _wait(sock, deadline, is_lost)
-                continue
-            if not data:
-                break
-            output += data
-            if len(output) > max_bytes:
-                raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
-    finally:
-        sock.close()
+    output = read_all(sock, stdin, deadline=deadline, max_bytes=max_bytes, is_lost=is_lost)
     status = sock.status
     if status is None:
         raise StreamLost(
@@ -87,24 +67,4 @@ def run_program(
         )
     if status.exit_code is None:
         raise ExecutorError(f"a program in the pod could not be run: {status.message}")
-    return status.exit_code, bytes(output), sock.errors
-
-
-def _send(sock: ChannelSocket, unsent: memoryview, pieces: Iterator[bytes]) -> memoryview:
-    """Send input while that can be done at once; return the rest of the present piece."""
-    try:
-        while unsent or (unsent := memoryview(next(pieces, b""))):
-            unsent = unsent[sock.send(unsent) :]
-    except BlockingIOError:
-        pass
-    return unsent
-
-
-def _wait(sock: ChannelSocket, deadline: Deadline, is_lost: Callable[[], bool]) -> None:
-    if deadline.expired():
-        raise ExecutorError(
-            f"a program in the pod took longer than it was given ({deadline.seconds:g} s)"
-        )
-    if is_lost():
-        raise StreamLost("the connection to the cluster was cut while a program ran")
-    sock.wait(deadline.at_most(_LOOK_SECONDS))
+    return status.exit_code, output, sock.errors

@@ -15,9 +15,10 @@ import docker
 import pytest
 from background import running
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorError
+from smolagents_fork.sandboxes.attached_program import read_pieces
 from smolagents_fork.sandboxes.docker.engine import mapped_errors
-from smolagents_fork.sandboxes.docker.streams.exec_run import run_attached
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
 
 _HEAD = (
@@ -231,7 +232,7 @@ def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(engine
     with started(engine, cut_off(cut)) as (stream, far):
         far.shutdown(socket.SHUT_WR)
         with pytest.raises(ExecutorError, match="within a frame"):
-            run_attached(stream, stdin=(), timeout=10, max_bytes=100)
+            list(read_pieces(stream, deadline=Deadline(10.0)))
 
 
 @pytest.fixture
@@ -285,6 +286,6 @@ def test_program_behind_tls_gets_its_input_and_is_read_to_the_end(tls, size):
         return taken
 
     with running(program) as ran:
-        output = run_attached(stream, stdin=[given], timeout=60, max_bytes=len(told))
+        output = b"".join(read_pieces(stream, [given], deadline=Deadline(60.0)))
         assert output == told
         assert ran.result() == given
