@@ -12,7 +12,7 @@ them, and they are to be mended before anything else. A test that fails twice fa
 run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
 the tests that had no turn run once more, and the test that it ran counts as a failed one.
 
-The lint has one process at a time, so upstream's tests begin before it. Beside it, one process
+Upstream's tests begin before the lint: their packages take time to arrive. Beside it, one process
 collects the tests, which compiles them: in a fresh checkout each worker would compile all of them.
 A lint that finds something ends the run.
 
