@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -15,7 +16,7 @@ from ..errors import ExecutorStartError
 from ..folders.user_folder import check_private
 from .deno_binary import own_client
 
-__all__ = ["FILES", "VERSION", "cache_folder", "check_files", "pyodide_files"]
+__all__ = ["FILES", "VERSION", "cache_folder", "check_files", "pyodide_files", "write_cached"]
 
 #: The release of Pyodide, which has CPython 3.14.
 VERSION = "314.0.7"
@@ -55,6 +56,24 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
         raise ExecutorStartError(f"the cache folder {folder} cannot be made: {error}") from None
     check_private(os.path.realpath(folder), readable=True, option="cache_dir=")
     return folder
+
+
+def write_cached(path: Path, data: bytes) -> None:
+    """Write a file of the cache; others find it when it is complete.
+
+    Args:
+        path: its folder is there.
+        data: its content.
+    """
+    number, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(number, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
 
 
 def pyodide_files(cache: Path, deno: str, seconds: float, note: Callable[[str], None]) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..guest.frames import Kind
 from .deno_binary import GUEST_SCRIPT, confined_command
 from .deno_process import DenoProcess, answer_of
-from .pyodide_files import VERSION
+from .pyodide_files import VERSION, write_cached
 
 __all__ = ["START_BYTES", "snapshot_file"]
 
@@ -57,7 +56,7 @@ def snapshot_file(
             data = _taken(pyodide, deno, sources, seconds)
         except (SandboxDiedError, ProtocolError) as error:
             raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from None
-        _write(path, data)
+        write_cached(path, data)
         _remove_unused(path.parent)
     os.utime(path)  # when it was used last
     return path
@@ -79,15 +78,3 @@ def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
         return answer_of(process, Kind.SOURCES, sources, Kind.SNAPSHOT, Deadline(seconds))
     finally:
         process.close()
-
-
-def _write(path: Path, data: bytes) -> None:
-    number, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with open(number, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise

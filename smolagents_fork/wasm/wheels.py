@@ -15,6 +15,7 @@ from ..deadline import Deadline
 from ..errors import ExecutorStartError
 from ..system.host_pipe import run_program
 from ..text.redaction import without_passwords
+from .pyodide_files import write_cached
 from .wheel_needs import Wheel, resolve
 
 __all__ = ["MINOR", "PLATFORM", "wheels_for"]
@@ -111,14 +112,7 @@ def _remembered(chosen: Path, cache: Path) -> list[Path] | None:
 def _remember(chosen: Path, wheels: Sequence[Path], cache: Path) -> None:
     chosen.parent.mkdir(mode=0o700, exist_ok=True)
     names = [path.relative_to(cache / "wheels").as_posix() for path in wheels]
-    _replace(chosen, json.dumps(names).encode())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    number, name = tempfile.mkstemp(dir=path.parent)
-    with open(number, "wb") as file:
-        file.write(data)
-    os.replace(name, path)
+    write_cached(chosen, json.dumps(names).encode())
 
 
 def _downloaded(
@@ -137,7 +131,7 @@ def _downloaded(
             path, data = wheel.path, wheel.path.read_bytes()
             place = cache / "wheels" / _digest(data) / path.name
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _replace(place, data)
+            write_cached(place, data)
             wheels.append(place)
     return wheels
 

@@ -73,16 +73,6 @@ _INSIDE = (
 _VALUE = "_output_of_the_last_call"
 
 
-def _default_limits(**given: Any) -> RunLimits:
-    """Return limits with upstream's module constants as defaults, which its users patch."""
-    values: dict[str, Any] = {
-        "max_while_iterations": upstream.MAX_WHILE_ITERATIONS,
-    }
-    values.update({name: value for name, value in given.items() if value is not _UNSET})
-    return RunLimits(**values)
-
-
-_UNSET: Any = object()
 # Of the dict that a copy is made from.
 _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has tools"
 
@@ -231,8 +221,10 @@ def evaluate_python_code(
         authorized_imports = upstream.BASE_BUILTIN_MODULES
     interpreter = Interpreter(
         import_names(authorized_imports),
-        limits=_default_limits(
-            max_print_outputs_length=max_print_outputs_length, timeout_seconds=timeout_seconds
+        limits=RunLimits(
+            max_while_iterations=upstream.MAX_WHILE_ITERATIONS,
+            max_print_outputs_length=max_print_outputs_length,
+            timeout_seconds=timeout_seconds,
         ),
         default_imports=(),
         state={} if state is None else state,
@@ -397,7 +389,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         # Whether a forked copy of the process has the half of another thread's call.
         self._half_run = False
         _executors.add(self)
-        self._settings: tuple[Any, ...] = ()
         #: Figures and displayed values of the last call.
         self.displays: tuple[Display, ...] = ()
         self._shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
@@ -444,12 +435,10 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "_interpreter",
             "_files",
             "static_tools",
-            "_settings",
             "displays",
             "_shown",
             "_output_callback",
             "_operation",
-            "_current_limits",
             "_sent_functions",
             "logger",
         )
@@ -514,22 +503,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def _limits(self) -> RunLimits:
         # Read at every call: users change the attributes, and upstream's constants.
-        settings = (
-            self.max_print_outputs_length,
-            self.timeout_seconds,
-            upstream.MAX_WHILE_ITERATIONS,
-        )
-        if settings != self._settings:
-            self._current_limits = self._limits_now()
-            self._settings = settings
-        return self._current_limits
-
-    def _limits_now(self) -> RunLimits:
         given = {name: value for name, value in self._given.items() if value is not None}
-        return _default_limits(
+        return RunLimits(
+            **{"max_while_iterations": upstream.MAX_WHILE_ITERATIONS, **given},
             max_print_outputs_length=self.max_print_outputs_length,
             timeout_seconds=self.timeout_seconds,
-            **given,
         )
 
     def _check_authorized_imports_are_installed(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # signal: an enum's member for each handler
 import ast
 import contextlib
 import inspect
@@ -374,12 +373,12 @@ def _interruptions() -> Iterator[list[int]]:
     run inside a tool of another run sees the same notes.
     """
     main = threading.current_thread() is threading.main_thread()
-    if not main or _signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield _interrupts if main else []
         return
     _interrupts.clear()
-    _signal.signal(signal.SIGINT, _note_interrupt)
+    signal.signal(signal.SIGINT, _note_interrupt)
     try:
         yield _interrupts
     finally:
-        _signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
