@@ -14,18 +14,19 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, Union
+from typing import BinaryIO, Union
 
 from ..control.audit_log import Facts
 from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
+from ..folders.file_store import FileStore
 from ..options import accept
 from ..results import FileInfo
 
-__all__ = ["MAX_FILE_BYTES", "FileMethods", "FileStore", "Files", "GivenFiles", "Source"]
+__all__ = ["MAX_FILE_BYTES", "FileMethods", "Files", "GivenFiles", "Source"]
 
 #: Default limit of ``get_file``, whose result is in memory.
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -47,47 +48,6 @@ _LONGEST_SHOWN = 200
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 #: What ``files=`` of an executor takes.
 Files = Mapping[str, Source]
-
-
-class FileStore(Protocol):
-    """Files as the code of one executor sees them. Paths are checked and have slashes."""
-
-    def describe(self, path: str) -> str:
-        """Return ``path`` for messages, with what it is in."""
-
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a file; it replaces an older one only when it is complete.
-
-        Args:
-            path: of the file; missing folders are made.
-            pieces: its content, at least one piece, each of 1 MiB at most.
-            size: of all pieces together, in bytes.
-
-        Raises:
-            ExecutorError: it could not be written; says why.
-        """
-
-    def make_folder(self, path: str) -> None:
-        """Make a folder, and those above it; no-op where it is there.
-
-        Raises:
-            ExecutorError: it could not be made; says why.
-        """
-
-    def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file.
-
-        Raises:
-            FileTooLargeError: it has more than ``max_bytes``.
-            ExecutorError: it could not be read; says why.
-        """
-
-    def list_files(self, path: str) -> list[FileInfo]:
-        """Return the regular files below ``path``, without links and names with a dot first.
-
-        Raises:
-            ExecutorError: there is nothing at ``path``, or there are too many files.
-        """
 
 
 class FileMethods:

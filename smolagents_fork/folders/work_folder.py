@@ -33,7 +33,9 @@ _NO_PLAIN_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 class WorkFolder:
-    """One folder. Paths have slashes and are in their simplest form; relative ones begin at it.
+    """One folder, as a :class:`.file_store.FileStore`.
+
+    Paths have slashes and are in their simplest form; relative ones begin at the folder.
 
     Args:
         path: Path of the folder, absolute and without links.
@@ -49,7 +51,7 @@ class WorkFolder:
     def write_file(
         self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()
     ) -> None:
-        """Write a file; it replaces an older one, or a link, only when it is complete.
+        """Write a file, also in the place of a link; see :class:`.file_store.FileStore`.
 
         Args:
             path: Path of the file; missing folders are made.
@@ -57,9 +59,6 @@ class WorkFolder:
             size: Size of all pieces together, in bytes.
             parts: Name of the file that is written until then, and those of lost attempts, which
                 are removed; from a caller that repeats the transfer.
-
-        Raises:
-            ExecutorError: it could not be written; says why.
         """
         if self._relative(path) == ".":
             raise ExecutorError("it is a folder")
@@ -81,28 +80,12 @@ class WorkFolder:
                 raise
 
     def make_folder(self, path: str) -> None:
-        """Make a folder, and those above it; no-op where it is there.
-
-        Args:
-            path: Path of the folder.
-
-        Raises:
-            ExecutorError: it could not be made; says why.
-        """
+        """Make a folder; see :class:`.file_store.FileStore`."""
         with _mapped(), self._parent(f"{self._relative(path)}/.", make=True):
             pass
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file.
-
-        Args:
-            path: Path of the file.
-            max_bytes: largest size allowed.
-
-        Raises:
-            FileTooLargeError: it has more bytes.
-            ExecutorError: it could not be read; says why.
-        """
+        """Read a file; see :class:`.file_store.FileStore`."""
         with _mapped(), open(self.descriptor(path, _FILE), "rb", buffering=0) as file:
             kind = os.fstat(file.fileno())
             if not stat.S_ISREG(kind.st_mode):
@@ -116,13 +99,7 @@ class WorkFolder:
             return bytes(found)
 
     def list_files(self, path: str) -> list[FileInfo]:
-        """Return the regular files below ``path``, or the file itself, sorted by path.
-
-        Names that begin with a dot and links are left out.
-
-        Raises:
-            ExecutorError: there is nothing at ``path``, or there are too many files.
-        """
+        """Return files, or the one at ``path``; see :class:`.file_store.FileStore`."""
         path = self._relative(path)
         found: list[FileInfo] = []
         with _mapped(), self._parent(path) as (folder, name):
@@ -155,7 +132,7 @@ class WorkFolder:
             waiting += inside
         return sorted(found, key=lambda one: one.path)
 
-    def descriptor(self, path: str, flags: int, mode: int = 0o600) -> int:
+    def descriptor(self, path: str, flags: int) -> int:
         """Open a file without following links and return its descriptor.
 
         Raises:
@@ -163,7 +140,7 @@ class WorkFolder:
             OSError: it could not be opened.
         """
         with self._parent(path) as (folder, name):
-            return os.open(name, flags | _LINK, mode, dir_fd=folder)
+            return os.open(name, flags | _LINK, 0o600, dir_fd=folder)
 
     def _relative(self, path: str) -> str:
         found = posixpath.relpath(path, self.path) if path[:1] == "/" else path

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from ..folders.file_store import FileStore
 from ..folders.removal import discard_tree
 from ..folders.user_folder import temporary_folder
 from ..folders.work_folder import WorkFolder
 from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
-from ..results import ExecutorStats, FileInfo
+from ..results import ExecutorStats
 from ..system.shortages import naming_shortages
 from .child_figures import child_figures
 from .confinement_report import Bounds
 from .sandbox_paths import Layout
 from .spawn import spawn
 
-__all__ = ["ChildEngine", "ChildFiles", "ChildPlace", "ChildRequest", "LocalChildren"]
+__all__ = ["ChildEngine", "ChildPlace", "ChildRequest", "LocalChildren"]
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,6 @@ class ChildRequest:
     bounds: Bounds
     max_value_bytes: int
     start_seconds: float
-
-
-class ChildFiles(Protocol):
-    """Files in the folder of the children, also while a program runs."""
-
-    def describe(self, path: str) -> str: ...
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None: ...
-    def make_folder(self, path: str) -> None: ...
-    def read_file(self, path: str, max_bytes: int) -> bytes: ...
-    def list_files(self, path: str) -> list[FileInfo]: ...
 
 
 class ChildPlace(Protocol):
@@ -72,8 +63,8 @@ class ChildPlace(Protocol):
             ExecutorStartError: it did not start; says why.
         """
 
-    def files(self) -> ChildFiles:
-        """Return the files of the folder."""
+    def files(self) -> FileStore:
+        """Return the files of the folder, also while a program runs."""
 
     def stats(self, pid: int | None) -> ExecutorStats:
         """Return a child's resource use now.
@@ -141,7 +132,7 @@ class LocalChildren:
             self._whole = replace(self._bounds, folder=folder)
         return spawn(self._layout, self._whole, kinds, self._serve)
 
-    def files(self) -> ChildFiles:
+    def files(self) -> FileStore:
         """Return the folder, which the host opens itself."""
         return WorkFolder(self.folder or "")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, SandboxDiedError
+from ..folders.file_store import FileStore
 from ..guest.frames import Kind
 from ..guest.relayed_guest import RelayedGuest
-from ..process.child_places import ChildFiles, ChildRequest
+from ..process.child_places import ChildRequest
 from ..results import ExecutorStats
 from .cluster_client import Cluster
 from .plain_data import Reservation
@@ -87,7 +88,7 @@ class RemoteChildren:
         if sandbox is not None:
             sandbox.end()
 
-    def files(self) -> ChildFiles:
+    def files(self) -> FileStore:
         """Return the files of the folder on the node."""
         if self._sandbox is None:
             raise ExecutorStartError("the sandbox has not been started")

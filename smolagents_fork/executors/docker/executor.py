@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError, InterpreterError
+from ...folders.file_store import FileStore
 from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import part_of, taking
@@ -27,7 +28,6 @@ from ...sandboxes.termination import exit_on_sigterm
 from ...text.hints import network_hint
 from ...upstream import LogLevel
 from ..async_calls import created
-from ..file_transfers import FileStore
 from ..jupyter.connection import KernelConnection
 from ..jupyter.error_text import CodeFailedError, failure_text
 from ..jupyter.image_progress import shown_progress

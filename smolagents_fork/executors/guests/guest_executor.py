@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from ... import errors
 from ...errors import InterpreterError
+from ...folders.file_store import FileStore
 from ...text.hints import advice, network_hint
-from ..file_transfers import FileStore
 from ..session.guest import Ask, Failure, Request, Task
 from ..session.sandbox_executor import SandboxExecutor
 from .frame_guest import FrameGuest

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 from ...deadline import Deadline
 from ...distributions.requirements import missing_requirements, requirements_for
 from ...errors import InterpreterError
+from ...folders.file_store import FileStore
 from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.provisioner import SandboxSpec
 from ...upstream import LogLevel
-from ..file_transfers import FileStore
 from ..guests.guest_files import GuestFiles
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.error_text import CodeFailedError, failure_text

@@ -33,6 +33,7 @@ from ...errors import (
     InterpreterError,
     ProgramFailedError,
 )
+from ...folders.file_store import FileStore
 from ...interpreter.guarded import Interpreter, RunLimits
 from ...interpreter.guarded.policy import REFUSED_BUILTINS
 from ...interpreter.imports import is_authorized
@@ -48,7 +49,7 @@ from ...text.texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
 from ..call_options import CallOptions, audit_sink, output_function
 from ..figures import FigureFolder
-from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
+from ..file_transfers import FileMethods, Files, GivenFiles
 from ..shared_arguments import Arguments
 from ..validation import parameters_of
 from .local_errors import as_upstreams, is_class_of_host

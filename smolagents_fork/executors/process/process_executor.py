@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorStartError
+from ...folders.file_store import FileStore
 from ...interpreter.imports import DEFAULT_IMPORTS
 from ...options.option import taking
 from ...process.child_places import ChildPlace, ChildRequest, LocalChildren
@@ -15,7 +16,6 @@ from ...process.confinement_report import Bounds, Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
 from ...results import ExecutorStats
 from ...upstream import LogLevel
-from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..weak_methods import weakly
 from .process_launcher import ProcessLauncher

@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...errors import ExecutorError
+from ...folders.file_store import FileStore
 from ...options.option import option, part_of, taking
 from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
 from ..async_calls import created
-from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
 from ..pools.pool_options import TenantOption
