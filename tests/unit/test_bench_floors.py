@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tools.bench.companion import Companion, FloorError
+from tools.bench.network import bench as network
 from tools.bench.process.bench import FLOOR_PROGRAM
 from tools.bench.timings import alternated, at_once, repeated
 
@@ -39,6 +40,15 @@ def test_other_answers_are_errors(program, words):
 def test_process_floor_measures_fork_pipe_and_copy():
     with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         for question in ("fork", "pipe", "copy 100000", "copy 100000"):
+            assert floor.ask(question) > 0
+
+
+def test_client_of_the_network_measures_requests():
+    with (
+        network._server() as port,
+        Companion([sys.executable, "-I", network.CLIENT, str(port)]) as floor,
+    ):
+        for question in ("new", "kept", "stream", "streams"):
             assert floor.ask(question) > 0
 
 
