@@ -19,30 +19,17 @@ from typing import Any, Protocol, TypeVar
 from ..bridge.thread import CallThread
 from .call_lock import CallLock
 
-__all__ = ["AsyncCalls", "Closeable", "created", "in_thread"]
+__all__ = ["AsyncCalls", "Closeable", "in_thread"]
 
 # Interval of interrupts of a call whose task was cancelled, until it ends.
 _INTERRUPT_AGAIN_SECONDS = 0.5
 _Result = TypeVar("_Result")
 
 
-class _Cleanable(Protocol):
-    def cleanup(self) -> None: ...
-
-
 class Closeable(Protocol):
     """A sandbox that can be closed."""
 
     def close(self) -> None: ...
-
-
-_Made = TypeVar("_Made", bound=_Cleanable)
-_Taken = TypeVar("_Taken", bound=Closeable)
-
-
-class _Pool(Protocol[_Taken]):
-    async def acquire_async(self, *, tenant: str) -> _Taken: ...
-    def release(self, taken: _Taken, /) -> None: ...
 
 
 def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Result]:
@@ -140,41 +127,3 @@ class AsyncCalls:
                     self._interrupt()
                     time.sleep(_INTERRUPT_AGAIN_SECONDS)
                 time.sleep(0.02)
-
-
-async def created(
-    make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None, tenant: str = ""
-) -> _Made:
-    """Return the result of ``make`` without blocking the event loop.
-
-    Waiting for the pool needs no thread. When the task is cancelled, the executor that is being
-    made is closed.
-
-    Args:
-        make: the constructor; gets the connection taken from the pool.
-        pool: Pool of connections; ``None`` for none.
-        tenant: Tenant whose quota of the pool counts.
-    """
-    taken = None if pool is None else await pool.acquire_async(tenant=tenant)
-
-    def work() -> _Made:
-        try:
-            return make(taken)
-        except BaseException:
-            if pool is not None and taken is not None:
-                taken.close()
-                pool.release(taken)
-            raise
-
-    made = in_thread(work, "smolagents-fork-create")
-    try:
-        return await asyncio.shield(made)
-    except asyncio.CancelledError:
-        made.add_done_callback(_clean_up_abandoned)
-        raise
-
-
-def _clean_up_abandoned(made: asyncio.Future[_Made]) -> None:
-    """Close an executor whose task was cancelled."""
-    if not made.cancelled() and made.exception() is None:
-        made.result().cleanup()

@@ -11,10 +11,14 @@ from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import Options, option, same_as
 from ...options.words import IMPORTS, PACKAGES
+from ...sandboxes.container_options import ContainerOptions
+from ...sandboxes.provisioner import NodesProvisioner
+from ..jupyter.image_progress import shown_progress
 from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from .docker_pool import DockerPool
+from .engine_choice import chosen_engine
 from .options import DockerOptions, EngineOption
 
 __all__ = ["DockerArguments", "SetupArguments"]
@@ -106,3 +110,18 @@ class SetupArguments(DockerOptions, EngineOption, _Imports):
         accept.function_or_none,
         form="function of one `str`",
     )
+
+    def build_image(self) -> str:
+        """Build the image and return its name; on a cluster of Ray, on every node."""
+        provisioner = chosen_engine(self.engine, None, self).connect(ContainerOptions())
+        try:
+            spec = self.image_spec(self.additional_imports)
+            prepare = provisioner.prepare_image
+            if isinstance(provisioner, NodesProvisioner):
+                prepare = provisioner.prepare_on_all_nodes
+            if self.progress is not None:
+                return prepare(spec, report=self.progress, rebuild=self.rebuild)
+            with shown_progress() as report:
+                return prepare(spec, report=report, rebuild=self.rebuild)
+        finally:
+            provisioner.close()

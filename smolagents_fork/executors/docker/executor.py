@@ -9,36 +9,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
-from ...errors import ExecutorError, InterpreterError
+from ...errors import ExecutorError
 from ...folders.file_store import FileStore
 from ...network.network_list import NetworkAccess
 from ...options import accept
 from ...options.option import part_of, taking
 from ...results import ExecutorStats
-from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.provisioner import (
-    NodesProvisioner,
     Provisioner,
     PublishesPort,
     Report,
     Sandbox,
 )
 from ...sandboxes.termination import exit_on_sigterm
-from ...text.hints import network_hint
 from ...upstream import LogLevel
-from ..async_calls import created
 from ..jupyter.connection import KernelConnection
-from ..jupyter.error_text import CodeFailedError, failure_text
 from ..jupyter.image_progress import shown_progress
+from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_files import load_request
-from ..jupyter.kernel_guest import KernelGuestSource
 from ..jupyter.packages import Packages
 from ..jupyter.sandbox_files import SandboxFiles
-from ..pools.pool_queue import tenant_of
-from ..pools.sandbox_pool import pool_of
-from ..session.guest import Ask, Failure
-from ..session.sandbox_executor import SandboxExecutor
+from ..pools.creation import created
+from ..session.guest import Ask
 from ..weak_methods import weakly
 from .arguments import DockerArguments, SetupArguments
 from .docker_pool import DockerPool
@@ -56,7 +49,7 @@ _logger = logging.getLogger("smolagents_fork")
 _KEY = re.compile(r"token|secret|passw|credential|(?:api|access|private)_?key", re.IGNORECASE)
 
 
-class DockerExecutor(SandboxExecutor):
+class DockerExecutor(KernelExecutor):
     """Executor that runs an agent's code in a container of its own.
 
     Upstream's parameters keep their meaning; the rest are keyword-only.
@@ -91,16 +84,20 @@ class DockerExecutor(SandboxExecutor):
         options = (
             part_of(given, DockerOptions) if pool is None else pool.options_for(given, imports)
         )
-        super().__init__(imports, given.logger, options, allow_pickle=options.allow_pickle)
+        super().__init__(imports, given.logger, options)
         self._pool, self._tenant = pool, given.tenant
         self._control.log.tenant = given.tenant
         #: Where the container runs.
         self.engine = chosen_engine(given.engine, pool, given)
-        self._network_list = part_of(given, NetworkAccess)
+        self._network_list = hosts = part_of(given, NetworkAccess)
         self._proxy: SandboxProxy | None = None
-        self.installed_packages: list[str] = []
-        self._packages = Packages(options.packages(self._install_remedy))
-        self._connection: KernelConnection | None = given.ready
+        self._of_pool, self._own_loopback = pool is not None, not options.shares_host_network
+        remedy = self.engine.network_remedy(options, "pool" if self._of_pool else "executor")
+        self._network_remedy = hosts.network_advice or remedy
+        # Of a list, the proxy says what is not in it.
+        install_remedy = self._network_remedy if hosts.allowed_hosts is None else ""
+        self._packages = Packages(options.packages(install_remedy))
+        self._connection = given.ready
         self._provisioner: Provisioner | None = None
         self.start()
 
@@ -121,19 +118,7 @@ class DockerExecutor(SandboxExecutor):
         Returns:
             the image's name.
         """
-        given = SetupArguments.of("DockerExecutor.setup", arguments, keywords)
-        provisioner = chosen_engine(given.engine, None, given).connect(ContainerOptions())
-        try:
-            spec = given.image_spec(given.additional_imports)
-            prepare = provisioner.prepare_image
-            if isinstance(provisioner, NodesProvisioner):
-                prepare = provisioner.prepare_on_all_nodes
-            if given.progress is not None:
-                return prepare(spec, report=given.progress, rebuild=given.rebuild)
-            with shown_progress() as report:
-                return prepare(spec, report=report, rebuild=given.rebuild)
-        finally:
-            provisioner.close()
+        return SetupArguments.of("DockerExecutor.setup", arguments, keywords).build_image()
 
     @classmethod
     @taking(DockerArguments)
@@ -143,15 +128,9 @@ class DockerExecutor(SandboxExecutor):
         Waiting for a pool's container needs no thread. When the task is cancelled, the container
         that was started for it is removed.
         """
-        pool = pool_of(DockerPool)("pool", keywords.get("pool"))
-        tenant = tenant_of("tenant", keywords.get("tenant", ""))
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
-        return await created(
-            lambda connection: cls(*args, ready=connection, **keywords),
-            pool,
-            tenant,
-        )
+        return await created(cls, DockerPool, args, keywords)
 
     def _start(self) -> None:
         options = self.options
@@ -168,9 +147,8 @@ class DockerExecutor(SandboxExecutor):
                 raise
             self._proxy = proxy = self._proxy_of(self._network_list)
             connection = connection_to(provisioner, options, image, proxy)
-        self._connection = connection
-        self._open(KernelGuestSource(connection, options.startup_timeout_seconds))
         self.installed_packages = list(self.additional_imports)
+        self._open_kernel(connection)
 
     def _build_image(self, imports: Sequence[str], report: Report) -> str:
         if self._provisioner is None:
@@ -220,21 +198,6 @@ class DockerExecutor(SandboxExecutor):
         sandbox = self._sandbox
         name = "" if sandbox is None else f"sandbox {sandbox.id} of {self.engine.name}"
         return self.place or name
-
-    @property
-    def _network_remedy(self) -> str:
-        owner = "executor" if self._pool is None else "pool"
-        remedy = self.engine.network_remedy(self.options, owner)
-        return self._network_list.network_advice or remedy
-
-    @property
-    def _install_remedy(self) -> str:
-        # Of a list, the proxy says what is not in it.
-        return "" if self._network_list.allowed_hosts is not None else self._network_remedy
-
-    @property
-    def _own_loopback(self) -> bool:
-        return not self.options.shares_host_network
 
     # -- upstream's attributes: None where there is no such thing --
 
@@ -287,11 +250,6 @@ class DockerExecutor(SandboxExecutor):
         return self.options.dockerfile_content
 
     @property
-    def allow_pickle(self) -> bool:
-        """Tell whether values that the codec refuses may be pickled."""
-        return self.options.allow_pickle
-
-    @property
     def _sandbox(self) -> Sandbox | None:
         # The connection knows no more of sandboxes than it needs; these are an engine's.
         return cast("Sandbox | None", self._connection and self._connection.sandbox)
@@ -302,24 +260,6 @@ class DockerExecutor(SandboxExecutor):
         return sandbox.published_address() if isinstance(sandbox, PublishesPort) else None
 
     # -- code and packages --
-
-    def _as_program_error(self, error: InterpreterError) -> Exception:
-        return CodeFailedError(str(error))
-
-    def _explain(self, failure: Failure) -> Exception:
-        return CodeFailedError(
-            failure_text(
-                failure,
-                present=self.additional_imports,
-                of_pool=self._pool is not None,
-                network_remedy=self._network_remedy,
-                own_loopback=self._own_loopback,
-            )
-            + self._refusals()
-        )
-
-    def _network_hint(self, logs: str) -> str:
-        return network_hint(logs, self._network_remedy, own_loopback=self._own_loopback)
 
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install packages for the code.

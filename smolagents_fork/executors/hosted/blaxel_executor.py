@@ -87,7 +87,7 @@ class BlaxelExecutor(GatewayExecutor):
     @property
     def sandbox_name(self) -> str | None:
         """Name of the sandbox; ``None`` without one."""
-        sandbox = self._connection.sandbox
+        sandbox = self._kernel.sandbox
         return None if sandbox is None else sandbox.id
 
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from ...deadline import Deadline
 from ...distributions.requirements import missing_requirements, requirements_for
-from ...errors import InterpreterError
 from ...folders.file_store import FileStore
 from ...options import accept
 from ...options.option import option, same_as
@@ -18,12 +17,10 @@ from ...sandboxes.provisioner import SandboxSpec
 from ...upstream import LogLevel
 from ..guests.guest_files import GuestFiles
 from ..jupyter.connection import KernelConnection, KernelSettings
-from ..jupyter.error_text import CodeFailedError, failure_text
+from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_files import load_request
-from ..jupyter.kernel_guest import KernelGuestSource
 from ..jupyter.kernel_options import KernelOptions
-from ..session.guest import Ask, Failure, Request, Task
-from ..session.sandbox_executor import SandboxExecutor
+from ..session.guest import Ask, Request, Task
 from ..shared_arguments import Arguments
 from ..weak_methods import weakly
 from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
@@ -67,7 +64,7 @@ class GatewayArguments(KernelOptions):
     timeout_seconds: float | None = same_as(KernelOptions, "timeout_seconds", default=300.0)
 
 
-class GatewayExecutor(SandboxExecutor):
+class GatewayExecutor(KernelExecutor):
     """An executor whose code runs in a kernel of a hosted sandbox.
 
     Args:
@@ -84,13 +81,11 @@ class GatewayExecutor(SandboxExecutor):
         image: str,
         create: Callable[[Deadline], CreatedSandbox],
     ) -> None:
-        super().__init__(
-            given.additional_imports, given.logger, given, allow_pickle=given.allow_pickle
-        )
-        self.installed_packages: list[str] = list(given.additional_imports)
+        super().__init__(given.additional_imports, given.logger, given)
+        self.installed_packages = list(given.additional_imports)
         self._service = GatewayService(create, weakly(self._log_error))
         seconds = given.startup_timeout_seconds
-        self._connection = KernelConnection(
+        self._kernel = KernelConnection(
             self._service,
             SandboxSpec(image, start_seconds=seconds),
             KernelSettings(
@@ -103,7 +98,7 @@ class GatewayExecutor(SandboxExecutor):
         self.start()
 
     def _start(self) -> None:
-        self._open(KernelGuestSource(self._connection, self.options.startup_timeout_seconds))
+        self._open_kernel(self._kernel)
 
     def _prepare(self, ask: Ask) -> None:
         """Give a new kernel the packages and files of the last one."""
@@ -118,39 +113,17 @@ class GatewayExecutor(SandboxExecutor):
             service.wait_until_removed(_END_SECONDS)
 
     @property
-    def allow_pickle(self) -> bool:
-        """Tell whether values that the codec refuses may be pickled."""
-        return self.options.allow_pickle
-
-    @property
     def sandbox(self) -> Any:
         """Object of the service's SDK for the sandbox; ``None`` without one."""
-        sandbox = self._connection.sandbox
+        sandbox = self._kernel.sandbox
         return sandbox.created.sdk_object if isinstance(sandbox, WebGateway) else None
 
     def _sandbox_name(self) -> str:
-        sandbox = self._connection.sandbox
+        sandbox = self._kernel.sandbox
         return "" if sandbox is None else f"hosted sandbox {sandbox.id}"
 
     def _log_error(self, line: str) -> None:
         self._log(line, LogLevel.ERROR)
-
-    def _as_program_error(self, error: InterpreterError) -> Exception:
-        return CodeFailedError(str(error))
-
-    def _explain(self, failure: Failure) -> Exception:
-        return CodeFailedError(
-            failure_text(
-                failure,
-                present=self.installed_packages,
-                of_pool=False,
-                network_remedy="",
-                own_loopback=True,
-            )
-        )
-
-    def _network_hint(self, _logs: str) -> str:
-        return ""
 
     @contextlib.contextmanager
     def _file_store(self, action: str) -> Iterator[FileStore]:

@@ -12,11 +12,10 @@ from ...folders.file_store import FileStore
 from ...options.option import option, part_of, taking
 from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
-from ..async_calls import created
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
+from ..pools.creation import created
 from ..pools.pool_options import TenantOption
-from ..pools.pool_queue import tenant_of
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from ..weak_methods import weakly
@@ -82,13 +81,7 @@ class WasmExecutor(GuestExecutor):
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
         started for it is closed.
         """
-        pool = pool_of(WasmPool)("pool", keywords.get("pool"))
-        tenant = tenant_of("tenant", keywords.get("tenant", ""))
-        return await created(
-            lambda guest: cls(*args, ready=guest, **keywords),
-            pool,
-            tenant,
-        )
+        return await created(cls, WasmPool, args, keywords)
 
     def _start(self) -> None:
         check_imports(self.additional_imports)

@@ -1,0 +1,71 @@
+"""Base of the executors whose code runs in a Jupyter kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import InterpreterError
+from ...text.hints import network_hint
+from ..session.guest import Failure
+from ..session.sandbox_executor import SandboxExecutor
+from .connection import KernelConnection
+from .error_text import CodeFailedError, failure_text
+from .kernel_guest import KernelGuestSource
+from .kernel_options import KernelOptions
+
+__all__ = ["KernelExecutor"]
+
+
+class KernelExecutor(SandboxExecutor):
+    """An executor whose code runs in a kernel, which a connection starts and speaks to.
+
+    Args:
+        additional_imports: as in :class:`Executor`.
+        logger: as in :class:`Executor`.
+        options: limits, callbacks, functions of the host.
+    """
+
+    options: KernelOptions
+    #: Connection to the kernel; ``None`` before the start.
+    _connection: KernelConnection | None = None
+    #: Whether a pool decides what is installed.
+    _of_pool = False
+    #: How the sandbox gets a network; empty if it has one, or nobody knows how.
+    _network_remedy = ""
+    #: Whether ``127.0.0.1`` is the sandbox's own.
+    _own_loopback = True
+
+    def __init__(
+        self, additional_imports: Sequence[str], logger: Any, options: KernelOptions
+    ) -> None:
+        super().__init__(additional_imports, logger, options, allow_pickle=options.allow_pickle)
+        self.installed_packages: list[str] = []
+
+    def _open_kernel(self, connection: KernelConnection) -> None:
+        """Start the first kernel; called by ``_start()``."""
+        self._connection = connection
+        self._open(KernelGuestSource(connection, self.options.startup_timeout_seconds))
+
+    @property
+    def allow_pickle(self) -> bool:
+        """Tell whether values that the codec refuses may be pickled."""
+        return self.options.allow_pickle
+
+    def _as_program_error(self, error: InterpreterError) -> Exception:
+        return CodeFailedError(str(error))
+
+    def _explain(self, failure: Failure) -> Exception:
+        return CodeFailedError(
+            failure_text(
+                failure,
+                present=self.installed_packages,
+                of_pool=self._of_pool,
+                network_remedy=self._network_remedy,
+                own_loopback=self._own_loopback,
+            )
+            + self._refusals()
+        )
+
+    def _network_hint(self, logs: str) -> str:
+        return network_hint(logs, self._network_remedy, own_loopback=self._own_loopback)
