@@ -19,12 +19,12 @@ import psutil
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError
 from smolagents_fork.results import ExecutorStats, FileInfo
-from smolagents_fork.sandboxes import container_files
 from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.containers import container_files
+from smolagents_fork.sandboxes.containers.stream_errors import TooMuchOutput
 from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import ImageSpec, Report, SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
-from smolagents_fork.sandboxes.stream_errors import TooMuchOutput
 
 
 class Job:

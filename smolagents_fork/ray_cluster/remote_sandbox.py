@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..results import ExecutorStats, FileInfo
-from ..sandboxes.container_files import repeat_after_loss, repeat_write
-from ..sandboxes.stream_errors import StreamLost
+from ..sandboxes.containers.container_files import repeat_after_loss, repeat_write
+from ..sandboxes.containers.stream_errors import StreamLost
 from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess

@@ -14,11 +14,11 @@ from ...errors import ExecutorStartError
 from ...results import ExecutorStats
 from ...system.first_process_link import FirstProcess
 from ...system.received_listener import receive_listener
-from ..attached_program import read_all
 from ..container_options import GATEWAY_PORT
-from ..container_sandbox import ContainerSandbox
+from ..containers.attached_program import read_all
+from ..containers.container_sandbox import ContainerSandbox
+from ..containers.relay import relay_command
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
-from ..relay import relay_command
 from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .exit_info import container_status

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
-from ..listed_entries import read_entries
+from ..containers.listed_entries import read_entries
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size

@@ -27,7 +27,7 @@ from ...errors import (
 )
 from ...stream.web_connection import connect
 from ...stream.websocket_frames import UpgradeRefused, open_websocket
-from ..untrusted_json import read_json
+from ..containers.untrusted_json import read_json
 from .pod_labels import MANAGED_BY
 from .streams.channel_socket import PROTOCOLS
 

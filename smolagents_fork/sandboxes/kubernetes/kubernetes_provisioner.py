@@ -12,8 +12,8 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
 from ...system.forks import ForkSafeLock
+from ..containers.network_probe import check_isolation
 from ..engine_protocol import Note
-from ..network_probe import check_isolation
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from .api_client import ClusterClient

@@ -10,7 +10,7 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import ExecutorError
 from ...system.inventory import Inventory, SandboxEntry
-from ..listed_entries import read_entries
+from ..containers.listed_entries import read_entries
 from .api_client import ClusterClient
 from .pod_labels import PodRecord
 from .pod_removal import remove_pod

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ConfigurationError
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
-from ..first_process import first_command
+from ..containers.first_process import first_command
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
 from .pod_labels import metadata

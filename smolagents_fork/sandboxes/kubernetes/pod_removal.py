@@ -10,7 +10,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError
-from ..listed_entries import read_entries
+from ..containers.listed_entries import read_entries
 from ..removals import REMOVAL_SECONDS
 from .api_client import ClusterClient
 from .pod_labels import PodRecord

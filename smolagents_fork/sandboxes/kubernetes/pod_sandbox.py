@@ -12,12 +12,12 @@ from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
 from ...results import ExecutorStats
 from ...system.first_process_link import FirstProcess
-from ..cgroup_usage import cgroup_usage
 from ..container_options import GATEWAY_PORT
-from ..container_sandbox import ContainerSandbox
+from ..containers.cgroup_usage import cgroup_usage
+from ..containers.container_sandbox import ContainerSandbox
+from ..containers.relay import relay_command
 from ..lease_keeper import Lease
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
-from ..relay import relay_command
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
@@ -152,7 +152,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
     def run(
         self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
     ) -> tuple[int, bytes, bytes]:
-        """Run a program in the pod; see :class:`.container_files.Run`."""
+        """Run a program in the pod; see :class:`.containers.container_files.Run`."""
         self._check_there()
         deadline = Deadline(timeout)
         links = self.first_process.links

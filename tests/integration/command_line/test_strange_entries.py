@@ -8,9 +8,9 @@ from typing import Any
 import docker
 import pytest
 
+from smolagents_fork.sandboxes.containers.listed_entries import read_entries
 from smolagents_fork.sandboxes.docker.images.installation import PACKAGES_LABEL
 from smolagents_fork.sandboxes.docker.lifetime import labels, orphans
-from smolagents_fork.sandboxes.listed_entries import read_entries
 
 pytestmark = pytest.mark.docker
 

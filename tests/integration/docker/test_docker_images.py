@@ -114,7 +114,7 @@ def test_image_without_a_kernel_is_an_error_with_its_last_words(base_image):
 # Containers of tests beside this one may have labels that nobody can read, which the log tells.
 SETUP = (
     "import logging, sys\n"
-    "logging.getLogger('smolagents_fork.sandboxes.listed_entries').disabled = True\n"
+    "logging.getLogger('smolagents_fork.sandboxes.containers.listed_entries').disabled = True\n"
     "from smolagents_fork.executors.docker import DockerExecutor\n"
     "print(DockerExecutor.setup(**eval(sys.argv[1])))"
 )

@@ -17,7 +17,7 @@ from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
-from smolagents_fork.sandboxes import container_files
+from smolagents_fork.sandboxes.containers import container_files
 
 SECONDS = 60.0
 OPTIONS: dict[str, Any] = {"request": ChildRequest((), (), Bounds(""), 1000, SECONDS)}

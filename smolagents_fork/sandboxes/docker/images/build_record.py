@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....folders.user_folder import abandoned_files, locked_file, user_folder
-from ...listed_entries import read_entries
+from ...containers.listed_entries import read_entries
 from ..engine import engine_time
 from ..engine_address import EngineAddress
 from ..list_fields import entry_id

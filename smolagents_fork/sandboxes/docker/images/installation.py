@@ -28,7 +28,7 @@ from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
 from ....system.forks import disconnect_in_child
 from ....text.redaction import without_passwords
-from ...listed_entries import read_entries
+from ...containers.listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ...removals import Removals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
 from ....system.inventory import SandboxEntry
-from ...listed_entries import read_entries
+from ...containers.listed_entries import read_entries
 from ..engine import mapped_errors
 from ..lifetime.labels import LABEL, own_labels, owner_of
 from ..list_fields import container_name, created_at, entry_id

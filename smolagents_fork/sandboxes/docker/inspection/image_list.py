@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ....system.inventory import ImageEntry
-from ...listed_entries import read_entries
+from ...containers.listed_entries import read_entries
 from ..engine import mapped_errors
 from ..images.image_plans import is_address
 from ..images.installation import COMMENT, PACKAGES_LABEL

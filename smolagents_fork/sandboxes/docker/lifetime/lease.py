@@ -17,7 +17,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...first_process import first_command
+from ...containers.first_process import first_command
 
 __all__ = ["leased", "main_command"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ....deadline import Deadline
 from ....system.forks import ForkSafeLock
 from ...cluster_owner import ClusterOwner
-from ...listed_entries import read_entries
+from ...containers.listed_entries import read_entries
 from ...removals import REMOVAL_SECONDS
 from ..engine import connect, disconnect, engine_time, mapped_errors
 from ..engine_address import EngineAddress

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
-from ...attached_program import read_pieces
-from ...stream_errors import StreamLost
+from ...containers.attached_program import read_pieces
+from ...containers.stream_errors import StreamLost
 from ..engine import mapped_errors
 from .exec_stream import exec_stream
 

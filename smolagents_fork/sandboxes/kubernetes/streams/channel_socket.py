@@ -23,7 +23,7 @@ from ....stream.websocket_frames import (
     frame_header,
 )
 from ....system.forks import forget, keep_open
-from ...untrusted_json import read_json
+from ...containers.untrusted_json import read_json
 
 __all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "ExecStatus", "RelayStream"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
-from ...attached_program import read_all
-from ...stream_errors import StreamLost
+from ...containers.attached_program import read_all
+from ...containers.stream_errors import StreamLost
 from .channel_socket import ChannelSocket
 
 __all__ = ["run_program", "short_command"]

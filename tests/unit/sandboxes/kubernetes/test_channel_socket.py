@@ -13,6 +13,7 @@ from websockets.protocol import Protocol, Side
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorError
+from smolagents_fork.sandboxes.containers.stream_errors import TooMuchOutput
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
     AttachedPod,
     ChannelSocket,
@@ -20,7 +21,6 @@ from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
     RelayStream,
 )
 from smolagents_fork.sandboxes.kubernetes.streams.pod_exec import run_program, short_command
-from smolagents_fork.sandboxes.stream_errors import TooMuchOutput
 
 
 @pytest.fixture

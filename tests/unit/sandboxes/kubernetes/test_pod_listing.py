@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from smolagents_fork.sandboxes.containers.listed_entries import read_entries
 from smolagents_fork.sandboxes.kubernetes.pod_inventory import _entry
 from smolagents_fork.sandboxes.kubernetes.pod_labels import PodRecord
-from smolagents_fork.sandboxes.listed_entries import read_entries
 from smolagents_fork.system.inventory import ELSEWHERE
 
 TEXTS = ["²", "²:²:²", "m:-1:1", "m:0:1", "m:1", "a\nb:1:1", "\x1b[2J:1:1", "x" * 10**6, 7, [], {}]

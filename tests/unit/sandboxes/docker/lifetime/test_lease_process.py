@@ -12,8 +12,8 @@ import time
 
 import pytest
 
+from smolagents_fork.sandboxes.containers.first_process import FIRST_PROCESS
 from smolagents_fork.sandboxes.docker.lifetime.lease import leased
-from smolagents_fork.sandboxes.first_process import FIRST_PROCESS
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60

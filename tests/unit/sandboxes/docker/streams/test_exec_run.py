@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes import container_files
-from smolagents_fork.sandboxes.container_files import read_file
+from smolagents_fork.sandboxes.containers import container_files
+from smolagents_fork.sandboxes.containers.container_files import read_file
 from smolagents_fork.sandboxes.docker.streams import exec_run
 from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
 

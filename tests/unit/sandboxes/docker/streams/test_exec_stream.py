@@ -17,7 +17,7 @@ from background import running
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorError
-from smolagents_fork.sandboxes.attached_program import read_pieces
+from smolagents_fork.sandboxes.containers.attached_program import read_pieces
 from smolagents_fork.sandboxes.docker.engine import mapped_errors
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
 

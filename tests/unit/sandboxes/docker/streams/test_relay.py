@@ -11,7 +11,7 @@ import sys
 import pytest
 from background import running
 
-from smolagents_fork.sandboxes.relay import relay_command
+from smolagents_fork.sandboxes.containers.relay import relay_command
 
 MUCH = os.urandom(3_000_000)  # more than pipes and sockets hold
 

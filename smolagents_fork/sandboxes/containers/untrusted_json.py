@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ProtocolError
+from ...errors import ProtocolError
 
 __all__ = ["checked_row", "checked_texts", "read_json"]
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ExecutorError, ProtocolError
-from smolagents_fork.sandboxes.cgroup_usage import cgroup_usage
-from smolagents_fork.sandboxes.container_files import list_files
+from smolagents_fork.sandboxes.containers.cgroup_usage import cgroup_usage
+from smolagents_fork.sandboxes.containers.container_files import list_files
+from smolagents_fork.sandboxes.containers.network_probe import check_isolation
+from smolagents_fork.sandboxes.containers.untrusted_json import (
+    checked_row,
+    checked_texts,
+    read_json,
+)
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import ExecStatus
-from smolagents_fork.sandboxes.network_probe import check_isolation
 from smolagents_fork.sandboxes.resource_limits import Limits
-from smolagents_fork.sandboxes.untrusted_json import checked_row, checked_texts, read_json
 
 #: Bytes that are not what any reader asks for.
 HOSTILE = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import ExecutorError
-from ..results import ExecutorStats
+from ...errors import ExecutorError
+from ...results import ExecutorStats
+from ..resource_limits import Limits, parse_size
 from .container_files import Run
-from .resource_limits import Limits, parse_size
 from .untrusted_json import checked_row, read_json
 
 __all__ = ["cgroup_usage"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..errors import ExecutorStartError
+from ...errors import ExecutorStartError
 from .container_files import Run
 from .untrusted_json import checked_texts, read_json
 

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from ..errors import (
+from ...errors import (
     EngineUnavailableError,
     ExecutorError,
     FileTooLargeError,
     ProtocolError,
 )
-from ..folders.work_folder import new_part_name
-from ..results import FileInfo
+from ...folders.work_folder import new_part_name
+from ...results import FileInfo
 from .stream_errors import StreamLost, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 

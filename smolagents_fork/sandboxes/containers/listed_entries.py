@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from ..errors import EngineUnavailableError
+from ...errors import EngineUnavailableError
 
 __all__ = ["read_entries"]
 

@@ -14,8 +14,8 @@ import pytest
 
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.folders.work_folder import WorkFolder
-from smolagents_fork.sandboxes import container_files
-from smolagents_fork.sandboxes.stream_errors import StreamLost
+from smolagents_fork.sandboxes.containers import container_files
+from smolagents_fork.sandboxes.containers.stream_errors import StreamLost
 
 # Only detects hangs.
 SECONDS = 60.0

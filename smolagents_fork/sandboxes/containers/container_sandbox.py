@@ -8,13 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from ..deadline import Deadline
-from ..errors import ExecutorStartError
-from ..results import FileInfo
-from ..system.proxy_environment import PROXY_PORT
+from ...deadline import Deadline
+from ...errors import ExecutorStartError
+from ...results import FileInfo
+from ...system.proxy_environment import PROXY_PORT
+from ..multiplexer_start import multiplexer_command, wait_until_listening
+from ..provisioner import ByteStream, ConnectionProxy, SandboxSpec
 from . import container_files
-from .multiplexer_start import multiplexer_command, wait_until_listening
-from .provisioner import ByteStream, ConnectionProxy, SandboxSpec
 
 __all__ = ["ContainerSandbox", "Started"]
 

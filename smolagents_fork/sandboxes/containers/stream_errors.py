@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ExecutorError
+from ...errors import ExecutorError
 
 __all__ = ["StreamLost", "TooMuchOutput"]
 

@@ -6,9 +6,9 @@ import contextlib
 import selectors
 from collections.abc import Callable, Iterable, Iterator
 
-from ..deadline import Deadline
-from ..errors import ExecutorError
-from ..stream.timed_socket import ByteStream
+from ...deadline import Deadline
+from ...errors import ExecutorError
+from ...stream.timed_socket import ByteStream
 from .stream_errors import StreamLost, TooMuchOutput
 
 __all__ = ["read_all", "read_pieces"]
