@@ -8,7 +8,9 @@ returns, including upstream's release, with the user's index settings. It then c
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +79,22 @@ def _write_whole(build: Callable[..., str], folder: str, *arguments: Any) -> str
     return name
 
 
+def _build_plain_wheel(folder: str, *arguments: Any) -> str:
+    """Build a wheel whose files are not executable, whatever they are in the checkout.
+
+    Some file systems call every file executable.
+    """
+    name = hatchling.build_wheel(folder, *arguments)
+    built, plain = Path(folder, name), Path(folder, f"{name}.plain")
+    with zipfile.ZipFile(built) as source, zipfile.ZipFile(plain, "w") as target:
+        for entry in source.infolist():
+            content = source.read(entry)
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            target.writestr(entry, content)
+    plain.replace(built)
+    return name
+
+
 def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
     """Build the source distribution (PEP 517)."""
     return _write_whole(hatchling.build_sdist, sdist_directory, config_settings)
@@ -92,7 +110,7 @@ def build_wheel(
     """
     with _staged():
         return _write_whole(
-            hatchling.build_wheel, wheel_directory, config_settings, metadata_directory
+            _build_plain_wheel, wheel_directory, config_settings, metadata_directory
         )
 
 

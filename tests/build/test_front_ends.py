@@ -138,9 +138,11 @@ def test_sdist_gives_the_same_sdist(sdist, tmp_path):
     assert digest(only(tmp_path / "out", "*.tar.gz")) == digest(sdist)
 
 
-def test_time_zone_umask_and_folder_do_not_matter(checkout, wheel, tmp_path):
+def test_time_zone_umask_modes_and_folder_do_not_matter(checkout, wheel, tmp_path):
     elsewhere = tmp_path / "a folder with blanks"
     shutil.copytree(checkout, elsewhere)
+    for path in elsewhere.rglob("*"):
+        path.chmod(0o777)
     build = f"'{sys.executable}' -m uv build -q --wheel . --out-dir '{tmp_path / 'out'}'"
     habits = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
     run("sh", "-c", f"umask 077 && {build}", cwd=elsewhere, **habits, **UV_SETTINGS)
