@@ -113,36 +113,37 @@ def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[st
         variables: Further variables of the environment.
         paths: Variables that name the file of certificates.
     """
-    given = [os.environ[name] for name in paths if os.environ.get(name)]
+    files = dict.fromkeys(os.environ[name] for name in paths if os.environ.get(name))
+    # Those that are named are of some clients, and the usual ones of the others.
+    parts = [_content(path) for path in files if os.path.isfile(path)]
     number, path = tempfile.mkstemp(prefix=".", suffix=".pem")
     with open(number, "wb") as file:
-        file.write(_usual_certificates(given).rstrip() + b"\n" + data)
+        file.write(b"\n".join([*parts, _usual_certificates(), data]))
     os.environ.update({**dict.fromkeys(paths, path), **variables})
     return encode(path)
 
 
-def _usual_certificates(paths: list[str]) -> bytes:
-    """Return those of the first file that there is, of OpenSSL's folder, or of ``certifi``."""
+def _usual_certificates() -> bytes:
+    """Return the certificates of OpenSSL's file or folder, or those of ``certifi``."""
     import ssl
 
     usual = ssl.get_default_verify_paths()
-    for path in (*paths, usual.cafile):
-        if path and os.path.isfile(path):
-            with open(path, "rb") as file:
-                return file.read()
-    found = []
+    if os.path.isfile(usual.openssl_cafile):
+        return _content(usual.openssl_cafile)
     with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(usual.capath or "")):
-            if name.endswith(".0"):  # the names by which OpenSSL looks for them
-                with open(os.path.join(usual.capath, name), "rb") as file:
-                    found.append(file.read())
-    if found:
-        return b"\n".join(found)
+        # The names by which OpenSSL looks for them.
+        names = [name for name in os.listdir(usual.openssl_capath) if name.endswith(".0")]
+        if names:
+            return b"\n".join(_content(os.path.join(usual.openssl_capath, n)) for n in names)
     try:
         import certifi
     except ImportError:
         return b""
-    with open(certifi.where(), "rb") as file:
+    return _content(certifi.where())
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
         return file.read()
 
 
