@@ -33,6 +33,7 @@ BLOCKS = {
 RUN: dict[str, list[type]] = {
     "README.md:1": [ProcessExecutor],
     "README.md:2": [DockerExecutor],
+    "README.md:3": [DockerExecutor],
     "docs/bridge.md:1": [DockerExecutor],
     "docs/control.md:1": [ProcessExecutor],
     "docs/control.md:2": [],

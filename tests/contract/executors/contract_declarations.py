@@ -131,9 +131,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         (
             "test_connections_are_recorded",
             "test_listed_hosts_are_reached",
+            "test_secrets_stay_outside",
             "test_unlisted_hosts_are_named",
+            "test_uses_of_secrets_are_recorded",
         ),
-        "There is no list of hosts: `allowed_hosts=` is refused by an error that names it.",
+        "There is no list of hosts: `allowed_hosts=` and `secrets=` are refused by an error that "
+        "names them.",
     ),
     Difference(
         ("docker",),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+
 import pytest
 from background import PATIENCE_SECONDS, eventually
 from contract_declarations import behaviour
 from contract_kinds import WIDE
-from web_servers import serving
+from secret_servers import TOKEN, SecretHandler
+from web_servers import authority, serving
 
+from smolagents_fork import Secret
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.network.host_policy import AllowedHost
 
@@ -18,13 +23,35 @@ GET = (
 )
 
 
-def refuses_the_list(contract) -> bool:
+USE = (
+    "import os, json, urllib.request\n"
+    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
+    "fields = {{'Authorization': 'Bearer ' + os.environ['TOKEN']}}\n"
+    "request = urllib.request.Request('https://{}/{}', headers=fields)\n"
+    "urllib.request.urlopen(request, timeout=60).read().decode()"
+)
+
+
+@contextlib.contextmanager
+def serving_secrets(tmp_path, monkeypatch):
+    """Serve by a certificate that this process trusts, and give the options of its executor."""
+    context, path = authority(tmp_path, "localhost")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", path)
+    with serving(context, SecretHandler) as server:
+        server.seen = []
+        host = f"localhost:{server.port}"
+        allowed = [AllowedHost(host, private=True)]
+        yield server, {"allowed_hosts": allowed, "secrets": {"TOKEN": Secret(TOKEN, [host])}}
+
+
+def refuses_the_list(contract, **options) -> bool:
     """Tell whether the executor has no list of hosts; then it says so."""
     # Nodes of Ray and services have no connection to the proxy of this process.
     if not contract.differs and contract.kind.column in ("", "kubernetes"):
         return False
-    with pytest.raises(ConfigurationError, match="allowed_hosts"):
-        contract.make(WIDE, allowed_hosts=["example.org"])
+    options = options or {"allowed_hosts": ["example.org"]}
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        contract.make(WIDE, **options)
     return True
 
 
@@ -73,3 +100,29 @@ def test_connections_are_recorded(contract):
     assert end["bytes_received"] > 0
     assert (refused["host"], refused["port"]) == ("evil.example", 80)
     assert "is not in allowed_hosts" in refused["error"]
+
+
+@behaviour("Network", "With `secrets=`, code uses a token that it does not have.")
+def test_secrets_stay_outside(contract, tmp_path, monkeypatch):
+    if refuses_the_list(contract, secrets={"TOKEN": Secret(TOKEN, ["example.org"])}):
+        return
+    with serving_secrets(tmp_path, monkeypatch) as (server, options):
+        made = contract.make(WIDE, **options)
+        answer = made(USE.format(f"localhost:{server.port}", "echo"))
+        assert server.seen[0][2]["authorization"] == f"Bearer {TOKEN}"
+    placeholder = made("os.environ['TOKEN']").output
+    assert json.loads(answer.output)["fields"]["authorization"] == f"Bearer {placeholder}"
+    assert TOKEN not in answer.output
+
+
+@behaviour("Network", "audit= records each use of a secret, without its value.")
+def test_uses_of_secrets_are_recorded(contract, tmp_path, monkeypatch):
+    if refuses_the_list(contract, secrets={"TOKEN": Secret(TOKEN, ["example.org"])}):
+        return
+    lines = []
+    with serving_secrets(tmp_path, monkeypatch) as (server, options):
+        made = contract.make(WIDE, audit=lines.append, **options)
+        made(USE.format(f"localhost:{server.port}", "user"))
+    [use] = [line for line in lines if line["event"] == "secret"]
+    assert (use["phase"], use["name"], use["host"]) == ("begin", "TOKEN", "localhost")
+    assert TOKEN not in repr(lines)
