@@ -31,7 +31,6 @@ _CPUS_PER_PROCESS = 0.25
 _MEMORY_PER_PROCESS = 64 << 20
 _HERE = "describes this machine, and the sandbox is on a node of the cluster"
 _REFUSED = {
-    "allowed_hosts": "connections on the nodes do not reach the proxy of this process",
     "volumes": "paths of this machine do not exist on the nodes; give files= instead",
     "host": f"it {_HERE}",
     "port": f"it {_HERE}",

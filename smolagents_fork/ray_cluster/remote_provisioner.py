@@ -15,6 +15,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ForkError, ProtocolError
 from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.multiplexer_start import CarriedConnections
 from ..sandboxes.provisioner import (
     STEP,
     ByteStream,
@@ -173,7 +174,10 @@ class RemoteProvisioner:
             "image": image.spec,
             "digest": image.digest,
             "rebuild": rebuild,
-            "spec": spec,
+            "spec": spec
+            and dataclasses.replace(
+                spec, proxy=None, environment={**spec.environment, **spec.proxy_variables}
+            ),
         }
 
     def start(self, spec: SandboxSpec) -> RemoteContainer:
@@ -223,6 +227,11 @@ class RemoteContainer(RemoteSandbox):
     ) -> None:
         super().__init__(supervisor, placer, tenant)
         self.spec = spec
+        self._carried = (
+            None
+            if spec.proxy is None
+            else CarriedConnections(spec.proxy, self._open_connections, f"sandbox {self.id}")
+        )
         #: Id of the container at its node's engine.
         self.container_id = ""
         #: Token that the gateway asks for.
@@ -254,13 +263,18 @@ class RemoteContainer(RemoteSandbox):
             stream.close()
             raise ProtocolError(f"{self}: a gateway's stream begins with its token")
         self.gateway_token = token
-        if self.first_process is not None:
-            try:
+        try:
+            if self.first_process is not None:
                 self._replace_requests(timeout)
-            except BaseException:
-                stream.close()
-                raise
+            if self._carried is not None:
+                self._carried.serve(timeout)
+        except BaseException:
+            stream.close()
+            raise
         return stream
+
+    def _open_connections(self, timeout: float) -> ByteStream:
+        return self.open_remote_stream(timeout, "connections")[1]
 
     def _replace_requests(self, timeout: float) -> None:
         """Open a connection for requests to the first process beside a stream.

@@ -1,15 +1,63 @@
-"""Start of the multiplexer of connections in a sandbox."""
+"""Start of the multiplexer of connections in a sandbox, again after each loss of its stream."""
 
 from __future__ import annotations
 
+import logging
 import select
+from collections.abc import Callable
 from importlib import resources
 
 from ..deadline import Deadline
+from ..errors import ExecutorError, ExecutorStartError
 from .connection_multiplexer import LISTENING
-from .provisioner import ByteStream
+from .provisioner import ByteStream, ConnectionProxy
 
-__all__ = ["multiplexer_command", "wait_until_listening"]
+__all__ = ["CarriedConnections", "multiplexer_command", "wait_until_listening"]
+
+_logger = logging.getLogger("smolagents_fork")
+
+
+class CarriedConnections:
+    """Connections of one sandbox to the proxy of this process, over one stream after another.
+
+    Args:
+        proxy: Proxy of this process.
+        open_multiplexer: Starts a multiplexer in the sandbox, which listens, in so many seconds,
+            and returns its stream; raises OSError where it ends, or does not listen in time.
+        sandbox: Name of the sandbox, for messages.
+    """
+
+    def __init__(
+        self,
+        proxy: ConnectionProxy,
+        open_multiplexer: Callable[[float], ByteStream],
+        sandbox: str,
+    ) -> None:
+        self._proxy = proxy
+        self._open_multiplexer = open_multiplexer
+        self._sandbox = sandbox
+        self._were_served = False
+
+    def serve(self, seconds: float) -> None:
+        """Have the proxy serve the connections from now on.
+
+        Args:
+            seconds: Limit of the multiplexer's start.
+
+        Raises:
+            ExecutorError: the first multiplexer of the sandbox did not start. Before a later one
+                code has run, which may have taken the port: it has its kernel and no hosts.
+        """
+        try:
+            stream = self._open_multiplexer(seconds)
+        except (OSError, ExecutorError) as error:
+            told = f"the multiplexer of connections in {self._sandbox} did not start: {error}"
+            if not self._were_served:
+                raise ExecutorStartError(told) from error
+            _logger.warning("%s; allowed_hosts= are not reached from it any more", told)
+        else:
+            self._were_served = True
+            self._proxy.serve_stream(stream)
 
 
 def multiplexer_command(port: int) -> list[str]:

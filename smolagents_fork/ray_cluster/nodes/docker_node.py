@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from ...sandboxes.cluster_owner import ClusterOwner
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.provisioner import ImageSpec, SandboxSpec
+from ...sandboxes.provisioner import ByteStream, ImageSpec, SandboxSpec
 from ...sandboxes.removals import count_pending
 from ...stream.stream_copy import copy_both_ways
 from ..node_link import AnswerStream, use_normal_priority
@@ -144,6 +145,15 @@ class PreparedImage:
         """Keep the image."""
 
 
+def _copy(inside: ByteStream, stream: socket.socket) -> None:
+    """Copy between a stream in a container and one of the host, until one of them ends."""
+    use_normal_priority()
+    try:
+        copy_both_ways(stream, inside)
+    finally:
+        inside.close()
+
+
 class ContainerOnNode:
     """A container of this node.
 
@@ -156,6 +166,7 @@ class ContainerOnNode:
         self._sandbox = sandbox
         self.requests: dict[str, Callable[..., Any]] = {
             "first_process": self._ask_first_process,
+            "open_connections": self.open_connections,
             **{name: getattr(sandbox, name) for name in _REQUESTS},
         }
         self.info: dict[str, Any] = {
@@ -169,15 +180,16 @@ class ContainerOnNode:
     def open_stream(self, timeout: float) -> AnswerStream:
         """Open a stream to the gateway; the answer is its token."""
         inside = self._sandbox.open_stream(timeout=timeout)
+        return AnswerStream(self._sandbox.gateway_token, functools.partial(_copy, inside))
 
-        def serve(stream: socket.socket) -> None:
-            use_normal_priority()
-            try:
-                copy_both_ways(stream, inside)
-            finally:
-                inside.close()
+    def open_connections(self, timeout: float) -> AnswerStream:
+        """Open a stream to a multiplexer of connections.
 
-        return AnswerStream(self._sandbox.gateway_token, serve)
+        Args:
+            timeout: seconds that may take.
+        """
+        inside = self._sandbox.open_multiplexer(timeout)
+        return AnswerStream(None, functools.partial(_copy, inside))
 
     def _ask_first_process(self, request: str) -> bool:
         """Pass a request on to the first process; return whether it has answered."""

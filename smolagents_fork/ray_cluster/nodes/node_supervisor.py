@@ -287,6 +287,13 @@ class Supervisor(RequestServer):
         """Open a stream into a sandbox."""
         return self._existing(sandbox).open_stream(timeout)
 
+    def do_connections(
+        self, _connection: socket.socket, sandbox: str, timeout: float
+    ) -> AnswerStream:
+        """Open a stream that carries a sandbox's connections to the host's proxy."""
+        stream: AnswerStream = self._request(sandbox, "open_connections")(timeout)
+        return stream
+
     def do_call(
         self, _connection: socket.socket, sandbox: str, method: str, arguments: dict[str, Any]
     ) -> Any:

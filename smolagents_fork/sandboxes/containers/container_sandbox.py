@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from ...deadline import Deadline
-from ...errors import ExecutorStartError
 from ...results import FileInfo
 from ...system.proxy_environment import PROXY_PORT
-from ..multiplexer_start import multiplexer_command, wait_until_listening
-from ..provisioner import ByteStream, ConnectionProxy, SandboxSpec
+from ..multiplexer_start import CarriedConnections, multiplexer_command, wait_until_listening
+from ..provisioner import ByteStream, SandboxSpec
 from . import container_files
 
 __all__ = ["ContainerSandbox", "Started"]
 
-_logger = logging.getLogger("smolagents_fork")
 # Limit of the start of the program that carries connections.
 _MULTIPLEXER_SECONDS = 30.0
 
@@ -51,7 +48,12 @@ class ContainerSandbox(ABC, Generic[_Started]):
         self._spec = spec
         self._lock = threading.Lock()
         self._removed = False
-        self._has_multiplexed = False
+        #: Connections that a multiplexer carries to the proxy of this process.
+        self._carried = (
+            None
+            if spec.proxy is None
+            else CarriedConnections(spec.proxy, self.open_multiplexer, f"sandbox {started.name}")
+        )
 
     @property
     def spec(self) -> SandboxSpec:
@@ -83,32 +85,26 @@ class ContainerSandbox(ABC, Generic[_Started]):
             seconds: until the engine has to answer.
         """
 
-    def _multiplex(self, proxy: ConnectionProxy, deadline: Deadline) -> None:
-        """Have the proxy serve connections that a program in the sandbox carries over a stream.
+    def open_multiplexer(self, seconds: float) -> ByteStream:
+        """Have a program in the sandbox listen on the proxy's port; return its stream.
+
+        It replaces the one before, whose connections end.
 
         Args:
-            proxy: Proxy of this process.
-            deadline: Deadline of the program's start.
+            seconds: until it has to listen.
 
         Raises:
-            ExecutorStartError: the sandbox's first did not begin to listen.
+            OSError: it ended, or did not listen in time.
+            ExecutorError: the engine cannot start it.
         """
-        seconds = deadline.at_most(_MULTIPLEXER_SECONDS)
-        stream = self._open_program(multiplexer_command(PROXY_PORT), seconds)
+        deadline = Deadline(min(seconds, _MULTIPLEXER_SECONDS))
+        stream = self._open_program(multiplexer_command(PROXY_PORT), deadline.at_most(seconds))
         try:
-            wait_until_listening(stream, Deadline(seconds))
-        except BaseException as error:
+            wait_until_listening(stream, deadline)
+        except BaseException:
             stream.close()
-            if not isinstance(error, OSError):
-                raise
-            told = f"the multiplexer of connections in sandbox {self.name} did not start: {error}"
-            if not self._has_multiplexed:
-                raise ExecutorStartError(told) from None
-            # The code has run, and may have taken the port; it has its kernel, and no hosts.
-            _logger.warning("%s; allowed_hosts= are not reached from it any more", told)
-        else:
-            self._has_multiplexed = True
-            proxy.serve_stream(stream)
+            raise
+        return stream
 
     def write_file(
         self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()

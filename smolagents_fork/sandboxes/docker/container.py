@@ -150,9 +150,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _serve_connections(self, deadline: Deadline) -> None:
         """Have the proxy serve the container's connections, by its listener or a multiplexer."""
-        proxy = self._spec.proxy
-        if proxy is not None and not self._has_sent_listener:
-            self._multiplex(proxy, deadline)
+        if self._carried is not None and not self._has_sent_listener:
+            self._carried.serve(deadline.at_most(1e6))
 
     def _accept_connection(self, deadline: Deadline) -> ByteStream | None:
         """Accept the connection that the first process makes, once, before code runs.

@@ -119,9 +119,9 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         # The relay is given less time than the caller has, to hear its reason.
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
         stream = self._open_program(argv, timeout)
-        if self._spec.proxy is not None:
+        if self._carried is not None:
             try:
-                self._multiplex(self._spec.proxy, Deadline(timeout))
+                self._carried.serve(timeout)
             except BaseException:
                 stream.close()
                 raise

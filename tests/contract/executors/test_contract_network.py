@@ -46,8 +46,8 @@ def serving_secrets(tmp_path, monkeypatch):
 
 def refuses_the_list(contract, **options) -> bool:
     """Tell whether the executor has no list of hosts; then it says so."""
-    # Nodes of Ray and services have no connection to the proxy of this process.
-    if not contract.differs and contract.kind.column in ("", "kubernetes"):
+    # Services, and child processes on nodes, have no connection to the proxy of this process.
+    if not contract.differs and contract.kind.column not in ("hosted", "ray-process"):
         return False
     options = options or {"allowed_hosts": ["example.org"]}
     with pytest.raises(ConfigurationError, match=next(iter(options))):

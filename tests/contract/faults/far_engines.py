@@ -40,14 +40,12 @@ class FarEngine:
         host_program: program of another process that makes such an executor as ``executor``.
         list_sandboxes: returns the names of all sandboxes that a process with that id has, asked
             past the proxy.
-        carries_hosts: whether connections of the sandbox reach listed hosts.
     """
 
     proxy: FaultProxy
     make: Callable[..., Any]
     host_program: str
     list_sandboxes: Callable[[int], list[str]]
-    carries_hosts: bool = True
 
 
 def remote_docker(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
@@ -119,7 +117,7 @@ def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) 
         f"executor = DockerExecutor(engine=RayEngine({cluster.address!r}, **{options_of_place!r}),"
         f" environment={{{_HOST!r}: str(os.getpid())}}, startup_timeout_seconds={START_SECONDS})\n"
     )
-    return FarEngine(proxy, make, program, list_sandboxes, carries_hosts=False)
+    return FarEngine(proxy, make, program, list_sandboxes)
 
 
 def _environment(engine: Any, container: str) -> list[str]:

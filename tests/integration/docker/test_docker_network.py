@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from web_servers import LARGE
 
-from smolagents_fork import AllowedHost, DockerExecutor, DockerPool, RayEngine
+from smolagents_fork import AllowedHost, DockerExecutor, DockerPool
 from smolagents_fork.errors import ConfigurationError, ExecutorError
 
 pytestmark = pytest.mark.docker
@@ -137,7 +137,6 @@ def test_without_a_list_there_is_no_proxy(engine_for_module):
         ({"network": "bridge"}, "allowed_hosts= with network='bridge'"),
         ({"container_run_kwargs": {"network": "bridge"}}, "allowed_hosts= with network='bridge'"),
         ({"container_run_kwargs": {"network_mode": "bridge"}}, "with network='bridge'"),
-        ({"engine": RayEngine()}, "allowed_hosts="),
     ],
 )
 def test_list_that_cannot_be_carried_is_refused(engine_for_module, options, message: str):
