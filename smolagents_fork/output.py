@@ -1,6 +1,7 @@
 """Printed output of a program: kept up to a limit, head and tail, and given to a reader.
 
-One option limits it on every executor: ``max_print_outputs_length``, in characters.
+One option limits it on every executor: ``max_print_outputs_length``, in characters. This module is
+also sent to kernels as a single file, so it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ __all__ = [
     "truncation_note",
 ]
 
+# In a kernel, the function of that name is replaced.
+_print = print
 #: Characters kept of a call's output where no option says otherwise; upstream's default.
 DEFAULT_PRINT_LENGTH = 50_000
 
@@ -48,26 +51,32 @@ class StandardPair(Protocol):
     stderr: Any
 
 
-def print_whole(*values: Any, file: Any, own: StandardPair, **keywords: Any) -> None:
+def print_whole(
+    *values: Any, file: Any = None, own: StandardPair, flush: bool = False, **keywords: Any
+) -> None:
     """Print as ``print`` does, to a standard stream in one write: a reader gets no part of it.
 
     Args:
         *values: Values to print.
         file: stream to print to; ``None``: the program's standard output.
         own: the program's streams.
+        flush: whether to flush the stream.
         **keywords: ``print``'s others.
     """
     stream = own.stdout if file is None else file
-    if all(stream is not one for one in (own.stdout, own.stderr, sys.stdout, sys.stderr)):
-        print(*values, file=stream, **keywords)
+    standard = (own.stdout, own.stderr, sys.stdout, sys.stderr)
+    if stream is None or all(stream is not one for one in standard):
+        _print(*values, file=stream, flush=flush, **keywords)
         return
     text = io.StringIO(newline="")
     try:
-        print(*values, file=text, **keywords)
+        _print(*values, file=text, **keywords)
     finally:  # as print, which has written what precedes a value that has no text
         written = text.getvalue()
         if written:
             stream.write(written)
+    if flush:
+        stream.flush()
 
 
 class OutputCallback:

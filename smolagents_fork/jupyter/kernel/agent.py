@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
-import io
 import json
 import os
 import sys
@@ -93,11 +92,12 @@ class ImagesShown:
 
 
 class KernelSide:
-    def __init__(self, shell, codec, texts, process, stdin, tracebacks, settings):
+    def __init__(self, shell, codec, texts, output, process, stdin, tracebacks, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
         self.texts = texts
+        self.output = output
         self.process = process
         self.tracebacks = tracebacks
         self.comm_id = settings["comm_id"]
@@ -383,7 +383,7 @@ class KernelSide:
         for kind, text in list(forms.items()):
             if isinstance(text, str) and len(text) > limit:
                 if kind.startswith("text/"):
-                    forms[kind] = _truncated(text, limit)
+                    forms[kind] = self.output.truncated(text, limit)
                 elif len(text) > self.max_value_bytes:
                     del forms[kind]
         return forms
@@ -462,8 +462,8 @@ class KernelSide:
         sys.stdout.flush()
         sys.stderr.flush()
         limit = self.max_error_chars
-        text = _truncated(self.message_of(evalue), limit // 4)
-        trace = _truncated("\n".join(str(line) for line in lines), limit)
+        text = self.output.truncated(self.message_of(evalue), limit // 4)
+        trace = self.output.truncated("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
             hook.pub_socket,
@@ -584,25 +584,13 @@ def _errors_of_the_shell():
     return (SyntaxError, UsageError)
 
 
-def _print_whole(original):
+def _print_whole(original, output):
     """Wrap ``print`` to print in one write, so that the host gets no part of it."""
 
-    def print(*values, file=None, flush=False, **keywords):
-        stream = sys.stdout if file is None else file
-        if stream is None or all(stream is not own for own in (sys.stdout, sys.stderr)):
-            return original(*values, file=file, flush=flush, **keywords)
-        text = io.StringIO(newline="")
-        try:
-            original(*values, file=text, **keywords)
-        finally:
-            written = text.getvalue()
-            if written:
-                stream.write(written)
-        if flush:
-            stream.flush()
-        return None
+    @functools.wraps(original)
+    def print(*values, **keywords):
+        output.print_whole(*values, own=sys, **keywords)
 
-    print.__module__, print.__qualname__, print.__doc__ = "builtins", "print", original.__doc__
     return print
 
 
@@ -635,14 +623,9 @@ def _too_deep():
     raise SyntaxError("the code is nested too deeply for Python's compiler")
 
 
-def _truncated(text, limit):
-    if len(text) <= limit:
-        return text
-    note = f"\n..._This content has been truncated to stay below {limit} characters_...\n"
-    return text[: limit // 2] + note + text[len(text) - limit // 2 :]
-
-
-def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebacks, settings):
+def install(
+    shell, codec, texts, output, value, awaiting, process, loop, stdin, tracebacks, settings
+):
     """Install the agent; the loader calls this once."""
     import zmq
 
@@ -652,7 +635,7 @@ def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebac
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = KernelSide(shell, codec, texts, process, stdin, tracebacks, settings)
+    sandbox = KernelSide(shell, codec, texts, output, process, stdin, tracebacks, settings)
     sandbox.limit()
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
@@ -679,7 +662,7 @@ def install(shell, codec, texts, value, awaiting, process, loop, stdin, tracebac
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input
     builtins.breakpoint = process.no_debugger
-    builtins.print = _print_whole(builtins.print)
+    builtins.print = _print_whole(builtins.print, output)
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):

@@ -17,7 +17,7 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    names = "codec texts value awaiting process loop stdin traceback kernel".split()
+    names = "codec texts output value awaiting process loop stdin traceback kernel".split()
     for name, source in zip(names, parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
@@ -33,8 +33,8 @@ del _load
 def _sources() -> list[bytes]:
     here = resources.files(__package__)
     package = resources.files("smolagents_fork")
-    files = ("text/texts.py", "interpreter/last_value.py", "interpreter/program_loop.py")
-    shared = (package.joinpath(name) for name in files)
+    files = ("text/texts", "output", "interpreter/last_value", "interpreter/program_loop")
+    shared = (package.joinpath(f"{name}.py") for name in files)
     names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
     parts = (*shared, *(here.joinpath(f"{name}.py") for name in names))
     return [codec.sandbox_source().encode(), *(part.read_bytes() for part in parts)]
