@@ -45,7 +45,7 @@ stopped: the series fits, but the result does not hold.
 {failed}
 
 To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i
-upstream/{plan.new}) or the tests in the checkout, then make rebase-continue.
+upstream/{plan.new}) or the package or tests in the checkout, then make rebase-continue.
 The report is .rebase/report.md, logs are in .rebase/logs."""
 
 
