@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
@@ -104,9 +105,7 @@ def secrets_or_none(name: str, value: Any) -> dict[str, Secret] | None:
                 f"{name}[{variable!r}]: a {type(secret).__name__}: give Secret(value, hosts=[...])"
             )
     values = [secret.reveal() for secret in value.values()]
-    if any(first in second for n, first in enumerate(values) for second in values[n + 1 :]) or any(
-        second in first for n, first in enumerate(values) for second in values[n + 1 :]
-    ):
+    if any(first in second for first, second in itertools.permutations(values, 2)):
         raise ConfigurationError(f"{name}: the value of one secret is in that of another")
     return dict(value) or None
 
