@@ -14,12 +14,13 @@ from unittest import mock
 
 import pytest
 from background import PrintedLine, acting
+from secret_servers import TOKEN, SecretHandler
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
-from web_servers import serving
+from web_servers import authority, serving
 
-from smolagents_fork import AgentSandbox, AllowedHost
+from smolagents_fork import AgentSandbox, AllowedHost, Secret
 from smolagents_fork.errors import (
     AgentProgramError,
     ConfigurationError,
@@ -166,6 +167,34 @@ def test_secrets_are_not_in_the_containers_configuration(engine: Any) -> None:
     with AgentSandbox(secrets={"HF_TOKEN": KEY}, **START) as box:
         assert box.run_code("import os; print(os.environ['HF_TOKEN'])") == KEY + "\n"
         assert KEY not in str(engine.api.inspect_container(box.container.id))
+
+
+def test_secret_is_sent_to_its_host_and_is_not_in_the_sandbox(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import json, os, requests
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = ""
+headers = {"Authorization": "Bearer " + os.environ["TOKEN"]}
+answer = requests.get("https://localhost:PORT/echo", headers=headers, timeout=60)
+print(os.environ["TOKEN"], json.loads(answer.text)["fields"]["authorization"], os.environ["LEVEL"])
+"""
+    context, path = authority(tmp_path, "localhost")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", path)  # what the host trusts
+    with serving(context, SecretHandler) as server:
+        server.seen = []
+        host = f"localhost:{server.port}"
+        with AgentSandbox(
+            allowed_hosts=[AllowedHost(host, private=True)],
+            secrets={"TOKEN": Secret(TOKEN, hosts=[host]), "LEVEL": "3"},
+            **START,
+        ) as box:
+            output = box.run_code(program.replace("PORT", str(server.port)))
+        [(_, _, fields, _)] = server.seen
+    assert fields["authorization"] == f"Bearer {TOKEN}"
+    token, bearer, sent_back, level = output.split()
+    assert (bearer, sent_back, level) == ("Bearer", token, "3")
+    assert token != TOKEN
 
 
 # -- the model on the host --
@@ -658,7 +687,7 @@ def test_no_engine_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"secrets": {"A": 1}}, r"secrets\['A'\]: give text"),
+        ({"secrets": {"A": 1}}, r"secrets\['A'\]: give Secret"),
         ({"secrets": {"A=B": "x"}}, "secrets: 'A=B' is not a name of a variable"),
         ({"model_on_host": "gpt"}, "model_on_host='gpt': give a model"),
         ({"memori": "1g"}, "AgentSandbox has no parameter 'memori'; did you mean 'memory'"),
