@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import threading
-import time
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from ..deadline import Deadline
-from ..errors import ForkError, ProtocolError
+from ..errors import ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.lease_keeper import Lease
 from ..sandboxes.multiplexer_start import CarriedConnections
 from ..sandboxes.provisioner import (
     STEP,
@@ -24,9 +24,8 @@ from ..sandboxes.provisioner import (
     SandboxSpec,
     SandboxStatus,
 )
-from ..system.first_process_link import MARK, FirstProcess
+from ..system.first_process_link import FirstProcess
 from .cluster_client import Cluster
-from .node_link import FrameSocket
 from .placer_process import PlacerProcess
 from .plain_data import Reservation, checked
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
@@ -36,9 +35,9 @@ __all__ = ["RemoteContainer", "RemoteProvisioner"]
 _START_SECONDS = 120.0
 # A late answer must not look like the end of a container that runs.
 _STATUS_SECONDS = 20.0
-# Of the first process, which waits for nothing.
-_ANSWER_SECONDS = 6.0
-_LOOK_SECONDS = 0.05
+# Limit of a connection to the first process.
+_ATTEMPT_SECONDS = 5.0
+_PIECE = 1 << 16
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
 # Nodes that prepare an image at the same time.
@@ -236,10 +235,9 @@ class RemoteContainer(RemoteSandbox):
         self.container_id = ""
         #: Token that the gateway asks for.
         self.gateway_token = ""
-        #: The container's first process, which its node asks; ``None`` where that cannot.
+        #: The container's first process, which its node asks; ``None`` before the start.
         self.first_process: FirstProcess | None = None
-        self._requests: FrameSocket | None = None
-        self._request_lock = threading.Lock()
+        self._lease: Lease | None = None
 
     def start(self, options: dict[str, Any], seconds: float) -> None:
         """Have its node start it; see :meth:`RemoteSandbox.start`."""
@@ -248,8 +246,9 @@ class RemoteContainer(RemoteSandbox):
         if type(token) is not str or type(container) is not str:
             raise ProtocolError("a container has an id and a token")
         self.container_id, self.gateway_token = container, token
-        if self.info.get("first_process") is True:
-            self.first_process = FirstProcess(self._send_to_first_process)
+        stream = self._open_requests()
+        self._lease = Lease(stream, self._open_requests_again, self.spec.lease_seconds)
+        self.first_process = self._lease.first_process
 
     @property
     def place(self) -> str:
@@ -263,56 +262,25 @@ class RemoteContainer(RemoteSandbox):
             stream.close()
             raise ProtocolError(f"{self}: a gateway's stream begins with its token")
         self.gateway_token = token
-        try:
-            if self.first_process is not None:
-                self._replace_requests(timeout)
-            if self._carried is not None:
+        if self._carried is not None:
+            try:
                 self._carried.serve(timeout)
-        except BaseException:
-            stream.close()
-            raise
+            except BaseException:
+                stream.close()
+                raise
         return stream
 
     def _open_connections(self, timeout: float) -> ByteStream:
         return self.open_remote_stream(timeout, "connections")[1]
 
-    def _replace_requests(self, timeout: float) -> None:
-        """Open a connection for requests to the first process beside a stream.
+    def _open_requests(self) -> _RequestStream:
+        return _RequestStream(self.open_remote_stream(_ATTEMPT_SECONDS, "first_process")[1])
 
-        It takes the same road as the stream. When it is lost, the stream may be lost as well.
-        """
-        _, connection = self.open_remote_stream(timeout, "calls")
-        older, self._requests = self._requests, FrameSocket(connection)
-        if older is not None:
-            older.close()
-
-    def _send_to_first_process(self, line: bytes) -> None:
-        """Have the node ask the first process; a request that gets lost is not repeated."""
-        # Senders do not wait.
-        arguments = (self.first_process, *line.decode().split())
-        threading.Thread(target=self._ask_first_process, args=arguments, daemon=True).start()
-
-    def _ask_first_process(self, first: FirstProcess, request: str, number: str) -> None:
-        deadline = Deadline(_ANSWER_SECONDS)
-        with self._request_lock:
-            while (requests := self._requests) is None:
-                # It is opened again with the stream.
-                if deadline.expired():
-                    return
-                time.sleep(_LOOK_SECONDS)
-            try:
-                requests.send({"method": "first_process", "arguments": {"request": request}})
-                answer = requests.receive(_ANSWER_SECONDS)
-                if answer is None:
-                    raise ConnectionError("the supervisor ended the connection")
-            except (OSError, ForkError):
-                if requests is self._requests:
-                    self._requests = None
-                    requests.close()
-                    first.reconnect(True)
-                return
-        if answer.get("ok") is True:
-            first.feed(f"{MARK}answer {number} R\n".encode())
+    def _open_requests_again(self) -> _RequestStream | None:
+        try:
+            return None if self.ending else self._open_requests()
+        except SandboxDiedError:
+            return None
 
     def status(self) -> SandboxStatus:
         """Return its status; never raises, takes the time that a busy node needs at most."""
@@ -328,5 +296,38 @@ class RemoteContainer(RemoteSandbox):
     def remove(self) -> None:
         """End and remove it in the background. Idempotent."""
         self.end()
-        if self._requests is not None:
-            self._requests.close()
+        if self._lease is not None:
+            self._lease.close()
+
+
+class _RequestStream:
+    """Connection to a first process by its node; see :class:`.LeaseStream`.
+
+    Args:
+        connection: a socket that this object owns.
+    """
+
+    #: Messages are short, and a connection that cannot take them is lost.
+    unsent = False
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._connection = connection
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def receive(self) -> bytes | None:
+        """Return the answers that have arrived."""
+        try:
+            return self._connection.recv(_PIECE) or None
+        except BlockingIOError:
+            return b""
+
+    def send(self, data: bytes) -> None:
+        """Send a request."""
+        self._connection.send(data)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()

@@ -19,6 +19,7 @@ from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.provisioner import ByteStream, ImageSpec, SandboxSpec
 from ...sandboxes.removals import count_pending
 from ...stream.stream_copy import copy_both_ways
+from ...system.first_process_link import MARK
 from ..node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 
@@ -165,7 +166,7 @@ class ContainerOnNode:
     def __init__(self, sandbox: DockerSandbox, digest: str) -> None:
         self._sandbox = sandbox
         self.requests: dict[str, Callable[..., Any]] = {
-            "first_process": self._ask_first_process,
+            "first_process": self._serve_first_process,
             "open_connections": self.open_connections,
             **{name: getattr(sandbox, name) for name in _REQUESTS},
         }
@@ -174,7 +175,6 @@ class ContainerOnNode:
             "image": sandbox.spec.image,
             "digest": digest,
             "token": sandbox.gateway_token,
-            "first_process": sandbox.first_process is not None,
         }
 
     def open_stream(self, timeout: float) -> AnswerStream:
@@ -191,13 +191,16 @@ class ContainerOnNode:
         inside = self._sandbox.open_multiplexer(timeout)
         return AnswerStream(None, functools.partial(_copy, inside))
 
-    def _ask_first_process(self, request: str) -> bool:
-        """Pass a request on to the first process; return whether it has answered."""
+    def _serve_first_process(self, stream: socket.socket) -> None:
+        """Answer each request that the first process answers, until the host's end."""
+        use_normal_priority()
         first = self._sandbox.first_process
-        if first is None:
-            return False
-        asked = first.interrupt() if request == "interrupt" else first.ask()
-        return asked and first.wait(_ANSWER_SECONDS)
+        with stream.makefile("rb") as lines:
+            for line in lines:
+                request, _, number = line.decode().strip().partition(" ")
+                asked = first.interrupt() if request == "interrupt" else first.ask()
+                if asked and first.wait(_ANSWER_SECONDS):
+                    stream.sendall(f"{MARK}answer {number} R\n".encode())
 
     def close(self) -> None:
         """Remove the container, and wait for that."""

@@ -25,7 +25,6 @@ from ...sandboxes.cluster_owner import ClusterOwner
 from ..node_link import (
     KEY_BYTES,
     AnswerStream,
-    FrameSocket,
     RequestServer,
     answer_to,
     use_normal_priority,
@@ -300,17 +299,12 @@ class Supervisor(RequestServer):
         """Carry out a small request and return its value."""
         return self._request(sandbox, method)(**arguments)
 
-    def do_calls(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
-        """Carry out small requests one after the other, for as long as the connection lasts."""
+    def do_first_process(
+        self, _connection: socket.socket, sandbox: str, timeout: float
+    ) -> AnswerStream:
+        """Pass lines of the host on to a sandbox's first process, and its answers back."""
         del timeout
-        self._existing(sandbox)
-
-        def serve(connection: socket.socket) -> None:
-            frames = FrameSocket(connection)
-            while (request := frames.receive()) is not None:
-                frames.send(self.answer("call", connection, {"sandbox": sandbox, **request}))
-
-        return AnswerStream(None, serve)
+        return AnswerStream(None, self._request(sandbox, "first_process"))
 
     def do_read(
         self, _connection: socket.socket, sandbox: str, path: str, max_bytes: int
