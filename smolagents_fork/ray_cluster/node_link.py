@@ -19,7 +19,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,9 @@ _LENGTH = struct.Struct("!I")
 # Time to connect, and for all that comes before an answer, in seconds.
 _CONNECT_SECONDS = _HANDSHAKE_SECONDS = 10.0
 _MOST_HANDSHAKES = 64
+# Pause between two frames that say that a request is carried out, and the silence after which its
+# connection counts as lost, in seconds.
+_WORKING_SECONDS, _SILENT_SECONDS = 5.0, 30.0
 # Pause after a connection that could not be accepted, in seconds.
 _AGAIN_SECONDS = 0.1
 # Bytes of one read or write. For more, malloc maps memory anew at each message.
@@ -181,12 +184,19 @@ def answer_of(connection: socket.socket, seconds: float) -> Any:
 
     Raises:
         ForkError: what the supervisor raised, or an answer that is none.
-        OSError: the connection was lost, or no answer came in time.
+        OSError: the connection was lost, also without a word, or no answer came in time.
     """
-    try:
-        found = FrameSocket(connection).receive(seconds)
-    except TimeoutError as error:
-        raise TimeoutError(f"no answer within {seconds:.1f} s") from error
+    deadline, frames = Deadline(seconds), FrameSocket(connection)
+    found: dict[str, Any] | None = {"working": True}
+    while found is not None and "working" in found:
+        try:
+            found = frames.receive(deadline.at_most(_SILENT_SECONDS))
+        except TimeoutError as error:
+            if deadline.expired():
+                raise TimeoutError(f"no answer within {seconds:.1f} s") from error
+            raise ConnectionError(
+                f"the supervisor sent nothing for {_SILENT_SECONDS:.0f} s"
+            ) from error
     if found is None:
         raise ConnectionError("the supervisor ended the connection")
     connection.settimeout(None)
@@ -320,10 +330,11 @@ class RequestServer:
 
     def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
         op, arguments = str(request.get("op")), request.get("arguments", {})
-        answer, rest = self.answer(op, connection, arguments), None
+        frames, rest = FrameSocket(connection), None
+        with _working(frames):
+            answer = self.answer(op, connection, arguments)
         if isinstance(answer.get("ok"), AnswerStream):
             answer, rest = {"ok": answer["ok"].head}, answer["ok"].serve
-        frames = FrameSocket(connection)
         with contextlib.suppress(OSError):
             try:
                 frames.send(answer)
@@ -333,6 +344,27 @@ class RequestServer:
         if rest is not None:  # also for a peer that is gone: it releases what was opened
             with contextlib.suppress(OSError):
                 rest(connection)
+
+
+@contextlib.contextmanager
+def _working(frames: FrameSocket) -> Iterator[None]:
+    """Send every few seconds that a request is carried out: its peer knows a lost connection."""
+    lock, done = threading.Lock(), threading.Event()
+
+    def say() -> None:
+        use_normal_priority()
+        with contextlib.suppress(OSError):
+            while not done.wait(_WORKING_SECONDS):
+                with lock:
+                    if not done.is_set():
+                        frames.send({"working": True})
+
+    threading.Thread(target=say, name="smolagents-fork-working", daemon=True).start()
+    try:
+        yield
+    finally:
+        with lock:
+            done.set()
 
 
 def _accepted(
