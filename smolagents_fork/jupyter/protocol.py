@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .wire import Message
@@ -140,7 +140,6 @@ class KernelRequest:
     status: str | None = None
     error: KernelError | None = None
     idle: bool = False
-    lost_messages: int = field(default=0)
 
     @property
     def id(self) -> str:
@@ -208,7 +207,6 @@ class KernelRequest:
         self.error = self.error or KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
 
     def _feed_oversize(self, kind: str, skipped: int) -> None:
-        self.lost_messages += 1
         if kind == "execute_reply":
             self.status = "error" if self.error else "ok"
         elif kind == "error":

@@ -50,6 +50,8 @@ class _Pending:
 
 
 _pending = _Pending()
+# Engines on which this process has looked for what ended processes have left.
+_reaped: set[Hashable] = set()
 
 
 class Removals:
@@ -97,6 +99,23 @@ class Removals:
         finally:
             with _pending.lock:
                 _pending.starts -= 1
+
+    def reap_once(self, reap: Callable[[], object]) -> None:
+        """Reap in the background, once an engine and process; an error ends it.
+
+        Args:
+            reap: removes what ended processes have left on the engine.
+        """
+        with _pending.lock:
+            if self._address in _reaped:
+                return
+            _reaped.add(self._address)
+
+        def work() -> None:
+            with contextlib.suppress(Exception):
+                reap()
+
+        threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
 
     def remove(self, name: str, *, wait: bool) -> None:
         """Remove an object; no-op when it is gone.

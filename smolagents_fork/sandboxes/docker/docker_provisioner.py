@@ -31,7 +31,7 @@ from .images.build_record import remove_unfinished
 from .images.preparation import prepare_image
 from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.lease import main_command
-from .lifetime.orphans import reap_once, remove_container
+from .lifetime.orphans import reap, remove_container
 from .streams.attaching import attach, attach_again
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
 from .streams.gateway_socket import GatewaySocket
@@ -116,7 +116,7 @@ class DockerProvisioner:
             disconnect(self._client)
             raise
         self._removals = Removals(self._address)
-        reap_once(self._address, remove_unfinished)
+        self._removals.reap_once(functools.partial(_reap, self._address))
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
         """Pull or build an image unless the engine has it, and return its name.
@@ -298,3 +298,13 @@ class DockerProvisioner:
     def close(self) -> None:
         """Close the connections to the engine."""
         disconnect(self._client)
+
+
+def _reap(address: EngineAddress) -> None:
+    """Remove the containers and images that ended processes have left."""
+    client = connect(address, timeout=30)
+    try:
+        reap(client)
+        remove_unfinished(client, address)
+    finally:
+        disconnect(client)

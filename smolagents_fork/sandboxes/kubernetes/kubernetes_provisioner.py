@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import secrets
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +34,6 @@ _NETWORK_REMEDY = (
 )
 
 _lock = ForkSafeLock()
-# Namespaces whose orphans this process has looked for.
-_reaped: set[tuple[str, str]] = set()
 # Images that a pod of this process has run, by cluster and namespace, with their distributions.
 _checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
 
@@ -71,9 +67,9 @@ class KubernetesProvisioner:
         self._client, self._manifest, self._note = client, manifest, note
         self._warm_pool, self._allow_network = warm_pool, allow_network
         self._tenant = tenant
-        self._removals = Removals(client.address)
+        self._removals = Removals((client.address, client.namespace))
         client.check()
-        self._reap_once()
+        self._removals.reap_once(functools.partial(reap, client))
 
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
         """Have the cluster pull an image, and check that it has the distributions asked for.
@@ -171,19 +167,6 @@ class KubernetesProvisioner:
         """
         records = map(PodRecord, self._client.list_pods())
         return [record.sandbox for record in records if record.is_own]
-
-    def _reap_once(self) -> None:
-        place = (self._client.address, self._client.namespace)
-        with _lock:
-            if place in _reaped:
-                return
-            _reaped.add(place)
-
-        def work() -> None:
-            with contextlib.suppress(Exception):
-                reap(self._client)
-
-        threading.Thread(target=work, name="smolagents-fork-pod-reaper", daemon=True).start()
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from background import eventually
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorError, ExecutorStartError
@@ -112,3 +113,15 @@ def test_exit_waits_for_a_start_in_another_thread(pending):
     removals._at_exit()
     thread.join()
     assert removed == [True]
+
+
+def test_each_engine_is_reaped_once_and_an_error_is_of_no_consequence():
+    reaped = []
+
+    def reap(number):
+        reaped.append(number)
+        raise RuntimeError("no engine")
+
+    for number, address in enumerate(["https://reaped", "https://reaped", "https://other reaped"]):
+        Removals(address).reap_once(lambda number=number: reap(number))
+    assert eventually(lambda: sorted(reaped) == [0, 2])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
-from ....system.forks import ForkSafeLock
 from ...cluster_owner import ClusterOwner
 from ...containers.listed_entries import read_entries
 from ...removals import REMOVAL_SECONDS
@@ -22,7 +20,7 @@ from .labels import LABEL, own_id, own_labels, owner_is_gone, supervisor_filter
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["reap", "reap_once", "reap_supervisor", "remove_container", "was_abandoned"]
+__all__ = ["reap", "reap_supervisor", "remove_container", "was_abandoned"]
 
 # Age at which a container that was never started counts as abandoned. Its start is three calls of
 # the engine, each of which has a limit.
@@ -31,10 +29,6 @@ _AGAIN_SECONDS = 1.0
 # Pause between two requests while the engine removes the container by itself.
 _PAUSE_SECONDS = 0.05
 _CONFLICT = 409
-
-_lock = ForkSafeLock()
-# Addresses of engines whose orphans have been looked for.
-_reaped: set[EngineAddress] = set()
 
 
 def remove_container(address: EngineAddress, name: str, deadline: Deadline) -> None:
@@ -73,32 +67,6 @@ def _remove(client: DockerClient, name: str, deadline: Deadline) -> None:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
-
-
-def reap_once(
-    address: EngineAddress, remove_more: Callable[[DockerClient, EngineAddress], None]
-) -> None:
-    """Reap in the background, once an engine and process.
-
-    Args:
-        address: Address of the engine.
-        remove_more: removes what else ended processes have left there.
-    """
-    with _lock:
-        if address in _reaped:
-            return
-        _reaped.add(address)
-
-    def work() -> None:
-        with contextlib.suppress(Exception):
-            own = connect(address, timeout=30)
-            try:
-                reap(own)
-                remove_more(own, address)
-            finally:
-                disconnect(own)
-
-    threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
 
 
 def reap(client: DockerClient) -> list[str]:
