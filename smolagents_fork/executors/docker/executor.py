@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError
 from ...folders.file_store import FileStore
 from ...network.network_list import NetworkAccess
+from ...network.secrets.secret import log_visible_keys
 from ...options import accept
 from ...options.option import part_of, taking
 from ...results import ExecutorStats
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
     from ...network.secrets.secret_access import SecretAccess
 
 __all__ = ["DockerExecutor"]
-
-_logger = logging.getLogger("smolagents_fork")
-# Names of variables that have keys.
-_KEY = re.compile(r"token|secret|passw|credential|(?:api|access|private)_?key", re.IGNORECASE)
 
 
 class DockerExecutor(KernelExecutor):
@@ -80,7 +75,7 @@ class DockerExecutor(KernelExecutor):
         given = DockerArguments.of(type(self).__name__, arguments, keywords)
         imports = (*given.additional_imports, *given.additional_authorized_imports)
         pool = given.pool
-        _note_keys(given.environment or {})
+        log_visible_keys(given.environment or {})
         options = (
             part_of(given, DockerOptions) if pool is None else pool.options_for(given, imports)
         )
@@ -325,14 +320,3 @@ class DockerExecutor(KernelExecutor):
 
     def _note(self, line: str) -> None:
         self._log(line, LogLevel.INFO)
-
-
-def _note_keys(environment: Mapping[str, Any]) -> None:
-    """Log variables that seem to have a key, which the code could keep from having."""
-    names = [name for name in environment if _KEY.search(name)]
-    if names:
-        _logger.warning(
-            "environment= has %s, which the code can read: "
-            "secrets={name: Secret(value, hosts=[...])} keeps the value out of the sandbox",
-            ", ".join(names),
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
@@ -10,7 +11,9 @@ from typing import Any, NoReturn
 from ...errors import ConfigurationError
 from ..host_policy import AllowedHost
 
-__all__ = ["Secret", "check_reach", "secrets_or_none"]
+__all__ = ["Secret", "check_reach", "log_visible_keys", "secrets_or_none"]
+
+_logger = logging.getLogger("smolagents_fork")
 
 # Shorter values, and their placeholders, could be found in any text.
 _FEWEST_CHARACTERS = 8
@@ -18,6 +21,8 @@ _FEWEST_CHARACTERS = 8
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _CHANGED = re.compile(r"[A-Za-z0-9]")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Names of variables that have keys.
+_KEY = re.compile(r"token|secret|passw|credential|(?:api|access|private)_?key", re.IGNORECASE)
 
 
 class Secret:
@@ -136,3 +141,21 @@ def _includes(whole: AllowedHost, part: AllowedHost) -> bool:
     if not part.is_suffix:
         return whole.covers(part.name)
     return whole.is_suffix and f".{part.name}".endswith(f".{whole.name}")
+
+
+def log_visible_keys(environment: Mapping[str, Any]) -> None:
+    """Log variables that seem to have a key, which the code could keep from having.
+
+    Args:
+        environment: variables that the code gets as they are.
+
+    Example:
+        >>> log_visible_keys({"LANG": "C.UTF-8"})
+    """
+    names = [name for name in environment if _KEY.search(name)]
+    if names:
+        _logger.warning(
+            "environment= has %s, which the code can read: "
+            "secrets={name: Secret(value, hosts=[...])} keeps the value out of the sandbox",
+            ", ".join(names),
+        )
