@@ -316,23 +316,11 @@ class RequestServer:
 
         threading.Thread(target=accept, name="smolagents-fork-accept", daemon=True).start()
 
-    def answer(
-        self, op: str, connection: socket.socket, arguments: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Carry out a request and return the answer to send, whose value may be a stream.
-
-        Args:
-            op: name of the request.
-            connection: with which the request came.
-            arguments: of the request.
-        """
-        return answer_to(lambda: getattr(self, f"do_{op}")(connection, **arguments))
-
     def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
         op, arguments = str(request.get("op")), request.get("arguments", {})
         frames, rest = FrameSocket(connection), None
         with _working(frames):
-            answer = self.answer(op, connection, arguments)
+            answer = answer_to(lambda: getattr(self, f"do_{op}")(connection, **arguments))
         if isinstance(answer.get("ok"), AnswerStream):
             answer, rest = {"ok": answer["ok"].head}, answer["ok"].serve
         with contextlib.suppress(OSError):
