@@ -52,6 +52,14 @@ def test_client_of_the_network_measures_requests():
             assert floor.ask(question) > 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="listed hosts are Linux's")
+def test_client_of_the_network_measures_requests_to_the_host_of_a_secret():
+    with network._ended_tls() as (floor, sides):
+        for question in ("new", "kept", "stream"):
+            assert floor.ask(question) > 0
+            assert float(sides["process"](f"client.{question}()").output) > 0
+
+
 def test_actions_take_turns():
     order = []
     found = alternated(

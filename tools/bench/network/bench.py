@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from smolagents_fork import AllowedHost, DockerExecutor, ProcessExecutor
+import trustme
+
+from smolagents_fork import AllowedHost, DockerExecutor, ProcessExecutor, Secret
 from smolagents_fork.system.proxy_environment import PROXY_PORT
 
 from ..companion import Companion
@@ -26,7 +30,13 @@ __all__ = ["CLIENT", "measure"]
 CLIENT = Path(__file__).with_name("client.py")
 _SERVER = Path(__file__).with_name("server.py")
 _CONNECTIONS = 128
-_IMPORTS = ("http.client", "sys", "threading")
+_IMPORTS = ("http.client", "os", "ssl", "sys", "threading")
+# Measures of a secret's host, whose TLS the proxy ends, and their goals.
+_ENDED_MEASURES = (
+    ("new", "request on a new connection, TLS ended", 2.0, 8.0, 8.0),
+    ("kept", "request on a kept connection, TLS ended", 0.5, 8.0, 8.0),
+    ("stream", "100 MB on one connection, TLS ended", 0.25, 8.0, 8.0),
+)
 # Measures of the client: name, what it measures, rounds as a share of ``repeat``, the goals of a
 # listener and of a multiplexer, as multiples of the floor.
 _MEASURES = (
@@ -65,6 +75,8 @@ def measure(repeat: int) -> Measured:
             executor(CLIENT.read_text("utf-8").partition("\n\ndef main(")[0])
             executor(f"client = Client({port}, ('127.0.0.1', {PROXY_PORT}))")
         rows = [row for measure in _MEASURES for row in _rows(*measure, floor, sides, repeat)]
+        ended = stack.enter_context(_ended_tls())
+        rows += [row for measure in _ENDED_MEASURES for row in _rows(*measure, *ended, repeat)]
         plain = stack.enter_context(makes["process"]())
         calls = alternated(
             {
@@ -104,8 +116,34 @@ def _ask(executor: Any, name: str) -> float:
 
 
 @contextlib.contextmanager
-def _server() -> Iterator[int]:
-    command = [sys.executable, "-I", str(_SERVER)]
+def _ended_tls() -> Iterator[tuple[Companion, dict[str, Any]]]:
+    """Give the floor and the sandbox of a secret's host; both speak TLS."""
+    authority = trustme.CA()
+    served = authority.issue_cert("localhost").private_key_and_cert_chain_pem
+    with contextlib.ExitStack() as stack:
+        key = stack.enter_context(served.tempfile())
+        trusted = stack.enter_context(authority.cert_pem.tempfile())
+        port = stack.enter_context(_server(key))
+        floor = stack.enter_context(Companion([sys.executable, "-I", CLIENT, str(port), trusted]))
+        host = f"localhost:{port}"
+        with mock.patch.dict(os.environ, REQUESTS_CA_BUNDLE=trusted):
+            executor = stack.enter_context(
+                ProcessExecutor(
+                    _IMPORTS,
+                    None,
+                    allowed_hosts=[AllowedHost(host, private=True)],
+                    secrets={"TOKEN": Secret("0123456789abcdef", [host])},
+                )
+            )
+        executor(CLIENT.read_text("utf-8").partition("\n\ndef main(")[0])
+        proxy = ("127.0.0.1", PROXY_PORT)
+        executor(f"import os\nclient = Client({port}, {proxy}, os.environ['SSL_CERT_FILE'])")
+        yield floor, {"process": executor}
+
+
+@contextlib.contextmanager
+def _server(*arguments: str) -> Iterator[int]:
+    command = [sys.executable, "-I", str(_SERVER), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None

@@ -1,12 +1,14 @@
 """The client of all sides: requests to a server on loopback, with or without a proxy.
 
-As a program, ``python client.py PORT``, it is the floor, which has no proxy: it prints ``ready``,
-and answers a method's name with seconds. In a sandbox its text is run. Standard library only.
+As a program, ``python client.py PORT [AUTHORITY]``, it is the floor, which has no proxy: it prints
+``ready``, and answers a method's name with seconds. In a sandbox its text is run. Standard library
+only.
 """
 
 from __future__ import annotations
 
 import http.client
+import ssl
 import sys
 import threading
 import time
@@ -24,19 +26,29 @@ class Client:
     Args:
         port: Port of the server on loopback.
         proxy: Host and port of a proxy; ``None``: the server is reached directly.
+        authority: File of the authority of a server that speaks TLS; ``None``: it speaks none.
     """
 
-    def __init__(self, port: int, proxy: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, port: int, proxy: tuple[str, int] | None = None, authority: str | None = None
+    ) -> None:
         self._port = port
         self._proxy = proxy
+        self._tls = authority and ssl.create_default_context(cafile=authority)
 
     def _connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(*(self._proxy or ("127.0.0.1", self._port)), timeout=60)
+        address = self._proxy or ("localhost" if self._tls else "127.0.0.1", self._port)
+        if not self._tls:
+            return http.client.HTTPConnection(*address, timeout=60)
+        connection = http.client.HTTPSConnection(*address, timeout=60, context=self._tls)
+        if self._proxy is not None:
+            connection.set_tunnel("localhost", self._port)
+        return connection
 
     def _get(self, connection: http.client.HTTPConnection, size: int) -> None:
         path = f"/{size}"
         # A proxy takes the whole address of a plain request, and the path through a tunnel.
-        if self._proxy is not None:
+        if self._proxy is not None and not self._tls:
             path = f"http://localhost:{self._port}{path}"
         connection.request("GET", path)
         self._read(connection, size)
@@ -71,7 +83,7 @@ class Client:
     def stream(self) -> float:
         """Return the seconds of 100 MB on one connection, through a tunnel of the proxy."""
         connection = self._connect()
-        if self._proxy is not None:
+        if self._proxy is not None and not self._tls:
             connection.set_tunnel("localhost", self._port)
         connection.connect()
         began = time.perf_counter()
@@ -106,7 +118,7 @@ class Client:
 
 def main() -> None:
     """Answer until the input ends."""
-    client = Client(int(sys.argv[1]))
+    client = Client(int(sys.argv[1]), None, *sys.argv[2:])
     print("ready", flush=True)
     for line in sys.stdin:
         print(getattr(client, line.strip())(), flush=True)
