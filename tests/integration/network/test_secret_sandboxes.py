@@ -33,7 +33,12 @@ PRELUDE = (
 TRUST = (
     "SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS PIP_CERT GIT_SSL_CAINFO"
 ).split()
-KINDS = ["process", pytest.param("docker", marks=pytest.mark.docker)]
+# The last has its connections carried over a stream, as from an engine elsewhere.
+KINDS = [
+    "process",
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("docker elsewhere", marks=pytest.mark.docker),
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +58,10 @@ def make(server, request):
     with contextlib.ExitStack() as stack:
 
         def made(kind: str, **options):
-            if kind == "docker":
+            if kind != "process":
                 request.getfixturevalue("engine")
+            if kind == "docker elsewhere":
+                options["transport"] = "exec"
             options = {
                 "allowed_hosts": [AllowedHost(host, private=True), "other.test"],
                 "secrets": {"TOKEN": Secret(TOKEN, [host]), "OTHER": Secret(OTHER, ["other.test"])},
