@@ -152,11 +152,11 @@ def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, 
         first_in_line = threading.Event()
         replace = pool._replace
 
-        def replaced(waiter):
+        def replaced(*arguments):
             first_in_line.set()
             # Others come while the first is told that what it got is dead.
             assert eventually(lambda: pool.stats().waiting == 2)
-            replace(waiter)
+            replace(*arguments)
 
         pool._replace = replaced
 
