@@ -235,6 +235,7 @@ class PlacerProcess:
             self._process.wait(1.0)
         said = f"; it said: {self._stderr[-1]}" if self._stderr else ""
         self._end(reason or f"it ended with exit code {self._process.poll()}{said}")
+        self._channel.close()
         self.wait()
 
     def _end(self, reason: str) -> None:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from unittest.mock import MagicMock
 
 import pytest
+from background import eventually
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
 from smolagents_fork.ray_cluster import cluster_client, placer_process
@@ -117,6 +118,8 @@ def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
     for answer in (waiting, silent.request("heard")):
         with pytest.raises(EngineUnavailableError, match="it ended with exit code -9"):
             answer.result(60.0)
+    connection = silent._kept[0]
+    assert eventually(lambda: connection.fileno() == -1)
 
 
 def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
