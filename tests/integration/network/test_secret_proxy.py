@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import http.server
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -24,7 +26,7 @@ from smolagents_fork.network.proxy_limits import ProxyLimits
 from smolagents_fork.network.secrets.replacement import GzipBody, PlainBody
 from smolagents_fork.system.proxy_environment import proxy_environment
 
-TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO")
 
 
 class Sandbox:
@@ -130,6 +132,47 @@ def test_pip_sends_the_value_as_a_password(sandbox):
     )  # fmt: skip
     credentials = base64.b64encode(f"user:{TOKEN}".encode()).decode()
     assert f"Basic {credentials}" in [seen[2].get("authorization") for seen in sandbox.server.seen]
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_git_clones_with_the_value_as_a_password(sandbox, tmp_path):
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    expected = f"Basic {base64.b64encode(f'me:{TOKEN}'.encode()).decode()}"
+
+    class Files(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=str(source))
+
+        def do_GET(self):
+            if self.headers.get("Authorization") == expected:
+                super().do_GET()
+                return
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="git"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    def git(*arguments, folder=source):
+        settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+        for who in ("AUTHOR", "COMMITTER"):
+            settings |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b"}
+        command = ["git", "-C", str(folder), *arguments]
+        environment = {**os.environ, **settings}
+        subprocess.run(command, check=True, capture_output=True, timeout=120, env=environment)
+
+    source.mkdir()
+    git("init", "-q")
+    (source / "file").write_text("content")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    git("update-server-info")
+    sandbox.server.RequestHandlerClass = Files
+    address = f"https://me:{sandbox.token}@api.test:{sandbox.server.port}/.git"
+    git("clone", "-q", address, str(copy), folder=tmp_path)
+    assert (copy / "file").read_text() == "content"
 
 
 def test_body_is_sent_and_a_connection_is_kept(sandbox):
