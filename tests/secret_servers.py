@@ -54,11 +54,6 @@ class SecretHandler(Handler):
         self.answer_plain(text)
         self.close_connection = True
 
-    def finish(self) -> None:
-        """Note that the connection has ended."""
-        super().finish()
-        self.server.closed = True
-
     def answer_user(self, _text: bytes) -> None:
         """Answer as an API does that asks for the token."""
         if self.headers.get("Authorization") not in (f"Bearer {TOKEN}", f"token {TOKEN}"):

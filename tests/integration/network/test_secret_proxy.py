@@ -10,12 +10,13 @@ import shutil
 import ssl
 import subprocess
 import sys
+import threading
 import zlib
 
 import httpx
 import pytest
 import requests
-from background import PATIENCE_SECONDS, eventually
+from background import PATIENCE_SECONDS
 from proxy_double import received
 from secret_servers import OTHER, TOKEN, SecretHandler
 from web_servers import LARGE, serving
@@ -183,11 +184,19 @@ def test_body_is_sent_and_a_connection_is_kept(sandbox):
     assert [len(seen[3]) for seen in sandbox.server.seen] == [LARGE, 50_000]
 
 
-def test_host_that_closes_a_kept_connection_is_connected_again(sandbox):
+def test_host_that_closes_a_kept_connection_is_connected_again(sandbox, monkeypatch):
+    closed = threading.Event()
+    close = sandbox.server.shutdown_request
+
+    def close_and_tell(connection):
+        close(connection)
+        closed.set()
+
+    monkeypatch.setattr(sandbox.server, "shutdown_request", close_and_tell)
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {sandbox.token}"
         assert session.get(f"{sandbox.address}/closes", timeout=30).ok
-        assert eventually(lambda: sandbox.server.closed, PATIENCE_SECONDS)
+        assert closed.wait(PATIENCE_SECONDS)
         assert session.get(f"{sandbox.address}/user", timeout=30).ok
     assert sandbox.server.accepted == 2
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 
 import pytest
 from scripted_model import Script
@@ -107,3 +108,15 @@ def test_placeholder_has_the_shape_and_not_the_value(value):
 )
 def test_kind_of_a_token_stays(value, prefix):
     assert make_placeholder(value).startswith(prefix)
+
+
+def test_missing_package_is_named(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("smolagents_fork.network.")]:
+        if name.endswith((".secret_access", ".authority")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    options = ProcessOptions(allowed_hosts=HOSTS, secrets={"A": Secret(TOKEN, HOSTS)})
+    with pytest.raises(ConfigurationError, match="secrets= needs cryptography") as caught:
+        options.network_proxy("ProcessExecutor")
+    assert "pip install 'smolagents[egress]'" in str(caught.value)
+    assert ProcessOptions(allowed_hosts=HOSTS).network_proxy("ProcessExecutor") is not None
