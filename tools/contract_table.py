@@ -35,17 +35,17 @@ _HEAD = """\
 <!-- Made by `python -m tools.contract_table` from tests/contract/executors; do not edit. -->
 # Executors
 
-Which executor to take, and what each promises. The table is the contract suite's own: every line is
-a test that runs on every executor, and a difference is held by the same test.
+Compares what the executors promise. Every row is a test of the contract suite, which runs on every
+executor; the same test checks each difference.
 
 | executor | the code runs | take it for |
 |---|---|---|
-| `local` | in your process, compiled, under policy and limits | code you would run yourself |
-| [`process`](process.md) | in a child process that the kernel confines | code of models |
+| `local` | in your process, compiled, under a policy and limits | code you would run yourself |
+| [`process`](process.md) | in a child process that the kernel confines | code written by models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
 | [`wasm`](wasm.md) | in WebAssembly, in a Deno without permissions | the same without Docker |
 | [`ray`](ray.md), [`kubernetes`](kubernetes.md) | as in these, on many machines | many sandboxes |
-| [`e2b`, `modal`, `blaxel`](hosted.md) | in a sandbox of a company | code that runs elsewhere |
+| [`e2b`, `modal`, `blaxel`](hosted.md) | at the hosting company | code that runs elsewhere |
 
 ```python
 from smolagents import CodeAgent
@@ -57,7 +57,7 @@ CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwar
 
 ## At a glance
 
-Promises that hold without a difference, of all in their area. Each promise is a row further below.
+Promises of each area that an executor keeps without a difference. Each promise is a row below.
 Times are medians from [the benchmarks](../benchmarks.md), which name the machine.
 """
 _HOSTED = """
