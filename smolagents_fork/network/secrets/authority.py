@@ -21,6 +21,10 @@ __all__ = ["ALPN", "Authority"]
 _VALID = datetime.timedelta(days=3650)
 # Clocks of containers and their hosts are one; those of virtual machines may differ.
 _TOLERANCE = datetime.timedelta(days=1)
+_ALL_NAMES: tuple[x509.GeneralName, ...] = (
+    x509.DNSName(""),
+    *(x509.IPAddress(ipaddress.ip_network(block)) for block in ("0.0.0.0/0", "::/0")),
+)
 # Hosts of wildcard entries for which a certificate is kept.
 _MOST_CONTEXTS = 64
 #: Protocols that are spoken within TLS.
@@ -41,12 +45,11 @@ class Authority:
             [x509.NameAttribute(NameOID.COMMON_NAME, "proxy of this sandbox's secrets")]
         )
         self._contexts: dict[str, ssl.SSLContext] = {}
-        permitted = x509.NameConstraints([_constraint(entry) for entry in hosts], None)
         self._certificate = (
             _builder(self._name, self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
-            .add_extension(permitted, critical=True)
+            .add_extension(_constraints(hosts), critical=True)
             .add_extension(self._key_identifier, critical=False)
             .sign(self._key, hashes.SHA256())
         )
@@ -138,8 +141,14 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _constraint(entry: AllowedHost) -> x509.GeneralName:
-    """Return the names that the authority may certify for an entry, and names below them."""
-    if entry.address is None:
-        return x509.DNSName(entry.name)
-    return x509.IPAddress(ipaddress.ip_network(entry.address))
+def _constraints(hosts: Iterable[AllowedHost]) -> x509.NameConstraints:
+    """Return the names that the authority may certify: those of the hosts, and names below them."""
+    permitted: list[x509.GeneralName] = [
+        x509.DNSName(entry.name)
+        if entry.address is None
+        else x509.IPAddress(ipaddress.ip_network(entry.address))
+        for entry in hosts
+    ]
+    # A form of names that no permitted one has would not be constrained at all.
+    excluded = [name for name in _ALL_NAMES if type(name) not in map(type, permitted)]
+    return x509.NameConstraints(permitted, excluded or None)

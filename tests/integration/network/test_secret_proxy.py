@@ -24,6 +24,7 @@ from web_servers import LARGE, serving
 from smolagents_fork import Secret
 from smolagents_fork.network.host_policy import AllowedHost
 from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.network.secrets.authority import Authority
 from smolagents_fork.network.secrets.replacement import GzipBody, PlainBody
 from smolagents_fork.system.proxy_environment import proxy_environment
 
@@ -475,17 +476,37 @@ def test_host_without_tls_is_refused(proxied, plain):
     assert answer.startswith(b"HTTP/1.1 502 host 'api.test': no TLS: ")
 
 
-def test_authority_is_valid_for_the_secrets_hosts_only(sandbox):
-    server_context = sandbox.double.secrets.server_context("evil.test")
+def is_trusted(authority, host, tmp_path) -> bool:
+    """Tell whether a client of the sandbox takes a certificate for a host."""
+    bundle = tmp_path / "authority.pem"
+    bundle.write_text(authority.certificate)
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    server = server_context.wrap_bio(to_server, to_client, server_side=True)
-    context = ssl.create_default_context(cafile=sandbox.bundle)
-    client = context.wrap_bio(to_client, to_server, server_hostname="evil.test")
+    server = authority.server_context(host).wrap_bio(to_server, to_client, server_side=True)
+    context = ssl.create_default_context(cafile=str(bundle))
+    client = context.wrap_bio(to_client, to_server, server_hostname=host)
     for side in (client, server):
         with pytest.raises(ssl.SSLWantReadError):
             side.do_handshake()
-    with pytest.raises(ssl.SSLCertVerificationError, match="permitted subtree"):
+    try:
         client.do_handshake()
+    except ssl.SSLCertVerificationError as error:
+        return "subtree" not in str(error)  # any other error is a fault of this test
+    return True
+
+
+@pytest.mark.parametrize(
+    ("hosts", "trusted", "others"),
+    [
+        (["api.test"], ["api.test"], ["evil.test", "test", "10.0.0.1", "2001:db8::1"]),
+        (["*.api.test"], ["a.api.test"], ["evil.test"]),
+        (["10.0.0.1"], ["10.0.0.1"], ["10.0.0.2", "api.test", "2001:db8::1"]),
+        (["2001:db8::1", "api.test"], ["2001:db8::1", "api.test"], ["10.0.0.1", "evil.test"]),
+    ],
+)
+def test_authority_is_valid_for_the_secrets_hosts_only(hosts, trusted, others, tmp_path):
+    authority = Authority([AllowedHost(host, private=True) for host in hosts])
+    assert all(is_trusted(authority, host, tmp_path) for host in trusted)
+    assert not any(is_trusted(authority, host, tmp_path) for host in others)
 
 
 def test_malformed_answer_does_not_quote_the_value(sandbox, proxied, trusted):
