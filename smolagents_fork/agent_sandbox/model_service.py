@@ -32,6 +32,8 @@ _MOST_ABANDONED = 8
 _MOST_REFUSED = 1000
 # Time that all calls of a program together wait for answers, before another call can begin.
 _WAIT_SECONDS = 0.25
+# Bytes of an answer that are returned together, beside the last piece.
+_MOST_RETURNED = 1 << 20
 # Pieces that may wait for the program; then a model waits, and checks whether anyone does still.
 _MOST_WAITING, _CHECK_SECONDS = 1_000, 1.0
 #: Arguments that a program always may give, and the type of each.
@@ -154,8 +156,8 @@ class ModelService:
         threading.Thread(target=self._serve, args=(call,), name=name, daemon=True).start()
         return self._begun
 
-    def fetch_answer(self, number: int) -> bytes | None:
-        """Return the next piece of an answer: empty if a moment brings none, ``None`` at the end.
+    def fetch_answer(self, number: int) -> list[bytes | None]:
+        """Return the next pieces of an answer, none if a moment brings none; ``None`` is its end.
 
         Raises:
             RuntimeError: there is no such call, or its answer has ended before.
@@ -163,13 +165,18 @@ class ModelService:
         call = self._calls.get(number)
         if call is None:
             raise RuntimeError(f"no call of the model has the number {number!r}")
-        try:
+        pieces: list[bytes | None] = []
+        with contextlib.suppress(queue.Empty):
             piece = call.pieces.get(timeout=_WAIT_SECONDS / len(self._calls))
-        except queue.Empty:
-            return b""
-        if piece is None:
+            size = 0
+            while piece is not None and size + len(piece) <= _MOST_RETURNED:
+                size += len(piece)
+                pieces.append(piece)
+                piece = call.pieces.get_nowait()
+            pieces.append(piece)
+        if pieces and pieces[-1] is None:
             self.drop_call(number)
-        return piece
+        return pieces
 
     def drop_call(self, number: int) -> None:
         """Drop what is still to come of an answer; no-op for a call that has ended."""

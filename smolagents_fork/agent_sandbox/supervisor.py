@@ -49,7 +49,7 @@ class Model(NamedTuple):
     """Functions of the host by which a program calls its model; see :class:`.ModelService`."""
 
     begin_call: Callable[[bytes], int]
-    fetch_answer: Callable[[int], bytes | None]
+    fetch_answer: Callable[[int], list[bytes | None]]
     drop_call: Callable[[int], None]
 
 
@@ -198,10 +198,9 @@ def _pass_on(caller: Connection, model: Model) -> None:
             number = model.begin_call(caller.recv_bytes())
             # The program has nothing more to send: what can be read is the end of its connection.
             while not caller.poll():
-                piece = model.fetch_answer(number)
-                if piece is None:
-                    return
-                if piece:
+                for piece in model.fetch_answer(number):
+                    if piece is None:
+                        return
                     caller.send_bytes(piece)
         except (OSError, EOFError):
             raise

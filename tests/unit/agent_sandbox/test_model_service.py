@@ -49,6 +49,7 @@ class Sandbox:
 
     def __init__(self, model: Any, **keywords: Any) -> None:
         self.ended: list[str] = []
+        self.fetched: dict[int, list[Any]] = {}
         self.service = ModelService(model, self.ended.append, max_bytes=1 << 20, **keywords)
 
     def call(self, request: bytes) -> int:
@@ -57,8 +58,11 @@ class Sandbox:
     def piece(self, number: int) -> Any:
         """Return the next piece of an answer, decoded; ``None`` at its end."""
         end = time.monotonic() + 30
-        while (body := self.service.fetch_answer(number)) == b"":
+        fetched = self.fetched.setdefault(number, [])
+        while not fetched:
             assert time.monotonic() < end
+            fetched += self.service.fetch_answer(number)
+        body = fetched.pop(0)
         return body and decode(body, classes=chat_classes())
 
 
@@ -216,9 +220,27 @@ def test_answers_of_calls_at_once_stay_apart() -> None:
         for text in ("first", "second")
     ]
     assert sandbox.piece(numbers[1])["value"].content == "second"
-    assert sandbox.service.fetch_answer(numbers[0]) == b""
+    assert sandbox.service.fetch_answer(numbers[0]) == []
     model.go_on.set()
     assert sandbox.piece(numbers[0])["value"].content == "first"
+
+
+def test_pieces_that_wait_are_fetched_together_within_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_service, "_MOST_RETURNED", 500)
+
+    class Streaming:
+        def generate_stream(self, messages: Any) -> Iterator[Any]:
+            for size in (1, 1, 600, 1):
+                yield ChatMessageStreamDelta(content="x" * size)
+
+    sandbox = Sandbox(Streaming())
+    number = sandbox.call(asked("generate_stream"))
+    wait_until(lambda: not sandbox.service._running)
+    first, second = (sandbox.service.fetch_answer(number) for _ in range(2))
+    assert ([piece is None for piece in first], len(first)) == ([False] * 3, 3)
+    assert [piece is None for piece in second] == [False, False, True]
 
 
 def test_calls_at_once_are_bounded() -> None:

@@ -24,10 +24,11 @@ def begin_call(request):
     if request == b"refused":
         raise ValueError("not this one")
     asked.append(request.decode())
-    answers[len(asked)] = [] if request == b"wait" else [request, b"", b"%d" % len(request), None]
+    pieces = [[request], [], [b"%d" % len(request), None]]
+    answers[len(asked)] = [] if request == b"wait" else pieces
     return len(asked)
 def fetch_answer(number):
-    return answers[number].pop(0) if answers[number] else b""
+    return answers[number].pop(0) if answers[number] else []
 if sys.argv[3:]:
     threading.Timer(float(sys.argv[3]), os.kill, (os.getpid(), signal.SIGINT)).start()
 model = [begin_call, fetch_answer, dropped.append] if sys.argv[2] == "model" else []
