@@ -13,7 +13,7 @@ import smolagents_fork
 PACKAGE = Path(smolagents_fork.__file__).parent
 # Module -> the program, and where it runs.
 TABLE = {
-    "host_pipe": "pip, Deno's npm client and Deno's version, by find_program or sys.executable",
+    "system/host_pipe": "pip, Deno's npm client and version, by find_program or sys.executable",
     "process/spawn": "sys.executable as a fork server",
     "wasm/deno_process": "Deno as a guest, by find_program",
     "process/watchdog": "sys.executable on a node of a Ray cluster",
