@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from smolagents_fork.executors.local import LocalPythonExecutor
     from smolagents_fork.executors.process import ProcessExecutor
     from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
-    from smolagents_fork.network.host_policy import AllowedHost
+    from smolagents_fork.network.hosts.host_policy import AllowedHost
     from smolagents_fork.network.secrets.secret import Secret
     from smolagents_fork.ray_cluster.ray_engine import RayEngine
     from smolagents_fork.results import Display, Execution, ExecutorStats, FileInfo
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
     "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
-    "AllowedHost": "smolagents_fork.network.host_policy",
+    "AllowedHost": "smolagents_fork.network.hosts.host_policy",
     "Display": "smolagents_fork.results",
     "DockerEngine": "smolagents_fork.sandboxes.docker.docker_engine",
     "DockerExecutor": "smolagents_fork.executors.docker",

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .host_policy import HostRefusedError
+from .hosts.host_policy import HostRefusedError
 
 __all__ = ["AccessRecord"]
 

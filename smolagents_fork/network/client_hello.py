@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .host_policy import HostRefusedError
+from .hosts.host_policy import HostRefusedError
 
 __all__ = ["HelloReader", "read_server_name"]
 
@@ -23,8 +23,8 @@ class HelloReader:
         >>> hello.add(b"GET /")
         Traceback (most recent call last):
         ...
-        smolagents_fork.network.host_policy.HostRefusedError: the first bytes through CONNECT are \
-not a TLS ClientHello
+        smolagents_fork.network.hosts.host_policy.HostRefusedError: the first bytes through \
+CONNECT are not a TLS ClientHello
     """
 
     def __init__(self) -> None:

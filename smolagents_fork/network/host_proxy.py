@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 from ..sandboxes.provisioner import ByteStream
 from ..system.forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
 from .access_record import AccessRecord
-from .host_policy import HostPolicy
-from .lookups import Lookup, system_lookup
+from .hosts.host_policy import HostPolicy
+from .hosts.lookups import Lookup, system_lookup
 from .multiplexed_connections import MultiplexedConnections
 from .proxied_connection import Access, ProxiedConnection
 from .proxy_limits import ProxyLimits

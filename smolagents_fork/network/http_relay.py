@@ -7,7 +7,7 @@ import contextlib
 
 import h11
 
-from .host_policy import HostRefusedError
+from .hosts.host_policy import HostRefusedError
 from .message_filter import Fields, MessageFilter
 from .request_head import MOST_HEAD_BYTES, ProxyRequest, end_to_end
 from .traffic import Stream

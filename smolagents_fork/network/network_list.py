@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
-from .host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
+from .hosts.host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
 from .secrets.secret import Secret, check_reach, secrets_or_none
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import h11
 
 from .access_record import AccessRecord
 from .client_hello import HelloReader
-from .host_names import HostNameError, parse_address, parse_host
-from .host_policy import AllowedHost, HostPolicy, HostRefusedError
+from .hosts.host_names import HostNameError, parse_address, parse_host
+from .hosts.host_policy import AllowedHost, HostPolicy, HostRefusedError
+from .hosts.lookups import Lookup, resolve_host
 from .http_relay import HttpHost
-from .lookups import Lookup, resolve_host
 from .message_filter import MessageFilter
 from .proxy_limits import ProxyLimits
 from .request_head import HEAD_TOO_LONG, BadRequestError, ProxyRequest, parse_request

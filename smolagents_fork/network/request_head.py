@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import h11
 
-from .host_names import HostNameError, parse_authority
+from .hosts.host_names import HostNameError, parse_authority
 
 __all__ = [
     "HEAD_TOO_LONG",

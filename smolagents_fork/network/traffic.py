@@ -11,7 +11,7 @@ from typing import Any
 
 from ..system.forks import disconnect_in_child
 from .access_record import AccessRecord
-from .host_names import IPAddress
+from .hosts.host_names import IPAddress
 
 __all__ = [
     "CHUNK_BYTES",

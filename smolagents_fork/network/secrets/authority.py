@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ..host_names import parse_address
-from ..host_policy import AllowedHost
+from ..hosts.host_names import parse_address
+from ..hosts.host_policy import AllowedHost
 
 __all__ = ["ALPN", "Authority"]
 

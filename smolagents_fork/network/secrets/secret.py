@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from ...errors import ConfigurationError
-from ..host_policy import AllowedHost
+from ..hosts.host_policy import AllowedHost
 
 __all__ = ["Secret", "check_reach", "log_visible_keys", "secrets_or_none"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from ..host_policy import HostRefusedError
+from ..hosts.host_policy import HostRefusedError
 from ..message_filter import Fields, MessageFilter
 from ..request_head import ProxyRequest
 from .replacement import GzipBody, PlainBody

@@ -14,7 +14,7 @@ from web_servers import authority, serving
 
 from smolagents_fork import Secret
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 
 GET = (
     "import os, urllib.request\n"

@@ -13,7 +13,7 @@ import pytest
 from proxy_double import ProxyDouble, received, received_with, started_multiplexer
 
 from smolagents_fork.guest.frames import HEADER, Kind, packed
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.sandboxes import connection_multiplexer
 from smolagents_fork.sandboxes.connection_multiplexer import WINDOW
 

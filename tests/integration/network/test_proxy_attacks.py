@@ -15,7 +15,7 @@ import pytest
 from proxy_double import received, received_with
 from web_servers import HUGE, client_hello
 
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.network.proxy_limits import ProxyLimits
 
 SECONDS = 30

@@ -19,7 +19,7 @@ import requests
 from proxy_double import received_with
 from web_servers import LARGE, serving
 
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.system.proxy_environment import proxy_environment
 
 NOT_LISTED = "host 'evil.test' is not in allowed_hosts=['api.test:{}'] of this DockerExecutor"

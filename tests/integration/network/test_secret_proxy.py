@@ -22,7 +22,7 @@ from secret_servers import OTHER, TOKEN, SecretHandler
 from web_servers import LARGE, serving
 
 from smolagents_fork import Secret
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.network.proxy_limits import ProxyLimits
 from smolagents_fork.network.secrets.authority import Authority
 from smolagents_fork.network.secrets.replacement import GzipBody, PlainBody

@@ -15,7 +15,7 @@ from web_servers import LARGE, serving
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProgramFailedError
-from smolagents_fork.network.host_policy import AllowedHost
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.process.confinement_report import Kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")

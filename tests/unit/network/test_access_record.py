@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.network.access_record import AccessRecord
-from smolagents_fork.network.host_policy import HostRefusedError
+from smolagents_fork.network.hosts.host_policy import HostRefusedError
 
 
 def test_each_refusal_is_named_once_and_many_are_counted():

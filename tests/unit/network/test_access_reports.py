@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from smolagents_fork.network.access_record import AccessRecord
-from smolagents_fork.network.host_policy import HostRefusedError
+from smolagents_fork.network.hosts.host_policy import HostRefusedError
 
 
 def test_connection_that_cannot_be_recorded_is_refused():

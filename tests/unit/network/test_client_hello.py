@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from web_servers import client_hello
 
 from smolagents_fork.network.client_hello import HelloReader, read_server_name
-from smolagents_fork.network.host_policy import HostRefusedError
+from smolagents_fork.network.hosts.host_policy import HostRefusedError
 
 HELLO = client_hello("api.github.com")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smolagents_fork.network.host_names import (
+from smolagents_fork.network.hosts.host_names import (
     HostNameError,
     parse_address,
     parse_authority,

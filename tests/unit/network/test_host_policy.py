@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.network.address_table import classify_address
-from smolagents_fork.network.host_policy import (
+from smolagents_fork.network.hosts.address_table import classify_address
+from smolagents_fork.network.hosts.host_policy import (
     AllowedHost,
     HostPolicy,
     HostRefusedError,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigurationError
-from ..sandboxes.pip_settings import index_addresses
+from ...errors import ConfigurationError
+from ...sandboxes.pip_settings import index_addresses
 from .address_table import classify_address
 from .host_names import HostNameError, IPAddress, parse_address, parse_authority, parse_host
 
@@ -139,7 +139,7 @@ class HostPolicy:
         >>> policy.find("evil.example", 443)
         Traceback (most recent call last):
         ...
-        smolagents_fork.network.host_policy.HostRefusedError: host 'evil.example' is not in \
+        smolagents_fork.network.hosts.host_policy.HostRefusedError: host 'evil.example' is not in \
 allowed_hosts=['api.github.com'] of this DockerExecutor
     """
 

@@ -1,0 +1,1 @@
+"""Hosts that a sandbox may reach: names, addresses, lookups and the decisions about them."""
