@@ -41,7 +41,7 @@ _ENDED_MEASURES = (
 # listener and of a multiplexer, as multiples of the floor.
 _MEASURES = (
     ("new", "request on a new connection", 2.0, 8.0, 16.0),
-    ("kept", "request on a kept connection", 0.5, 4.0, 8.0),
+    ("kept", "request on a kept connection", 0.5, 6.0, 12.0),
     ("stream", "100 MB on one connection", 0.25, 5.0, 12.0),
     ("streams", "100 connections at once, 200 KB each", 0.25, 5.0, 10.0),
 )
