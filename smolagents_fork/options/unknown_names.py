@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ..errors import ConfigurationError
 
-__all__ = ["check_known", "suggest_options"]
+__all__ = ["check_known", "check_of_executor", "suggest_options"]
 
 # Options that need what only some executors have -> those executors.
 _ELSEWHERE = dict.fromkeys(
-    ("allowed_hosts", "max_connections", "max_network_bytes"),
+    ("allowed_hosts", "max_connections", "max_network_bytes", "secrets"),
     "ProcessExecutor and DockerExecutor have it",
 )
 # Beginnings of a flag's name: what follows says what the flag is about.
@@ -50,6 +50,18 @@ def check_known(
         if not meant:
             hint = _ELSEWHERE.get(unknown[0]) or f"known are: {', '.join(names)}"
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
+
+
+def check_of_executor(owner: str, given: Iterable[str]) -> None:
+    """Refuse the options of other executors, where unknown keywords are those of a service.
+
+    Args:
+        owner: the class that was called.
+        given: keywords it was called with.
+    """
+    for name in given:
+        if name in _ELSEWHERE:
+            raise ConfigurationError(f"{owner} has no parameter {name!r}; {_ELSEWHERE[name]}")
 
 
 def suggest_options(

@@ -12,6 +12,7 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...options.option import about, same_as, taking
+from ...options.unknown_names import check_of_executor
 from .gateway_executor import GatewayArguments, GatewayExecutor
 from .gateway_sandbox import CreatedSandbox
 
@@ -53,6 +54,7 @@ class E2BExecutor(GatewayExecutor):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         known = about(E2BArguments)
+        check_of_executor(type(self).__name__, keywords)
         own = {name: value for name, value in keywords.items() if name in known}
         of_service = {name: value for name, value in keywords.items() if name not in known}
         given = E2BArguments.of(type(self).__name__, arguments, own)

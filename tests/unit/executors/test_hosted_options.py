@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.hosted import BlaxelExecutor, ModalExecutor
+from smolagents_fork.executors.hosted import BlaxelExecutor, E2BExecutor, ModalExecutor
 from smolagents_fork.executors.hosted.blaxel_executor import megabytes_of
 
 
@@ -42,3 +42,11 @@ def test_unknown_option_is_refused_before_the_service_is_asked(cls, word, meant)
         cls([], None, **{word: 1})
     words = f"{cls.__name__} has no parameter {word!r}; did you mean {meant!r}?"
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("executor", [E2BExecutor, ModalExecutor, BlaxelExecutor])
+@pytest.mark.parametrize("option", ["allowed_hosts", "secrets"])
+def test_options_of_other_executors_are_refused_by_name(executor, option):
+    told = f"has no parameter '{option}'; ProcessExecutor and DockerExecutor have it"
+    with pytest.raises(ConfigurationError, match=told):
+        executor([], None, **{option: None})
