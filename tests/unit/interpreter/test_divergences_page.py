@@ -65,9 +65,9 @@ ROWS_OF_CPYTHON: dict[str, list[tuple[str, str]]] = {
         for pattern in ("C._A", "C(_a=1)")
     ],
     "`__mro__`, `__bases__`": [
-        *((f"int.{name}", f"dunder attribute: {name}, but of classes of your own")
+        *((f"int.{name}", f"dunder attribute: {name}, except on classes of your own")
           for name in ("__mro__", "__bases__", "__base__")),
-        ("int.__subclasses__()", "__subclasses__, but of classes of your own"),
+        ("int.__subclasses__()", "__subclasses__, except on classes of your own"),
         ("r = [int.__dict__]", "Forbidden access to dunder attribute: __dict__"),
         ("class A: pass\nA.__mro__[1:], A.__bases__, A.__base__, A.__subclasses__()",
          "((<class 'object'>,), (<class 'object'>,), <class 'object'>, [])"),

@@ -28,7 +28,7 @@ _WHAT = {"__subclasses__": "call to dunder function"}
 _NOT_BY_GETATTR = ". Forbidden function evaluation: 'getattr' may not reach it either"
 #: What to do instead of reading a name.
 _ADVICE = {"__dict__": "; use vars(x), or dir(x)"} | dict.fromkeys(
-    ("__mro__", "__bases__", "__base__", "__subclasses__"), ", but of classes of your own"
+    ("__mro__", "__bases__", "__base__", "__subclasses__"), ", except on classes of your own"
 )
 #: Types of which nothing needs a second look when an attribute is one.
 _ORDINARY = frozenset(

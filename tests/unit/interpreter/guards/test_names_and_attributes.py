@@ -44,7 +44,7 @@ def test_a_refusal_names_its_line_and_what_stands_before_has_run() -> None:
         interpreter.run("print('first')\nx = 1\na = ().__base__\nb = ().__mro__")
     assert str(caught.value) == (
         "Code execution failed at line 'a = ().__base__' (line 3) due to: InterpreterError: "
-        "Forbidden access to dunder attribute: __base__, but of classes of your own"
+        "Forbidden access to dunder attribute: __base__, except on classes of your own"
     )
     assert interpreter.state["x"] == 1
     assert interpreter.output.value == "first\n"
