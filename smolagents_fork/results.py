@@ -66,7 +66,7 @@ class Execution:
         logs: The printed text, standard output and standard error in order.
         is_final_answer: Whether the code called ``final_answer``.
         displays: Figures and rich displays, in order.
-        logs_cut_bytes: Characters of output left out because of ``max_print_outputs_length``.
+        logs_cut_chars: Characters of output left out because of ``max_print_outputs_length``.
         seconds: Run time of the code in seconds, excluding the time the host worked for it.
 
     Example:
@@ -80,7 +80,7 @@ class Execution:
     logs: str
     is_final_answer: bool = False
     displays: tuple[Display, ...] = ()
-    logs_cut_bytes: int = 0
+    logs_cut_chars: int = 0
     seconds: float = 0.0
 
 
