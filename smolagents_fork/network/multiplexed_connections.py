@@ -68,8 +68,10 @@ class MultiplexedConnections:
         self._is_free = asyncio.Event()
         self._is_free.set()
         self._carried: dict[int, _Carried] = {}
-        # Numbers of those that are not accepted; ``None`` ends it.
-        self._arrived: asyncio.Queue[int | None] = asyncio.Queue()
+        # A loop alone does not keep them.
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Those that are not accepted; ``None`` ends it.
+        self._arrived: asyncio.Queue[tuple[int, _Carried] | None] = asyncio.Queue()
         self._is_closed = self._is_paused = False
         stream.setblocking(False)
         self._loop.add_reader(stream.fileno(), self._read)
@@ -81,11 +83,11 @@ class MultiplexedConnections:
             EOFError: the stream has ended.
         """
         while True:
-            number = await self._arrived.get()
-            if number is None:
+            arrived = await self._arrived.get()
+            if arrived is None:
                 raise EOFError("the stream of the sandbox's connections has ended")
-            carried = self._carried.get(number)
-            if carried is None:
+            number, carried = arrived
+            if self._carried.get(number) is not carried:
                 continue  # the client has gone
             try:
                 near, far = socket.socketpair()
@@ -103,9 +105,14 @@ class MultiplexedConnections:
                 near.close()
                 far.close()
                 raise
+            if self._carried.get(number) is not carried:  # the client has gone meanwhile
+                abort(writer)
+                far.close()
+                continue
             carried.task = self._loop.create_task(self._carry(number, carried, reader, writer))
+            self._tasks.add(carried.task)
             # Also of a task that is cancelled before it begins.
-            carried.task.add_done_callback(functools.partial(self._end, number, writer))
+            carried.task.add_done_callback(functools.partial(self._end, number, carried, writer))
             return far
 
     def close(self) -> None:
@@ -196,8 +203,8 @@ class MultiplexedConnections:
         if len(self._carried) >= _MOST_CONNECTIONS:
             self._put(Kind.CLOSED, number)
             return
-        self._carried[number] = _Carried()
-        self._arrived.put_nowait(number)
+        self._carried[number] = carried = _Carried()
+        self._arrived.put_nowait((number, carried))
 
     def _forget(self, number: int) -> None:
         """Cut a connection."""
@@ -222,9 +229,18 @@ class MultiplexedConnections:
         except OSError:
             self._put(Kind.CLOSED, number)
 
-    def _end(self, number: int, writer: asyncio.StreamWriter, _task: asyncio.Task[None]) -> None:
+    def _end(
+        self,
+        number: int,
+        carried: _Carried,
+        writer: asyncio.StreamWriter,
+        task: asyncio.Task[None],
+    ) -> None:
         abort(writer)
-        self._carried.pop(number, None)
+        self._tasks.discard(task)
+        # A sandbox may open a number again that it has closed.
+        if self._carried.get(number) is carried:
+            del self._carried[number]
 
     async def _send(self, number: int, carried: _Carried, reader: asyncio.StreamReader) -> None:
         """Send what the proxy writes to the sandbox."""

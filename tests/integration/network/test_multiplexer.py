@@ -185,6 +185,13 @@ def test_frames_of_unknown_connections_are_ignored(stream, echo):
     assert b"HTTP/1.1 200 " in received_with(stream, b"\r\n\r\n")
 
 
+def test_number_that_was_closed_may_be_opened_again(stream, echo):
+    for _ in range(100):
+        stream.sendall(packed(Kind.CONNECTION, 1) + packed(Kind.CLOSED, 1))
+    stream.sendall(packed(Kind.CONNECTION, 1) + packed(Kind.BYTES, 1, request_of(echo)))
+    assert b"HTTP/1.1 200 " in received_with(stream, b"\r\n\r\n")
+
+
 def test_frames_in_single_bytes_are_taken(stream, echo):
     for byte in packed(Kind.CONNECTION, 1) + packed(Kind.BYTES, 1, request_of(echo)):
         stream.sendall(bytes([byte]))

@@ -18,6 +18,7 @@ from smolagents_fork.guest.frames import (
     frame_parts,
     from_guest,
     from_host,
+    of_multiplexer,
     of_relay,
     packed,
     to_relay,
@@ -122,8 +123,9 @@ def test_an_unknown_kind_is_refused(number):
 
 def test_each_side_takes_only_what_the_other_sends():
     assert not from_host().keys() & CHILD.keys()
-    # Two pass while a Wasm machine starts, and have readers of their own; a relay's are its own.
-    relayed = of_relay().keys() | (to_relay().keys() - from_host().keys())
+    # Two pass while a Wasm machine starts, and have readers of their own; those of a relay and of
+    # a multiplexer are their own.
+    relayed = of_relay().keys() | (to_relay().keys() - from_host().keys()) | of_multiplexer().keys()
     others = set(Kind) - from_host().keys() - CHILD.keys()
     assert others == {Kind.SNAPSHOT, Kind.SOURCES} | relayed
     assert CHILD[Kind.OUTPUT] == MOST_OUTPUT
