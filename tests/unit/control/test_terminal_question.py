@@ -16,8 +16,9 @@ import pytest
 from background import PATIENCE_SECONDS
 
 PROGRAM = """
-import sys, threading
+import signal, sys, threading
 from smolagents_fork import LocalPythonExecutor, ask_before_run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it
 executor = LocalPythonExecutor([], before_run=ask_before_run())
 for code in sys.argv[1:]:
     try:
