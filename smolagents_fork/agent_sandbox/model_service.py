@@ -160,7 +160,7 @@ class ModelService:
         """Return the next pieces of an answer, none if a moment brings none; ``None`` is its end.
 
         Raises:
-            RuntimeError: there is no such call, or its answer has ended before.
+            RuntimeError: no call has this number, or its answer has ended before.
         """
         call = self._calls.get(number)
         if call is None:

@@ -140,10 +140,14 @@ class _Source(Protocol):
     """A source of connections from one sandbox."""
 
     async def accept(self) -> socket.socket:
-        """Return the next; raises EOFError when there are no more."""
+        """Return the next connection.
+
+        Raises:
+            EOFError: the source has ended.
+        """
 
     def close(self) -> None:
-        """Have no more."""
+        """End the source."""
 
 
 class _Listener:

@@ -1,4 +1,4 @@
-"""What may be changed in a request's body and its response while they pass."""
+"""Filter of a request's body and of its response, while they pass."""
 
 from __future__ import annotations
 

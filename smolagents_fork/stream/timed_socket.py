@@ -151,7 +151,7 @@ class TimedSocket:
         descriptor = self._sock.fileno()
         if descriptor < 0:
             raise ConnectionResetError("the stream has been closed")
-        # Without time left there is no wait: the shortest one takes a millisecond.
+        # When no time is left it does not wait: the shortest wait takes a millisecond.
         if seconds <= 0 or not _wait_for(descriptor, read=read, seconds=seconds):
             raise TimeoutError("timed out")
 

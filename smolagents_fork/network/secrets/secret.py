@@ -35,7 +35,7 @@ class Secret:
         hosts: Hosts that it may be sent to, as in ``allowed_hosts=``.
 
     Raises:
-        ConfigurationError: the value cannot be one, or there is no host.
+        ConfigurationError: the value cannot be one, or no host is given.
 
     Example:
         >>> Secret("ghp_0123456789abcdef", hosts=["api.github.com"])
