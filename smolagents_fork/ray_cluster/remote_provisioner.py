@@ -263,11 +263,7 @@ class RemoteContainer(RemoteSandbox):
             raise ProtocolError(f"{self}: a gateway's stream begins with its token")
         self.gateway_token = token
         if self._carried is not None:
-            try:
-                self._carried.serve(timeout)
-            except BaseException:
-                stream.close()
-                raise
+            self._carried.serve_beside(stream, timeout)
         return stream
 
     def _open_connections(self, timeout: float) -> ByteStream:

@@ -38,16 +38,24 @@ class CarriedConnections:
         self._sandbox = sandbox
         self._were_served = False
 
-    def serve(self, seconds: float) -> None:
+    def serve_beside(self, kernel: ByteStream, seconds: float) -> None:
         """Have the proxy serve the connections from now on.
 
         Args:
+            kernel: Stream to the sandbox's kernel, opened before; closed where this fails.
             seconds: Limit of the multiplexer's start.
 
         Raises:
             ExecutorError: the first multiplexer of the sandbox did not start. Before a later one
                 code has run, which may have taken the port: it has its kernel and no hosts.
         """
+        try:
+            self._serve(seconds)
+        except BaseException:
+            kernel.close()
+            raise
+
+    def _serve(self, seconds: float) -> None:
         try:
             stream = self._open_multiplexer(seconds)
         except (OSError, ExecutorError) as error:

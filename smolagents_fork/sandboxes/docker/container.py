@@ -141,17 +141,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                 break
         else:
             stream = self._open_relay(deadline)
-        try:
-            self._serve_connections(deadline)
-        except BaseException:
-            stream.close()
-            raise
-        return stream
-
-    def _serve_connections(self, deadline: Deadline) -> None:
-        """Have the proxy serve the container's connections, by its listener or a multiplexer."""
         if self._carried is not None and not self._has_sent_listener:
-            self._carried.serve(deadline.at_most(1e6))
+            self._carried.serve_beside(stream, deadline.at_most(1e6))
+        return stream
 
     def _accept_connection(self, deadline: Deadline) -> ByteStream | None:
         """Accept the connection that the first process makes, once, before code runs.

@@ -120,11 +120,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
         stream = self._open_program(argv, timeout)
         if self._carried is not None:
-            try:
-                self._carried.serve(timeout)
-            except BaseException:
-                stream.close()
-                raise
+            self._carried.serve_beside(stream, timeout)
         return stream
 
     def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
