@@ -8,8 +8,11 @@ import functools
 import gc
 import importlib.util
 import os
+import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -264,6 +267,16 @@ def wasm_machine() -> None:
         if os.environ.get("REQUIRE_WASM") == "1":
             pytest.fail(f"REQUIRE_WASM=1, but {error}")
         pytest.skip(str(error))
+
+
+@pytest.fixture(autouse=True)
+def _pictures_in_the_runs_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have upstream's ``AgentImage``, which removes none of its files, write where the run does."""
+    if (module := sys.modules.get("smolagents.agent_types")) is not None:
+        make = functools.partial(tempfile.mkdtemp, dir=tmp_path_factory.getbasetemp())
+        monkeypatch.setattr(module, "tempfile", SimpleNamespace(mkdtemp=make))
 
 
 def _run_folder(factory: pytest.TempPathFactory) -> Path:

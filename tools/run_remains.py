@@ -30,7 +30,8 @@ from docker import DockerClient
 
 from smolagents_fork.errors import EngineUnavailableError
 from smolagents_fork.sandboxes.docker.engine import connect
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, own_labels
+from smolagents_fork.sandboxes.process_owner import process_is_gone
 from tools.errors import CommandError
 from tools.git import Git
 from tools.paths import BUILD, ROOT
@@ -65,6 +66,19 @@ def _untracked_files(root: Path) -> set[str]:
         return set(Git(root).text("ls-files", "--others", "--exclude-standard").splitlines())
     except CommandError:
         return set()
+
+
+def _container_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """Return a container's own labels; None where it has only those of its image."""
+    try:
+        return own_labels(summary)
+    except ValueError:
+        return None
+
+
+def _image_names(summary: Mapping[str, Any]) -> list[str]:
+    """Return the names of an image, of which the engine says ``<none>:<none>`` for none."""
+    return [name for name in summary.get("RepoTags") or () if not name.startswith("<none>")]
 
 
 def _read(path: Path) -> bytes:
@@ -139,16 +153,20 @@ class RunWatch:
                 if self._is_own(entry.get("Labels")):
                     self._built.add(entry["Id"])
         for entry in client.api.containers(all=True):
-            if entry["Id"] in self._containers or self._is_own(entry.get("Labels")):
+            if entry["Id"] in self._containers or self._is_own(_container_labels(entry)):
                 self._used.add(entry["ImageID"])
                 self._containers[entry["Id"]] = entry["Names"][0]
 
     def _is_own(self, labels: Mapping[str, str] | None) -> bool:
         """Return whether a living process of this run owns an image or a container."""
-        _, _, rest = (labels or {}).get(LABEL, "").partition(":")
-        process = rest.partition(":")[0]
+        owner = (labels or {}).get(LABEL, "")
+        _, _, process = owner.rpartition(":")[0].partition(":")
         wanted = f"{RUN_VARIABLE}={self.run}".encode()
-        return process.isdigit() and wanted in _read(Path("/proc", process, "environ")).split(b"\0")
+        return (
+            process.isdigit()
+            and wanted in _read(Path("/proc", process, "environ")).split(b"\0")
+            and not process_is_gone(owner)  # another one may have its number now
+        )
 
     def _await_ends(self) -> None:
         deadline = time.monotonic() + self._grace
@@ -172,12 +190,12 @@ class RunWatch:
         cache = {
             image
             for image in self._built & there.keys()
-            if any(_CACHE_NAME.fullmatch(name) for name in there[image].get("RepoTags") or ())
+            if any(_CACHE_NAME.fullmatch(name) for name in _image_names(there[image]))
         }
         earlier = self._read_cached() & there.keys()
         stays = cache | (earlier & self._used)
         for image in sorted((self._built | earlier) & there.keys() - stays):
-            self._remove(client, image, there[image].get("RepoTags") or [])
+            self._remove(client, image, _image_names(there[image]))
         self._cached.parent.mkdir(parents=True, exist_ok=True)
         self._cached.write_text(json.dumps(sorted(stays), indent=1) + "\n", "utf-8")
 

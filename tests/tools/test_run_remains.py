@@ -18,6 +18,8 @@ import pytest
 from background import eventually
 
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from smolagents_fork.sandboxes.process_owner import this_machine
+from smolagents_fork.system.proc_table import start_ticks
 from tools.git import Git
 from tools.run_remains import RUN_VARIABLE, RunWatch, processes_of
 
@@ -36,9 +38,10 @@ def process_of(run: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def image_of(engine: Any, process: subprocess.Popen[bytes], name: str) -> str:
+def image_of(engine: Any, process: subprocess.Popen[bytes], name: str | None = None) -> str:
     """Make an image that a process owns by its label, and return its id."""
-    text = f"FROM scratch\nLABEL {LABEL}=boot:{process.pid}:1 unique={uuid.uuid4().hex}\n"
+    owner = f"{this_machine()}:{process.pid}:{start_ticks(process.pid)}"
+    text = f"FROM scratch\nLABEL {LABEL}={owner} unique={uuid.uuid4().hex}\nCMD true\n"
     image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name)
     return str(image.id)
 
@@ -84,10 +87,16 @@ def test_images_of_the_run_are_removed_and_its_cache_is_kept_for_the_next(
         with first:
             kept = image_of(engine, process, cached)
             removed = image_of(engine, process, custom)
+            nameless = image_of(engine, process)
             others = image_of(engine, neighbour, other)
-            assert eventually(lambda: {kept, removed} <= first._built)
+            # It has its image's labels, and is of no run: its own labels do not name it.
+            inheriting = engine.containers.create(kept)
+            assert eventually(lambda: {kept, removed, nameless} <= first._built)
         try:
-            assert [there(image) for image in (kept, removed, others)] == [True, False, True]
+            inheriting.remove()
+            stays = [there(image) for image in (kept, removed, nameless, others)]
+            assert stays == [True, False, False, True]
+            assert [line.partition(" ")[0] for line in first.left] == ["process"]
             assert json.loads(file.read_text()) == [kept]
             with RunWatch(file, grace_seconds=0):
                 pass

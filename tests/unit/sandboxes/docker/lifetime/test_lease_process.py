@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
+from pathlib import Path
 
 import pytest
 
@@ -23,14 +25,20 @@ IGNORING = ["sh", "-c", 'trap "" INT QUIT USR1; exec "$@"', "sh"]
 
 @pytest.fixture
 def first_process():
-    """Starts one; whatever is left of it is ended after the test."""
-    started = []
+    """Starts one; whatever is left of it is ended after the test.
 
-    def start(*command, lease=1, program=FIRST_PROCESS, **keywords):
+    It is not process 1 here, whose end the system makes the end of all others: its main process,
+    which leads a session of its own, outlives it.
+    """
+    started = []
+    mark = f"FIRST_PROCESS_TEST={uuid.uuid4().hex}"
+
+    def start(*command, lease=1, program=FIRST_PROCESS, env=os.environ, **keywords):
+        name, _, value = mark.partition("=")
         process = subprocess.Popen(
             [*IGNORING, sys.executable, "-I", "-S", "-c", program, str(lease), *command],
             stdin=subprocess.PIPE,
-            start_new_session=True,
+            env={**env, name: value},
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
         )
         started.append(process)
@@ -38,12 +46,26 @@ def first_process():
 
     yield start
     for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with the main process
+        process.kill()  # first, or it would start more
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
         process.wait(PROMPT_SECONDS)
+    while left := processes_with(mark):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def processes_with(variable):
+    """The processes that have a variable in their environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if variable.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
 
 
 @pytest.mark.parametrize(
