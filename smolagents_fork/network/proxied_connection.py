@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import h11
 
 from .access_record import AccessRecord
-from .client_hello import HelloReader
 from .hosts.host_names import HostNameError, parse_address, parse_host
 from .hosts.host_policy import AllowedHost, HostPolicy, HostRefusedError
 from .hosts.lookups import Lookup, resolve_host
@@ -35,6 +34,11 @@ _MOST_REASON = 1000
 _UNPRINTABLE = re.compile(r"[^ -~]")
 # Time for a client to read a refusal, in seconds.
 _REFUSAL_SECONDS = 5.0
+# Bytes in which a ClientHello must be complete. Those of today's clients have up to 2 KB.
+_MOST_HELLO_BYTES = 32 * 1024
+# Head of a record of TLS with a part of a handshake, which is not empty.
+_RECORD_HEAD = re.compile(rb"\x16\x03.(?!\0\0)..", re.DOTALL)
+_NOT_TLS = "the first bytes through CONNECT are not a TLS ClientHello"
 
 
 @dataclass(frozen=True)
@@ -291,19 +295,14 @@ class ProxiedConnection:
         Raises:
             HostRefusedError: they are something else.
         """
-        hello = HelloReader()
-
-        async def read() -> None:
-            while hello.needed:
-                hello.add(await self._client.read_exactly(hello.needed))
-
         try:
-            await asyncio.wait_for(read(), self._access.limits.head_seconds)
-            name = hello.server_name
+            hello, name = await asyncio.wait_for(
+                read_hello(self._client), self._access.limits.head_seconds
+            )
             _check_server_name(host, name)
         except HostRefusedError as error:
             raise HostRefusedError(f"connection to host {host!r}: {error}") from None
-        return bytes(hello.received)
+        return hello
 
     async def _respond(self, status: int, reason: str) -> None:
         """Send a response of the proxy's own, and end the connection."""
@@ -316,6 +315,53 @@ class ProxiedConnection:
             f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode("ascii")
         )
         await self._client.close_gently(_REFUSAL_SECONDS)
+
+
+async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
+    """Read from a TLS client until its ClientHello is complete.
+
+    OpenSSL parses it, and goes no further than the server name.
+
+    Args:
+        stream: Stream of the client, before its first byte.
+
+    Returns:
+        all bytes that were read, and the server name; ``None`` if the client asks for none.
+
+    Raises:
+        HostRefusedError: they are not a ClientHello, or it is too long.
+        EOFError: the client ended its side before.
+    """
+    names: list[str | None] = []
+
+    def note_name(_tls: object, name: str | None, _context: object) -> int:
+        names.append(name)
+        return int(ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED  # the host decides about it
+    context.sni_callback = note_name
+    incoming = ssl.MemoryBIO()
+    parser = context.wrap_bio(incoming, ssl.MemoryBIO(), server_side=True)
+    received = bytearray()
+    while not names:
+        data = await stream.read()
+        if not data:
+            raise EOFError("the peer ended its side")
+        received += data
+        if len(received) > _MOST_HELLO_BYTES:
+            raise HostRefusedError(f"{_NOT_TLS} of at most {_MOST_HELLO_BYTES} bytes")
+        if len(received) >= 5 and not _RECORD_HEAD.match(received):
+            raise HostRefusedError(_NOT_TLS)
+        incoming.write(data)
+        try:
+            parser.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+        except ssl.SSLError:
+            if not names:
+                raise HostRefusedError(_NOT_TLS) from None
+    return bytes(received), names[0]
 
 
 def _check_server_name(host: str, name: str | None) -> None:
