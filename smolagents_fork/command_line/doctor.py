@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..executors import registry
+from ..executors.administration import CHECKS
 from ..system.checks import (
     FAILED,
     OK,
@@ -103,8 +104,7 @@ def doctor(arguments: argparse.Namespace) -> CommandOutcome:
 
 
 def _checks(name: str) -> Sequence[Check]:
-    administration = registry.administration(name)
-    own = [] if administration is None else administration.checks()
+    own = CHECKS[name]() if name in CHECKS else ()
     if name in registry.BUILT_IN:
         return own
     plug_in = () if name in registry.ENGINES else (Check("executor", lambda: _plug_in(name)),)

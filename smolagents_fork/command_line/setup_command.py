@@ -7,8 +7,7 @@ import time
 
 from rich.console import Console
 
-from ..executors import registry
-from ..executors.administration import ClusterPreparation, Preparation
+from ..executors.administration import PREPARATIONS, cluster_files
 from .outcome import CommandOutcome, UsageError
 
 __all__ = ["setup"]
@@ -28,9 +27,7 @@ def setup(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.print:
         return _printed(arguments)
     started = time.monotonic()
-    administration = registry.administration(arguments.executor)
-    assert isinstance(administration, Preparation)
-    made = administration.setup(arguments.packages)
+    made = PREPARATIONS[arguments.executor](arguments.packages)
     seconds = time.monotonic() - started
 
     def show(console: Console) -> None:
@@ -43,18 +40,13 @@ def setup(arguments: argparse.Namespace) -> CommandOutcome:
 def _printed(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.warm_pool and not arguments.image:
         raise UsageError("--warm-pool needs --image: the name of the pool's image in its registry")
-    administration = registry.administration(_CLUSTER)
-    assert isinstance(administration, ClusterPreparation)
-    manifests = administration.manifests(
-        arguments.namespace, arguments.image, arguments.warm_pool or None
+    files = cluster_files(
+        arguments.namespace, arguments.image, arguments.warm_pool or None, arguments.packages
     )
-    dockerfile = administration.dockerfile(arguments.packages)
-    context = administration.context()
 
     def show(console: Console) -> None:
-        text = f"# The image, built in {context}:\n#\n"
-        text += "".join(f"#   {line}".rstrip() + "\n" for line in dockerfile.splitlines())
-        console.print(text + manifests, end="", soft_wrap=True)
+        text = f"# The image, built in {files['context']}:\n#\n"
+        text += "".join(f"#   {line}".rstrip() + "\n" for line in files["dockerfile"].splitlines())
+        console.print(text + files["manifests"], end="", soft_wrap=True)
 
-    data = {"manifests": manifests, "dockerfile": dockerfile, "context": context}
-    return CommandOutcome(data, show)
+    return CommandOutcome(files, show)

@@ -13,13 +13,10 @@ import importlib.metadata
 import inspect
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smolagents_fork import upstream
 from smolagents_fork.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from smolagents_fork.executors.administration import Administration
 
 __all__ = [
     "BUILT_IN",
@@ -27,7 +24,6 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "RESERVED_NAMES",
     "Factory",
-    "administration",
     "available_names",
     "built_in",
     "fork_class",
@@ -66,21 +62,6 @@ ENGINES: dict[str, str] = {
 }
 # Engines that have other sandboxes than containers, too.
 _OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray.ray_factory:RayFactory"}
-
-# What the command line asks about an executor; other names have nothing to ask.
-_ADMINISTRATIONS = {
-    "local": "smolagents_fork.executors.local.local_administration:LocalAdministration",
-    "process": "smolagents_fork.executors.process.process_administration:ProcessAdministration",
-    "docker": "smolagents_fork.executors.docker.docker_administration:DockerAdministration",
-    "kubernetes": (
-        "smolagents_fork.executors.docker.kubernetes_administration:KubernetesAdministration"
-    ),
-    "ray": "smolagents_fork.executors.ray.ray_administration:RayAdministration",
-    "wasm": "smolagents_fork.executors.wasm.wasm_administration:WasmAdministration",
-    "blaxel": "smolagents_fork.executors.hosted.hosted_administration:BlaxelAdministration",
-    "e2b": "smolagents_fork.executors.hosted.hosted_administration:E2BAdministration",
-    "modal": "smolagents_fork.executors.hosted.hosted_administration:ModalAdministration",
-}
 
 # ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})
@@ -123,12 +104,6 @@ def built_in(name: str) -> Factory | None:
     reference = _OTHER_FACTORIES.get(name, _ENGINE_FACTORY)
     factory: Factory = imported(reference)(name, imported(engine))
     return factory
-
-
-def administration(name: str) -> Administration | None:
-    """Return the administration of the built-in executor of that name, or None."""
-    reference = _ADMINISTRATIONS.get(name)
-    return None if reference is None else imported(reference)()
 
 
 def fork_class(reference: str) -> type | None:

@@ -15,8 +15,8 @@ import pytest
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
+from smolagents_fork.executors.administration import ray_checks
 from smolagents_fork.executors.docker.engine_factory import EngineFactory
-from smolagents_fork.executors.ray.ray_administration import RayAdministration
 from smolagents_fork.executors.ray.ray_factory import RayFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.sandboxes.engine_protocol import Engine
@@ -71,10 +71,10 @@ def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("address", ["", "head:1"])
-def test_administration_checks_the_address(address: str, monkeypatch: pytest.MonkeyPatch):
+def test_check_reads_the_address(address: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_ADDRESS", address)
     monkeypatch.setattr(RayEngine, "check", lambda _self: address)
-    (check,) = RayAdministration().checks()
+    (check,) = ray_checks()
     found = check.run()
     assert (found.state, found.text) == (
         ("ok", "head:1 answers and takes the token of this process")
