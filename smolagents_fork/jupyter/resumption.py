@@ -139,7 +139,7 @@ class ResumableConnection:
             except ConnectionLost as error:
                 self._lose(connection, error)
 
-    def receive(self, timeout: float) -> tuple[bytes | bytearray, int] | None:
+    def receive(self, timeout: float) -> tuple[bytearray, int] | None:
         """Wait for one message; see :meth:`.websocket.Connection.receive`.
 
         Raises:
@@ -185,7 +185,7 @@ class ResumableConnection:
         self._closed = True
         self._end(ConnectionLost("the connection has been closed"))
 
-    def _count(self, connection: Connection, message: tuple[bytes | bytearray, int]) -> None:
+    def _count(self, connection: Connection, message: tuple[bytearray, int]) -> None:
         payload, skipped = message
         with self._changed:
             if self._connection is not connection:

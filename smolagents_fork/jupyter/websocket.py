@@ -26,7 +26,7 @@ from ..stream.websocket_frames import (
     joined_writes,
     open_websocket,
 )
-from .wire import SUBPROTOCOL_V1, size_of_v1
+from .wire import SUBPROTOCOL_V1
 
 __all__ = ["Connection", "ConnectionClosed", "ConnectionLost", "SendTimeout", "WaitTimeout"]
 
@@ -104,7 +104,7 @@ class Connection:
         asked = {"Authorization": f"token {token}"} if token else {}
         if received is not None:
             asked[_RECEIVED_HEADER] = str(received)
-        self._frames = WebSocketReader(sock, limit_for, size_of_v1)
+        self._frames = WebSocketReader(sock, limit_for)
         try:
             answered = open_websocket(
                 sock,
@@ -223,7 +223,7 @@ class Connection:
         """
         raise ConnectionLost(reason)
 
-    def receive(self, timeout: float) -> tuple[bytes | bytearray, int] | None:
+    def receive(self, timeout: float) -> tuple[bytearray, int] | None:
         """Wait for one message.
 
         Args:

@@ -26,7 +26,6 @@ __all__ = [
     "decode",
     "encode_pieces",
     "peek_v1",
-    "size_of_v1",
 ]
 
 SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
@@ -142,16 +141,6 @@ def peek_v1(start: bytes) -> Message | None:
     except (struct.error, UnicodeDecodeError, ProtocolError):
         return None
     return Message(channel, header, parent, {}, None)
-
-
-def size_of_v1(start: bytes | bytearray) -> int:
-    """Return the size of a v1 payload in bytes, as its beginning says; 0 if it does not."""
-    try:
-        count: int = struct.unpack_from("<Q", start)[0]
-        size: int = struct.unpack_from("<Q", start, 8 * min(count, _MAX_PARTS))[0]
-    except struct.error:
-        return 0
-    return size
 
 
 def _joined(

@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from ..system.forks import forget, keep_open
 
@@ -18,8 +18,6 @@ __all__ = ["ByteStream", "TimedSocket"]
 # How often a wait for a reader looks whether it is to end, and how long it may go on then.
 _STOP_POLL_SECONDS = 0.1
 _STOP_SECONDS = 1.0
-
-_Read = TypeVar("_Read", bytes, int)
 
 
 class ByteStream(Protocol):
@@ -74,33 +72,20 @@ class TimedSocket:
         self._stop = stop
 
     def recv(self, size: int) -> bytes:
-        data = self._read(lambda: self._sock.recv(size))
-        self.received += len(data)
-        return data
-
-    def recv_into(self, target: memoryview) -> int:
-        """Read bytes to a place, which some streams do without a copy; return their number."""
-        read = getattr(self._sock, "recv_into", None)
-        if read is None:
-            data = self.recv(len(target))
-            target[: len(data)] = data
-            return len(data)
-        count: int = self._read(lambda: read(target))
-        self.received += count
-        return count
-
-    def _read(self, read: Callable[[], _Read]) -> _Read:
         while True:
             left = self._receive_end - time.monotonic()
             if left <= 0:
                 raise TimeoutError("timed out")
             try:
                 with self._use:
-                    return read()
+                    data = self._sock.recv(size)
             except (BlockingIOError, ssl.SSLWantReadError):
                 self._wait(read=True, seconds=min(self._receive_seconds, left))
             except ValueError:  # closed by another thread
                 raise ConnectionResetError("the stream has been closed") from None
+            else:
+                self.received += len(data)
+                return data
 
     def send(self, data: bytes | memoryview) -> int:
         while True:

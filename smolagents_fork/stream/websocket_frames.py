@@ -1,9 +1,8 @@
 """A WebSocket on an open connection (RFC 6455): its opening, and its frames in both directions.
 
-The reader of frames is our own, for three reasons. A payload over its limit is skipped instead of
-stored; its first bytes are kept to identify the message. A long payload is read to its place,
-without a copy: at 20 MB, that is half the processor time of a parser that takes bytes. It waits for
-nothing, so its caller has the time limit of every read.
+The reader of frames is our own. It waits for nothing, so its caller has the time limit of every
+read. A payload over its limit is skipped instead of stored, except for the beginning, which
+identifies the message.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import secrets
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.message import Message
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..deadline import Deadline
 from .http_exchange import Exchangeable, request
@@ -24,7 +23,6 @@ from .http_exchange import Exchangeable, request
 __all__ = [
     "InvalidFrame",
     "Opcode",
-    "Readable",
     "UpgradeRefused",
     "WebSocketFrame",
     "WebSocketReader",
@@ -40,12 +38,8 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _MOST_BODY, _MOST_SHOWN = 1 << 20, 500
 # Bytes kept of an over-long payload: enough for the table of offsets and both headers.
 _KEPT = 16_384
-# Bytes of one read of a long payload, and the length from which a payload is sent as it is.
-_LONG = 65_536
-# Bytes of the longest head of a frame without a mask.
-_HEAD = 10
-# Factor by which the memory of a long payload grows.
-_GROWTH = 16
+# Bytes of one read, and the length from which a payload is sent as it is.
+_PIECE = 65_536
 
 
 class Opcode(enum.IntEnum):
@@ -120,13 +114,6 @@ def open_websocket(
     return answer.headers
 
 
-class Readable(Protocol):
-    """A stream that frames are read from."""
-
-    def recv(self, size: int, /) -> bytes: ...
-    def recv_into(self, target: memoryview, /) -> int: ...
-
-
 class InvalidFrame(Exception):
     """The server sent a frame that violates the protocol."""
 
@@ -141,59 +128,8 @@ class WebSocketFrame(NamedTuple):
     """
 
     opcode: int
-    payload: bytes | bytearray
+    payload: bytearray
     skipped: int = 0
-
-
-class _LongMessage:
-    """Message that is long or arrives in fragments; only the beginning of one over its limit.
-
-    Its place grows with what arrives: the other end may only claim to send so much.
-
-    Args:
-        first: first byte of its first frame.
-        limit_for: returns the size limit from the beginning.
-        size_of: returns the expected size from the beginning; 0 if unknown.
-    """
-
-    def __init__(
-        self,
-        first: int,
-        limit_for: Callable[[bytes], int],
-        size_of: Callable[[bytes | bytearray], int],
-    ) -> None:
-        self.first = first
-        self.place = bytearray(_KEPT)
-        #: Bytes at the place, and bytes that were skipped.
-        self.size = self.skipped = 0
-        self.over_limit = False
-        self._limit_for, self._size_of = limit_for, size_of
-        self._limit: int | None = None
-
-    def make_room(self, left: int) -> None:
-        """Make room at the place, or find that the message is over its limit.
-
-        Args:
-            left: bytes that are left of the frame.
-        """
-        if self.size < len(self.place) or self.over_limit:
-            return
-        if self._limit is None:
-            self._limit = self._limit_for(bytes(self.place))
-        if self.size + left > self._limit:
-            self.over_limit = True
-            self.skipped, self.size = self.size - _KEPT, _KEPT
-            self.place = self.place[:_KEPT]
-            return
-        expected = min(max(self.size + left, self._size_of(self.place)), self._limit)
-        larger = bytearray(min(expected, _GROWTH * len(self.place)))
-        larger[: self.size] = self.place
-        self.place = larger
-
-    def whole(self) -> bytearray:
-        """Return the payload."""
-        del self.place[self.size :]
-        return self.place
 
 
 class WebSocketReader:
@@ -206,25 +142,28 @@ class WebSocketReader:
     Args:
         sock: that it reads from.
         limit_for: returns the size limit of a message from its beginning.
-        size_of: returns the expected size of a message in fragments from its beginning; 0 if
-            unknown.
         max_size: bytes of a message over which it is an error; ``None``: it is skipped.
     """
 
     def __init__(
         self,
-        sock: Readable,
+        sock: Exchangeable,
         limit_for: Callable[[bytes], int],
-        size_of: Callable[[bytes | bytearray], int] = lambda _start: 0,
         max_size: int | None = None,
     ) -> None:
-        self._max_size = max_size
-        self._sock, self._limit_for, self._size_of = sock, limit_for, size_of
+        self._sock, self._limit_for, self._max_size = sock, limit_for, max_size
         self._unread = bytearray()
         # First byte of the frame that is being read, and the number of bytes of it that are left.
         self._first: int | None = None
         self._left = 0
-        self._long: _LongMessage | None = None
+        self._start_message()
+
+    def _start_message(self) -> None:
+        # Of its first frame.
+        self._opcode: int | None = None
+        self._payload = bytearray()
+        self._skipped = 0
+        self._limit: int | None = None
 
     def read(self) -> WebSocketFrame:
         """Return the next message or control frame (RFC 6455, section 5.2).
@@ -239,33 +178,22 @@ class WebSocketReader:
         while True:
             if self._first is None:
                 self._first, self._left = self._read_head()
-            first, long = self._first, self._long
-            if first & 8 or (long is None and first & 0x80 and self._left <= _KEPT):
+            first = self._first
+            if first & 8:
                 self._fill(self._left)
                 self._first = None
-                return WebSocketFrame(first & 0xF, bytes(self._take(self._left)))
-            if long is None:
-                long = self._long = _LongMessage(first, self._limit_for, self._size_of)
-            if self._max_size is not None and long.size + self._left > self._max_size:
+                return WebSocketFrame(first & 0xF, self._take(self._left))
+            if self._opcode is None:
+                self._opcode = first & 0xF
+            if self._max_size is not None and len(self._payload) + self._left > self._max_size:
                 raise InvalidFrame(f"a message has more than {self._max_size} bytes")
             while self._left:
-                self._left -= self._read_some(long, self._left)
+                self._read_some()
             self._first = None
             if first & 0x80:
-                self._long = None
-                return WebSocketFrame(long.first & 0xF, long.whole(), long.skipped)
-
-    def _read_some(self, long: _LongMessage, left: int) -> int:
-        """Read bytes of a long message to their place, or skip them; return their number."""
-        long.make_room(left)
-        if long.over_limit:
-            count = len(self._piece(left))
-            long.skipped += count
-        else:
-            with memoryview(long.place) as place:
-                count = self._piece_into(place[long.size : long.size + left])
-            long.size += count
-        return count
+                frame = WebSocketFrame(self._opcode, self._payload, self._skipped)
+                self._start_message()
+                return frame
 
     def _read_head(self) -> tuple[int, int]:
         self._fill(2)
@@ -284,25 +212,30 @@ class WebSocketReader:
                 raise InvalidFrame("a control frame from the server is long")
             if not first & 0x80:
                 raise InvalidFrame("a control frame from the server is a fragment")
-        elif (first & 0xF == Opcode.CONTINUATION) != (self._long is not None):
+        elif (first & 0xF == Opcode.CONTINUATION) != (self._opcode is not None):
             raise InvalidFrame("a fragment from the server without its beginning or end")
         del self._unread[:size]
         return first, length
 
-    def _piece_into(self, target: memoryview) -> int:
-        if self._unread:
-            unread = self._take(len(target))
-            target[: len(unread)] = unread
-            return len(unread)
-        count = self._sock.recv_into(target)
-        if not count:
-            raise EOFError
-        return count
+    def _read_some(self) -> None:
+        """Read bytes of a message, and keep them unless it is over its limit."""
+        kept, size = len(self._payload), min(self._left, _PIECE)
+        if self._limit is None and kept < _KEPT:
+            size = min(size, _KEPT - kept)
+        elif self._limit is None:
+            self._limit = self._limit_for(bytes(self._payload))
+        piece = self._take(size) if self._unread else self._receive(size)
+        over = self._limit is not None and kept + self._left > self._limit
+        self._left -= len(piece)
+        if over or self._skipped:
+            self._skipped += kept - _KEPT + len(piece)
+            del self._payload[_KEPT:]
+        else:
+            self._payload += piece
 
     def _fill(self, size: int) -> None:
         while len(self._unread) < size:
-            # Within a message, what follows a head is read to its place.
-            self._unread += self._receive(_LONG if self._long is None else _HEAD)
+            self._unread += self._receive(_PIECE)
 
     def _receive(self, size: int) -> bytes:
         data = self._sock.recv(size)
@@ -314,11 +247,6 @@ class WebSocketReader:
         taken = self._unread[:size]
         del self._unread[:size]
         return taken
-
-    def _piece(self, size: int) -> bytes | bytearray:
-        if self._unread:
-            return self._take(size)
-        return self._receive(min(_LONG, size))
 
 
 def frame_header(size: int) -> bytes:
@@ -356,7 +284,7 @@ def joined_writes(
     """Join short pieces, so that a short message is one write; yield long ones as they are."""
     short: list[bytes | memoryview] = []
     for piece in pieces:
-        if len(piece) < _LONG:
+        if len(piece) < _PIECE:
             short.append(piece)
             continue
         if short:

@@ -30,11 +30,6 @@ class Source:
         piece, self.left = self.left[:count], self.left[count:]
         return piece
 
-    def recv_into(self, target: memoryview) -> int:
-        piece = self.recv(len(target))
-        target[: len(piece)] = piece
-        return len(piece)
-
 
 def reader_of(source: Source, limit: int = 1 << 62) -> WebSocketReader:
     return WebSocketReader(source, lambda _start: limit)
