@@ -7,26 +7,20 @@ this module imports nothing of it. ``docs/telemetry.md`` lists the names.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import sys
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
 from .system.forks import ForkSafeLock, reset_in_child
 
-__all__ = [
-    "MeasuredPool",
-    "Operation",
-    "PoolFigures",
-    "add_event",
-    "operation",
-    "tool_call",
-    "watch_pool",
-]
+__all__ = ["Operation", "add_event", "operation", "tool_call", "watch_pool"]
 
 _SCOPE, _VERSION = "smolagents_fork", f"{upstream_version}+fork.{fork_revision}"
 EXECUTOR, STATE, CAUSE = f"{_SCOPE}.executor", f"{_SCOPE}.pool.state", f"{_SCOPE}.death.cause"
@@ -34,35 +28,9 @@ EXECUTOR, STATE, CAUSE = f"{_SCOPE}.executor", f"{_SCOPE}.pool.state", f"{_SCOPE
 _BOUNDARIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
-class PoolFigures(Protocol):
-    """Figures of a pool at one moment."""
-
-    @property
-    def ready(self) -> int:
-        """Sandboxes that can be handed out."""
-
-    @property
-    def starting(self) -> int:
-        """Sandboxes being started."""
-
-    @property
-    def in_use(self) -> int:
-        """Sandboxes of open executors."""
-
-    @property
-    def waiting(self) -> int:
-        """Executors that wait for a sandbox."""
-
-
-class MeasuredPool(Protocol):
-    """Pool of sandboxes that is read when metrics are exported."""
-
-    def stats(self) -> PoolFigures:
-        """Return the figures of this moment."""
-
-
+@dataclass
 class Operation:
-    """One operation while it runs, and the block of one that is not recorded.
+    """One operation while it runs.
 
     Attributes:
         context: OpenTelemetry's context with the operation's span, for spans of other threads;
@@ -70,20 +38,8 @@ class Operation:
         error: what ended the operation; ``None`` while nothing did.
     """
 
-    def __init__(self, context: Any = None) -> None:
-        self.context = context
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> Operation:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        """Record nothing."""
+    context: Any = None
+    error: BaseException | None = None
 
 
 def operation(
@@ -96,8 +52,6 @@ def operation(
         executor: class of the executor.
         parent: context of another operation; ``None``: the present one.
     """
-    if not _in_use():
-        return Operation()
     return _recorded(f"{_SCOPE}.{name}", name, {EXECUTOR: executor}, parent)
 
 
@@ -107,8 +61,6 @@ def tool_call(name: str) -> contextlib.AbstractContextManager[Operation]:
     Args:
         name: Name of the tool.
     """
-    if not _in_use():
-        return Operation()
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     return _recorded(f"execute_tool {name}", "tool", attributes, None)
 
@@ -121,22 +73,22 @@ def add_event(event: str, phase: str, facts: Mapping[str, Any]) -> None:
         phase: ``"begin"``, ``"end"`` or ``"refused"``.
         facts: Fields of the line; those without a value are left out.
     """
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None or not hasattr(trace, "get_current_span"):
+    if not _in_use():
         return
     attributes = {
         f"{_SCOPE}.{name}": value if isinstance(value, (str, bool, int, float)) else str(value)
         for name, value in facts.items()
         if value is not None
     }
-    trace.get_current_span().add_event(f"{_SCOPE}.{event}.{phase}", attributes)
+    _api("trace").get_current_span().add_event(f"{_SCOPE}.{event}.{phase}", attributes)
 
 
-def watch_pool(pool: MeasuredPool) -> None:
+def watch_pool(pool: Any) -> None:
     """Report a pool's figures until it is collected.
 
     Args:
-        pool: is read from the exporter's thread.
+        pool: of sandboxes. Its ``stats()``, which is called in the exporter's thread, has the
+            numbers ``ready``, ``starting``, ``in_use`` and ``waiting``.
     """
     _pools.add(pool)
 
@@ -152,42 +104,42 @@ def _after_fork() -> None:
 
 def _in_use() -> bool:
     """Tell whether the application may have configured OpenTelemetry."""
-    modules = sys.modules
-    return bool(_made) or "opentelemetry.trace" in modules or "opentelemetry.metrics" in modules
+    return "opentelemetry.trace" in sys.modules or "opentelemetry.metrics" in sys.modules
+
+
+def _api(module: str) -> Any:
+    return importlib.import_module(f"opentelemetry.{module}")
 
 
 @contextlib.contextmanager
 def _recorded(
     span_name: str, metric: str, attributes: dict[str, Any], parent: Any
 ) -> Iterator[Operation]:
-    trace = sys.modules.get("opentelemetry.trace")
-    instruments = _instruments()
-    block: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-    if trace is not None and hasattr(trace, "get_tracer"):
-        block = trace.get_tracer(_SCOPE, _VERSION).start_as_current_span(
-            span_name,
-            context=parent,
-            attributes=attributes,
-            record_exception=False,
-            set_status_on_exception=False,
-        )
+    one = Operation()
+    if not _in_use():
+        yield one
+        return
+    trace, metrics = _api("trace"), _metrics()
     started = time.monotonic()
-    with block as span:
-        one = Operation()
-        if trace is not None and span is not None:
-            one.context = trace.set_span_in_context(span)
+    with trace.get_tracer(_SCOPE, _VERSION).start_as_current_span(
+        span_name,
+        context=parent,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        one.context = trace.set_span_in_context(span)
         try:
             yield one
         except BaseException as error:
             one.error = error
             raise
         finally:
-            if instruments is not None:
-                instruments.record(metric, time.monotonic() - started, attributes, one.error)
-            if trace is not None and span is not None and one.error is not None:
+            metrics.record(metric, time.monotonic() - started, attributes, one.error)
+            if one.error is not None:
                 span.set_attribute("error.type", _type_of(one.error))
-                if cause := _cause_of_death(one.error):
-                    span.set_attribute(CAUSE, cause)
+                if isinstance(one.error, SandboxDiedError):
+                    span.set_attribute(CAUSE, one.error.cause)
                 span.set_status(trace.StatusCode.ERROR, _description(one.error))
 
 
@@ -198,16 +150,13 @@ def _description(error: BaseException) -> str:
         return ""
 
 
-class _Instruments:
-    """The metrics.
+class _Metrics:
+    """The metrics of this process."""
 
-    Args:
-        meter: OpenTelemetry's.
-        observation: OpenTelemetry's class of observed values.
-    """
-
-    def __init__(self, meter: Any, observation: Any) -> None:
-        self._observation = observation
+    def __init__(self) -> None:
+        # The API passes them on to a provider that is set later.
+        meter = _api("metrics").get_meter(_SCOPE, _VERSION)
+        self._observation = _api("metrics").Observation
         self._durations = {
             name: _histogram(meter, f"{_SCOPE}.{name}.duration", text)
             for name, text in {
@@ -242,14 +191,14 @@ class _Instruments:
         failed = {} if error is None else {"error.type": _type_of(error)}
         if name in self._durations:
             self._durations[name].record(seconds, {**attributes, **failed})
-        if name != "call" or error is None:
+        if name != "call":
             return
         if isinstance(error, (SandboxTimeoutError, TimeLimitExceededError)) or (
             type(error).__name__ == "ExecutionTimeoutError"  # upstream's, of the local executor
         ):
             self._timeouts.add(1, attributes)
-        if cause := _cause_of_death(error):
-            self._deaths.add(1, {**attributes, CAUSE: cause})
+        if isinstance(error, SandboxDiedError):
+            self._deaths.add(1, {**attributes, CAUSE: error.cause})
 
     def _observe_sandboxes(self, _options: Any) -> Iterable[Any]:
         figures = [pool.stats() for pool in list(_pools)]
@@ -271,35 +220,16 @@ def _histogram(meter: Any, name: str, text: str) -> Any:
         return meter.create_histogram(name, "s", text)
 
 
-_made: list[_Instruments] = []
 _lock = ForkSafeLock()
+_made = functools.cache(_Metrics)
 
 
-def _instruments() -> _Instruments | None:
-    """Return the metrics, made once; the API passes them on to a provider that is set later."""
-    if _made:
-        return _made[0]
-    metrics = sys.modules.get("opentelemetry.metrics")
-    if metrics is None or not hasattr(metrics, "get_meter"):
-        return None
+def _metrics() -> _Metrics:
+    """Return the metrics, which are made once."""
     with _lock:
-        if not _made:
-            _made.append(_Instruments(metrics.get_meter(_SCOPE, _VERSION), metrics.Observation))
-    return _made[0]
+        return _made()
 
 
 def _type_of(error: BaseException) -> str:
     kind = type(error)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
-def _cause_of_death(error: BaseException) -> str:
-    """Return the cause of a sandbox's death; empty if the error is another one."""
-    if not isinstance(error, SandboxDiedError):
-        return ""
-    link: BaseException | None = error
-    for _ in range(10):  # an executor raises it again, with the output
-        if isinstance(link, SandboxDiedError) and link.cause != "unknown":
-            return link.cause
-        link = link and (link.__cause__ or link.__context__)
-    return "unknown"
