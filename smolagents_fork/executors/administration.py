@@ -20,8 +20,7 @@ from ..process.confinement_report import MeasureTable
 from ..process.restrictions import landlock
 from ..ray_cluster.ray_engine import RayEngine
 from ..sandboxes.container_options import ContainerOptions
-from ..sandboxes.docker.images.image_definitions import image_folder
-from ..sandboxes.docker.images.image_plans import CONFIG, DEFAULT_BASE_IMAGE, SCRIPT
+from ..sandboxes.docker.images.image_plans import CONFIG, DEFAULT_BASE_IMAGE, SCRIPT, image_folder
 from ..sandboxes.docker.inspection.engine_checks import EngineChecks
 from ..sandboxes.kubernetes.cluster_manifests import cluster_manifests, yaml_of
 from ..sandboxes.kubernetes.kubernetes_engine import KubernetesEngine

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..folders.removal import remove_tree
 from ..folders.user_folder import temporary_folder
-from ..sandboxes.docker.images.image_definitions import image_folder
+from ..sandboxes.docker.images.image_plans import image_folder
 
 __all__ = ["sent_packages"]
 

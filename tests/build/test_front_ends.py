@@ -343,7 +343,7 @@ def test_agent_of_the_installed_wheel_runs(installed):
 def test_image_definitions_are_in_the_wheel(installed):
     printed = installed(
         "-c",
-        "from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder\n"
+        "from smolagents_fork.sandboxes.docker.images.image_plans import image_folder\n"
         "folder = image_folder('jupyter')\n"
         "print(folder); print((folder / 'install.sh').is_file())",
     )

@@ -28,7 +28,7 @@ from .engine import (
 from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
 from .images.build_record import remove_unfinished
-from .images.preparation import prepare_image
+from .images.image_builder import prepare_image
 from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.lease import main_command
 from .lifetime.orphans import reap, remove_container

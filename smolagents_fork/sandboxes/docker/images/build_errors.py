@@ -5,63 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ....deadline import Deadline
 from ...provisioner import STEP
 
-__all__ = [
-    "BASE_IMAGE_VARIABLE",
-    "KEPT_LINES",
-    "base_message",
-    "builder_output",
-    "failure_message",
-    "installation_message",
-]
+__all__ = ["builder_output", "engine_failure", "late_message", "step_failure"]
 
-BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
-#: Last lines of a build that its error may show.
-KEPT_LINES = 40
 # The classic builder's last message when a RUN step fails; every engine's API has the same.
 _RETURNED = re.compile(
     r"The command '(?:/bin/sh -c )?(?P<command>.*)' returned a non-zero code: (?P<code>\d+)\Z",
     re.DOTALL,
 )
-_STEP_BEGINS = re.compile(r"\s*---> Running in \w+\s*\Z")
+# Lines before the output of a step: the script's, and the builder's.
+_STEP_BEGINS = re.compile(rf"{re.escape(STEP)}.*|\s*---> Running in \w+\s*")
 _BUILDERS_OWN = re.compile(r"\s*---> |Removing intermediate container ")
 _NO_DISTRIBUTION = re.compile(r"No matching distribution found for (\S+)")
 _SHOWN_COMMAND_CHARS = 160
 
 
-def base_message(tag: str, base: str, failure: Exception) -> str:
-    """Format the message of a build whose base image cannot be had.
+def step_failure(tag: str, command: str, code: int | str, lines: Sequence[str]) -> str:
+    """Format the message of a step that has failed.
 
     Args:
         tag: Tag of the image.
-        base: name of its base.
-        failure: Failure of the pull.
-    """
-    return (
-        f"image {tag} could not be built: base image {base!r} cannot be pulled ({failure}); "
-        f"pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can be"
-    )
-
-
-def installation_message(tag: str, script: str, code: int, lines: Sequence[str]) -> str:
-    """Format the message of a script that has failed.
-
-    Args:
-        tag: Tag of the image.
-        script: name of the script.
+        command: that the step ran.
         code: its exit code.
-        lines: the last lines that it wrote.
+        lines: the last lines of the build.
     """
-    begins = [number for number, line in enumerate(lines) if line.startswith(STEP)]
+    begins = [number for number, line in enumerate(lines) if _STEP_BEGINS.fullmatch(line)]
     said = builder_output(lines[begins[-1] + 1 :] if begins else lines)
+    command = re.sub(r"\s+", " ", command)
+    if len(command) > _SHOWN_COMMAND_CHARS:
+        command = command[:_SHOWN_COMMAND_CHARS] + " ..."
     return (
         f"image {tag} could not be built{_hint(said)}; output of the step that failed:\n"
-        f"{said or '(none)'}\n(exit code {code} of: {script})"
+        f"{said or '(none)'}\n(exit code {code} of: {command})"
     )
 
 
-def failure_message(tag: str, failure: str, lines: Sequence[str]) -> str:
+def engine_failure(tag: str, failure: str, lines: Sequence[str]) -> str:
     """Format the message of the engine's build of a Dockerfile that has failed.
 
     Args:
@@ -69,16 +50,26 @@ def failure_message(tag: str, failure: str, lines: Sequence[str]) -> str:
         failure: the engine's message.
         lines: the last lines of the build.
     """
-    said = builder_output(_of_the_last_step(lines))
     ended = _RETURNED.search(failure)
-    if ended is None:
-        return f"image {tag} could not be built{_hint(said)}: {failure}\n{builder_output(lines)}"
-    command = re.sub(r"\s+", " ", ended["command"])
-    if len(command) > _SHOWN_COMMAND_CHARS:
-        command = command[:_SHOWN_COMMAND_CHARS] + " ..."
+    if ended is not None:
+        return step_failure(tag, ended["command"], ended["code"], lines)
+    said = builder_output(lines)
+    return f"image {tag} could not be built{_hint(said)}: {failure}\n{said}"
+
+
+def late_message(tag: str, deadline: Deadline, lines: Sequence[str], *, verb: str = "built") -> str:
+    """Format the message of a build or pull that was not done in time.
+
+    Args:
+        tag: Tag of the image.
+        deadline: that has passed.
+        lines: the last lines of the build.
+        verb: what was not done.
+    """
+    todo = "check that its registry answers, or " if verb == "pulled" else ""
     return (
-        f"image {tag} could not be built{_hint(said)}; output of the step that failed:\n"
-        f"{said or '(none)'}\n(exit code {ended['code']} of: {command})"
+        f"image {tag} was not {verb} in build_timeout_seconds={deadline.seconds}; {todo}raise it "
+        f"if it only needs longer. The last lines:\n{builder_output(lines) or '(no output)'}"
     )
 
 
@@ -98,12 +89,6 @@ def _hint(said: str) -> str:
             "distribution where it differs from the import name"
         )
     return ""
-
-
-def _of_the_last_step(lines: Sequence[str]) -> Sequence[str]:
-    """Select the output of the last step; all lines if its beginning is not among them."""
-    begins = [number for number, line in enumerate(lines) if _STEP_BEGINS.match(line)]
-    return lines[begins[-1] + 1 :] if begins else lines
 
 
 def builder_output(lines: Sequence[str]) -> str:

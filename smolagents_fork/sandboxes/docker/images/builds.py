@@ -8,7 +8,8 @@ import os
 import re
 import socket
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
@@ -19,222 +20,215 @@ from ...provisioner import STEP, Report
 from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
 from ..engine_address import EngineAddress
-from .build_errors import KEPT_LINES, builder_output, failure_message
+from .build_errors import engine_failure, late_message
 from .build_record import recorded_build
+from .image_plans import ImagePlan
 from .image_reference import parse_reference
 
 if TYPE_CHECKING:
     from docker import DockerClient
     from docker.api.client import APIClient
 
-__all__ = ["build", "pull", "remove_unnamed"]
+__all__ = ["Build", "archive_files", "build_dockerfile", "pull"]
 
 _STEP_BEGINS = re.compile(r"(?:STEP|Step) \d+(?:/\d+)? ?: ")
+# Last lines that an error may show.
+_KEPT_LINES = 40
 
 
-def build(
-    client: DockerClient,
-    address: EngineAddress,
-    tag: str,
-    files: Mapping[str, bytes],
-    report: Report,
-    deadline: Deadline,
-    *,
-    ca_bundle: str | os.PathLike[str] | None = None,
-    no_cache: bool = False,
-) -> None:
-    """Build an image from a Dockerfile, and remove what the build leaves beside it.
+@dataclass(frozen=True)
+class Build:
+    """Preparation of an image and of those that it is made from: where, for how long, and for whom.
 
-    Args:
+    Attributes:
         client: docker-py client.
         address: Address of its engine.
-        tag: Tag for the result.
-        files: Files of the context, by name; ``Dockerfile`` among them.
-        report: gets one line at a time.
-        deadline: Deadline of the whole build. Afterwards the connection is closed, at which the
-            engine ends the build and removes its containers.
-        ca_bundle: PEM file for ``ca.pem`` of the context, as for ``ca_bytes``.
-        no_cache: build every step.
+        report: takes one line at a time while something is built.
+        deadline: Deadline for pulling, building, and waiting for another process that builds the
+            same.
+        ca_bundle: PEM file that pip trusts, as for ``ca_bytes``.
+        rebuild: build even if the engine has it, without what was built before.
+        lines: the last lines of the image that is built now, without passwords.
+    """
+
+    client: DockerClient
+    address: EngineAddress
+    report: Report
+    deadline: Deadline
+    ca_bundle: str | os.PathLike[str] | None = None
+    rebuild: bool = False
+    lines: list[str] = field(default_factory=list)
+
+    def begin(self, text: str) -> None:
+        """Report that an image is begun.
+
+        Args:
+            text: for the report.
+        """
+        self.report(f"{STEP}{text}")
+        self.lines.clear()
+
+    def take_line(self, line: str) -> None:
+        """Report a line of the build, and keep it for an error.
+
+        Args:
+            line: Line without a line break.
+        """
+        line = without_passwords(line.rstrip())
+        self.report(f"{STEP}{line}" if _STEP_BEGINS.match(line) else line)
+        self.lines.append(line)
+        del self.lines[:-_KEPT_LINES]
+
+
+def build_dockerfile(build: Build, wanted: ImagePlan) -> None:
+    """Build an image from a Dockerfile, and remove what the build leaves beside it.
+
+    After the deadline the connection is closed, at which the engine ends the build and removes its
+    containers.
+
+    Args:
+        build: Settings of the build.
+        wanted: plan of the image, whose files are the context.
 
     Raises:
         ImageBuildError: a step failed, or the deadline passed.
     """
-    lines: list[str] = []
     settings = index_settings()
     for variable in secret_settings(settings):
         # The engine writes build arguments into the image's history.
-        report(
+        build.report(
             f"{variable} has a user name or a password and is not given to the Dockerfile; "
             "name the packages in additional_authorized_imports to install them with it"
         )
         del settings[variable]
-    context = _context({**files, "ca.pem": ca_bytes(ca_bundle)})
+    context = archive_files({**wanted.files, "ca.pem": ca_bytes(build.ca_bundle)})
 
     def start(api: APIClient) -> Any:
         return api.build(
-            fileobj=context,
+            fileobj=io.BytesIO(context),
             custom_context=True,
-            tag=tag,
+            tag=wanted.tag,
             buildargs=settings,
             decode=True,
             rm=True,
             forcerm=True,
-            nocache=no_cache,
-            timeout=deadline.at_most(1e6),  # type: ignore[arg-type]  # requests takes a float
+            nocache=build.rebuild,
+            timeout=build.deadline.at_most(1e6),  # type: ignore[arg-type]  # requests takes a float
         )
 
     try:
         with (
-            mapped_errors("building the image", image=tag),
-            recorded_build(client, address) as record,
+            mapped_errors("building the image", image=wanted.tag),
+            recorded_build(build.client, build.address) as record,
         ):
-
-            def take(line: str) -> None:
-                record.take(line)
-                report(f"{STEP}{line}" if _STEP_BEGINS.match(line) else line)
-
-            failure = _followed(client, start, lines, take, deadline)
+            failure = _follow(build, start, record.take)
+    except TimeoutError:
+        raise ImageBuildError(late_message(wanted.tag, build.deadline, build.lines)) from None
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
             raise  # EngineUnavailableError: not a failure of the build
         raise ImageBuildError(str(error)) from None
-    if failure is _TOO_LONG:
-        raise ImageBuildError(
-            f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
-            f"the build only needs longer. The last lines:\n{builder_output(lines)}"
-        )
-    if failure is not None:
-        raise ImageBuildError(failure_message(tag, failure, lines))
+    if failure:
+        raise ImageBuildError(engine_failure(wanted.tag, failure, build.lines))
 
 
-def remove_unnamed(client: DockerClient, images: Sequence[str]) -> None:
-    """Remove images that have no name, if nothing needs them.
+def archive_files(files: Mapping[str, bytes], folder: str = "") -> bytes:
+    """Return files as a tar archive; equal files give equal archives.
 
     Args:
-        client: docker-py client.
-        images: their ids, as the engine gave them to this process.
+        files: Content by name.
+        folder: Folder that they are in.
     """
-    import docker
-
-    for image in images:
-        with contextlib.suppress(docker.errors.APIError):
-            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-            if not report.get("RepoTags") and not report.get("RepoDigests"):
-                client.api.remove_image(image)
-
-
-def _context(files: Mapping[str, bytes]) -> io.BytesIO:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
         for name, data in sorted(files.items()):
             # Fixed times and owners: the engine's layer cache compares them.
-            entry = tarfile.TarInfo(name)
+            entry = tarfile.TarInfo(os.path.join(folder, name))
             entry.size, entry.mode, entry.mtime = len(data), 0o644, 0
             archive.addfile(entry, io.BytesIO(data))
-    target.seek(0)
-    return target
+    return target.getvalue()
 
 
-def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> None:
+def pull(build: Build, tag: str) -> None:
     """Fetch an image from its registry.
+
+    Args:
+        build: Settings of the build.
+        tag: reference to the image.
 
     Raises:
         ImageBuildError: it could not be fetched in time.
         ExecutorStartError: the registry does not give it.
         ConfigurationError: it is not a reference.
     """
-    report(f"{STEP}pulling {tag}")
-    lines: list[str] = []
+    build.begin(f"pulling {tag}")
     reference = parse_reference("image", tag)
 
     def start(api: APIClient) -> Any:
         repository = reference.repository
         return api.pull(repository, tag=reference.version, stream=True, decode=True)
 
+    why: object
     try:
         with mapped_errors("pulling the image", image=tag):
-            failure = _followed(client, start, lines, report, deadline)
+            why = _follow(build, start)
+    except TimeoutError:
+        message = late_message(tag, build.deadline, build.lines, verb="pulled")
+        raise ImageBuildError(message) from None
     except ExecutorStartError as error:
-        raise ExecutorStartError(_pull_failed(tag, error)) from None
-    if failure is _TOO_LONG:
-        raise ImageBuildError(
-            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; check that "
-            "its registry answers, or raise it if the pull only needs longer. The last lines:\n"
-            + (builder_output(lines) or "(no output)")
+        why = error
+    if why:
+        missing = find_missing_helpers()
+        raise ExecutorStartError(
+            f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
+            f"another ({why})" + ("" if missing is None else f"; {missing}")
         )
-    if failure is not None:
-        raise ExecutorStartError(_pull_failed(tag, failure))
 
 
-def _pull_failed(tag: str, why: object) -> str:
-    missing = find_missing_helpers()
-    return (
-        f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
-        f"another ({why})" + ("" if missing is None else f"; {missing}")
-    )
-
-
-_TOO_LONG = "too long"
-
-
-def _followed(
-    client: DockerClient,
+def _follow(
+    build: Build,
     start: Callable[[APIClient], Any],
-    lines: list[str],
-    report: Report,
-    deadline: Deadline,
-) -> str | None:
-    """Read the engine's progress to its end; return the error in it, or ``None``."""
-    failure: str | None = None
+    take: Callable[[str], None] = lambda _line: None,
+) -> str:
+    """Read the engine's progress to its end; return the error in it, empty without one.
+
+    Args:
+        build: Settings of the build.
+        start: makes the request, and returns its events.
+        take: takes each line, too.
+
+    Raises:
+        TimeoutError: the deadline has passed.
+    """
+    failure, deadline = "", build.deadline
     responses: list[Any] = []
-
-    def keep(response: Any, *_: Any, **__: Any) -> None:
-        responses.append(response)
-
     # The engine may answer a pull only when the registry has, and docker-py sets no limit for that.
-    api = one_call_client(client.api, deadline.at_most(1e6))
-    api.hooks["response"].append(keep)
+    api = one_call_client(build.client.api, deadline.at_most(1e6))
+    api.hooks["response"].append(lambda response, *_, **__: responses.append(response))
     try:
         events = start(api)
-        while True:
-            try:
-                # A step may print nothing for long, so the wait is as long as the deadline.
-                _set_limit(responses, deadline.at_most(1e6))
-                if deadline.expired():
-                    return _TOO_LONG
-                event = next(events, None)
-            except Exception:
-                if deadline.expired():
-                    return _TOO_LONG
-                raise
+        while not deadline.expired():
+            for response in responses:
+                # A step may print nothing for long, so the wait is as long as the deadline;
+                # docker-py's own limit starts again at every piece.
+                with contextlib.suppress(Exception):
+                    response.raw.connection.sock.settimeout(max(0.001, deadline.at_most(1e6)))
+            event = next(events, None)
             if event is None:
                 return failure
             failure = without_passwords(str(event.get("error") or "")) or failure
-            text = without_passwords(str(event.get("stream") or event.get("status") or ""))
-            for line in text.splitlines():
+            for line in str(event.get("stream") or event.get("status") or "").splitlines():
                 if line.strip():
-                    report(line.rstrip())
-                    lines.append(line.rstrip())
-                    del lines[:-KEPT_LINES]
+                    take(line.rstrip())
+                    build.take_line(line)
     except Exception:
-        if deadline.expired():
-            return _TOO_LONG
-        raise
+        if not deadline.expired():
+            raise
     finally:
         for response in responses:
-            _hang_up(response)
-
-
-def _set_limit(responses: Sequence[Any], seconds: float) -> None:
-    """Limit the next read of each response; docker-py's own limit starts again at every piece."""
-    for response in responses:
-        with contextlib.suppress(Exception):
-            response.raw.connection.sock.settimeout(max(0.001, seconds))
-
-
-def _hang_up(response: Any) -> None:
-    # The engine ends a build whose client has gone; closing alone may leave the connection open.
-    with contextlib.suppress(Exception):
-        response.raw.connection.sock.shutdown(socket.SHUT_RDWR)
-    with contextlib.suppress(Exception):
-        response.close()
+            # The engine ends a build whose client has gone; closing alone may leave it open.
+            with contextlib.suppress(Exception):
+                response.raw.connection.sock.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(Exception):
+                response.close()
+    raise TimeoutError

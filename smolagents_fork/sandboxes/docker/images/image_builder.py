@@ -1,135 +1,165 @@
-"""Preparation of planned images on an engine: looked up, pulled, built or installed."""
+"""Preparation of the image that an executor or a pool asks for: looked up, pulled or built."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
-from ....errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
-from ...provisioner import BUILT, STEP, Report
+from ....errors import (
+    ConfigurationError,
+    EngineUnavailableError,
+    ExecutorStartError,
+    ImageBuildError,
+)
+from ....folders.user_folder import locked_file, user_folder
+from ...provisioner import BUILT, STEP, ImageSpec, Report
 from ..engine import image_id, mapped_errors
 from ..engine_address import EngineAddress
-from .build_errors import base_message
-from .builder_lock import one_builder
-from .builds import build, pull, remove_unnamed
-from .image_plans import DOCKERFILE, ImagePlan
+from .build_record import remove_unnamed
+from .builds import Build, build_dockerfile, pull
+from .image_plans import BASE_IMAGE_VARIABLE, DOCKERFILE, ImagePlan, is_address, plan
+from .image_reference import parse_reference
 from .installation import install, largest_part, public_form
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["ImageBuilder"]
+__all__ = ["prepare_image"]
 
 
-class ImageBuilder:
-    """A builder of images on one engine.
+def prepare_image(
+    client: DockerClient,
+    address: EngineAddress,
+    spec: ImageSpec,
+    *,
+    report: Report,
+    rebuild: bool = False,
+) -> str:
+    """Pull or build the image unless the engine has it, and return its name.
 
     Args:
         client: docker-py client.
         address: Address of its engine.
+        spec: Description of the image.
         report: takes one line at a time while something is built.
-        ca_bundle: PEM file that pip trusts during the build; ``None``: the one that ``PIP_CERT``,
-            ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` of the environment names.
-        deadline: Deadline for pulling, building, and waiting for another process that builds the
-            same.
-        rebuild: build even if the engine has it, without what was built before.
+        rebuild: build again, without what was built before.
+
+    Raises:
+        ImageBuildError: a build failed, or the time ran out.
+        ExecutorStartError: an image to use as it is does not exist.
+        ConfigurationError: an entry is not a requirement, or a name is not a reference.
+    """
+    image, name = spec.image, spec.image_name
+    for option, text in (("image", image), ("base_image", spec.base_image)):
+        if text:
+            # Before it is part of an address of the engine's.
+            parse_reference(option, text)
+    reference = None if name is None else parse_reference("image_name", name)
+    if reference is not None and reference.digest:
+        raise ConfigurationError(
+            f"image_name={name!r}: give a name and a tag; a digest names content that is there"
+        )
+    if image is None and name is not None and not spec.build_new_image:
+        # Upstream's meaning of build_new_image=False: an existing image of that name is used.
+        image = name if image_id(client, name) else None
+    wanted = plan(
+        base_image=spec.base_image,
+        dockerfile_content=spec.dockerfile_content if image is None else None,
+        image=image,
+        requirements=spec.requirements,
+        with_smolagents=spec.with_smolagents,
+    )
+    if reference is not None and image is None and is_address(str(name)):
+        raise ConfigurationError(
+            f"image_name={name!r}: names of this form say what is in an image of the fork, which "
+            "other executors rely on; give another name"
+        )
+    deadline = Deadline(spec.build_timeout_seconds)
+    _ensure(Build(client, address, report, deadline, spec.ca_bundle, rebuild), wanted)
+    if reference is not None and image is None:
+        with mapped_errors("naming the image", image_name=name):
+            client.api.tag(wanted.tag, reference.repository, reference.version)
+    return wanted.tag
+
+
+def _ensure(build: Build, wanted: ImagePlan) -> None:
+    """Build or pull an image unless the engine has it."""
+    if not build.rebuild and image_id(build.client, wanted.tag):
+        return
+    if not wanted.files:
+        pull(build, wanted.tag)
+        return
+    if wanted.base is not None:
+        _ensure_base(build, wanted.tag, wanted.base)
+    with _one_builder(build, wanted.tag):
+        # Another process may have built it while this one waited.
+        if build.rebuild or not image_id(build.client, wanted.tag):
+            _build(build, wanted)
+
+
+def _ensure_base(build: Build, tag: str, base: ImagePlan) -> None:
+    if not base.files and image_id(build.client, base.tag):
+        return
+    try:
+        _ensure(build, base)
+    except ExecutorStartError as error:
+        if base.files or isinstance(error, (EngineUnavailableError, ImageBuildError)):
+            raise
+        raise ImageBuildError(
+            f"image {tag} could not be built: base image {base.tag!r} cannot be pulled ({error}); "
+            f"pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can be"
+        ) from None
+
+
+@contextlib.contextmanager
+def _one_builder(build: Build, tag: str) -> Iterator[None]:
+    """Let one process of this user build ``tag`` at a time; no-op without file locks.
+
+    Raises:
+        ImageBuildError: another process builds it and was not done in time.
     """
 
-    def __init__(
-        self,
-        client: DockerClient,
-        address: EngineAddress,
-        *,
-        report: Report,
-        ca_bundle: str | os.PathLike[str] | None,
-        deadline: Deadline,
-        rebuild: bool = False,
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._report = report
-        self._ca_bundle = ca_bundle
-        self._deadline = deadline
-        self._rebuild = rebuild
+    def waiting() -> None:
+        build.report(f"{STEP}waiting for another process that builds {tag}")
 
-    def ensure(self, wanted: ImagePlan) -> str:
-        """Build or pull the image unless the engine has it; return its tag.
-
-        Raises:
-            ImageBuildError: a step failed, or the time ran out; has the builder's last lines.
-            ExecutorStartError: an image to use as it is does not exist.
-        """
-        if not self._rebuild and image_id(self._client, wanted.tag):
-            return wanted.tag
-        if not wanted.files:
-            pull(self._client, wanted.tag, self._report, self._deadline)
-            return wanted.tag
-        if wanted.base is not None:
-            self._ensure_base(wanted.tag, wanted.base)
-        with one_builder(wanted.tag, self._deadline, self._report):
-            # Another process may have built it while this one waited.
-            if self._rebuild or not image_id(self._client, wanted.tag):
-                self._build(wanted)
-        return wanted.tag
-
-    def _ensure_base(self, tag: str, base: ImagePlan) -> None:
-        if not base.files and image_id(self._client, base.tag):
-            return
+    name = f"build-{tag.rpartition(':')[2]}.lock"
+    with contextlib.ExitStack() as stack:
         try:
-            self.ensure(base)
-        except ExecutorStartError as error:
-            if base.files or isinstance(error, (EngineUnavailableError, ImageBuildError)):
-                raise
-            raise ImageBuildError(base_message(tag, base.tag, error)) from None
+            stack.enter_context(locked_file(name, build.deadline, waiting))
+        except TimeoutError:
+            raise ImageBuildError(
+                f"image {tag} is being built by another process of this user, which was not done "
+                f"in build_timeout_seconds={build.deadline.seconds} (lock: {name} in "
+                f"{user_folder()})"
+            ) from None
+        yield
 
-    def _build(self, wanted: ImagePlan) -> None:
-        begun = self._deadline.elapsed()
-        self._report(f"{STEP}building {wanted.tag}")
-        start, replaced = "", image_id(self._client, wanted.tag)
-        if DOCKERFILE in wanted.files:
-            build(
-                self._client,
-                self._address,
-                wanted.tag,
-                wanted.files,
-                self._report,
-                self._deadline,
-                ca_bundle=self._ca_bundle,
-                no_cache=self._rebuild,
-            )
-        else:
-            start = self._install(wanted)
-        if replaced is not None:
-            remove_unnamed(self._client, [replaced])
-        seconds = self._deadline.elapsed() - begun
-        self._report(f"{BUILT}{wanted.tag} in {seconds:.1f} s, {self._size(wanted.tag, start)}")
 
-    def _install(self, wanted: ImagePlan) -> str:
-        """Run the plan's script; return the image that it ran on."""
-        base = wanted.base.tag if wanted.base is not None else ""
-        start = base
-        if wanted.requirements and not self._rebuild:
-            with mapped_errors("looking for images with some of the packages"):
-                start = largest_part(self._client, wanted, base)
+def _build(build: Build, wanted: ImagePlan) -> None:
+    begun = build.deadline.elapsed()
+    build.begin(f"building {wanted.tag}")
+    start, replaced = "", image_id(build.client, wanted.tag)
+    if DOCKERFILE in wanted.files:
+        build_dockerfile(build, wanted)
+    else:
+        start = wanted.base.tag if wanted.base is not None else ""
         if wanted.requirements:
-            self._report(f"{STEP}installing {', '.join(map(public_form, wanted.requirements))}")
-        install(
-            self._client,
-            self._address,
-            wanted,
-            start,
-            report=self._report,
-            ca_bundle=self._ca_bundle,
-            deadline=self._deadline,
-            rebuild=self._rebuild,
-        )
-        return start
+            if not build.rebuild:
+                with mapped_errors("looking for images with some of the packages"):
+                    start = largest_part(build.client, wanted, start)
+            build.begin(f"installing {', '.join(map(public_form, wanted.requirements))}")
+        install(build, wanted, start)
+    if replaced is not None:
+        with mapped_errors("removing the image that was replaced", image=wanted.tag):
+            remove_unnamed(build.client, [replaced], prune=True)
+    size = _megabytes(build.client, wanted.tag)
+    added = f", of which {size - _megabytes(build.client, start):.0f} MB are new" if start else ""
+    seconds = build.deadline.elapsed() - begun
+    build.report(f"{BUILT}{wanted.tag} in {seconds:.1f} s, {size:.0f} MB{added}")
 
-    def _size(self, tag: str, start: str) -> str:
-        with mapped_errors("asking for the size of the image", image=tag):
-            size, of_start = (
-                self._client.api.inspect_image(one)["Size"] / 1e6 if one else 0.0  # type: ignore[no-untyped-call]
-                for one in (tag, start)
-            )
-        return f"{size:.0f} MB" + (f", of which {size - of_start:.0f} MB are new" if start else "")
+
+def _megabytes(client: DockerClient, image: str) -> float:
+    with mapped_errors("asking for the size of the image", image=image):
+        return float(client.api.inspect_image(image)["Size"]) / 1e6  # type: ignore[no-untyped-call]

@@ -10,14 +10,22 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....distributions.requirements import parse_requirement
-from ....errors import ConfigurationError
-from .build_errors import BASE_IMAGE_VARIABLE
-from .image_definitions import image_folder
+from ....errors import ConfigurationError, ImageBuildError
 from .installed_wheel import installed_wheel
+
+if TYPE_CHECKING:
+    if sys.version_info >= (3, 11):
+        from importlib.resources.abc import Traversable
+    else:
+        from importlib.abc import Traversable
 
 __all__ = [
     "BASE_IMAGE_VARIABLE",
@@ -27,13 +35,12 @@ __all__ = [
     "SCRIPT",
     "ImagePlan",
     "addressed",
+    "image_folder",
     "is_address",
     "plan",
-    "with_fewer",
-    "with_packages",
 ]
 
-DEFAULT_BASE_IMAGE = "python:3.12-slim"
+BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE = "SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim"
 REPOSITORY, _AGENT_REPOSITORY = "smolagents-fork-jupyter", "smolagents-fork-agent"
 # Images of the fork: Jupyter's, those of users' Dockerfiles, and those of agents.
 _IS_ADDRESS = re.compile(r"(?:.*/)?smolagents-fork-(?:jupyter|jupyter-custom|agent):[0-9a-f]{20}")
@@ -64,6 +71,26 @@ class ImagePlan:
     requirements: tuple[str, ...] = ()
 
 
+def image_folder(name: str) -> Traversable:
+    """Return the folder of image ``name``: a script and the files it installs.
+
+    It is that of the installed package, or of the repository's ``docker/``.
+
+    Raises:
+        ImageBuildError: the installation is incomplete.
+    """
+    packaged = resources.files("smolagents_fork").joinpath("_images").joinpath(name)
+    if packaged.joinpath("install.sh").is_file():
+        return packaged
+    repository = Path(__file__).resolve().parents[4] / "docker" / name
+    if (repository / "install.sh").is_file():
+        return repository
+    raise ImageBuildError(
+        f"the definition of image {name!r} is missing: neither smolagents_fork/_images/{name} nor "
+        f"{repository} has an install.sh; reinstall the package"
+    )
+
+
 def plan(
     *,
     base_image: str | None = None,
@@ -86,6 +113,7 @@ def plan(
         the plan; without files it names an image to pull.
 
     Raises:
+        ConfigurationError: a requirement is not one, or two images are given.
         ExecutorStartError: no wheel can be made of this installation.
     """
     if image is not None and dockerfile_content is not None:
@@ -102,9 +130,14 @@ def plan(
         core = addressed(REPOSITORY, files, ImagePlan(base))
         if with_smolagents:
             core = _agent_plan(core)
+    if not requirements:
+        return core
     own = image is None and dockerfile_content is None
     repository = _AGENT_REPOSITORY if own and with_smolagents else REPOSITORY
-    return with_packages(repository, core, requirements, known_layout=own)
+    # Only the fork's own image is known to have a virtual environment.
+    script = image_folder("jupyter").joinpath("packages.sh" if own else "packages-any.sh")
+    parsed = tuple(str(parse_requirement(one)) for one in requirements)
+    return addressed(repository, {SCRIPT: script.read_bytes()}, core, parsed)
 
 
 def _agent_plan(kernel: ImagePlan) -> ImagePlan:
@@ -116,38 +149,6 @@ def _agent_plan(kernel: ImagePlan) -> ImagePlan:
     wheel_name, wheel = installed_wheel()
     files = {SCRIPT: folder.joinpath("wheel.sh").read_bytes(), wheel_name: wheel}
     return addressed(_AGENT_REPOSITORY, files, required)
-
-
-def with_packages(
-    repository: str, base: ImagePlan, requirements: Sequence[str], *, known_layout: bool
-) -> ImagePlan:
-    """Plan an image with packages added.
-
-    Args:
-        repository: the name before the tag.
-        base: Base of the image.
-        requirements: Requirements of pip; none: ``base`` itself.
-        known_layout: whether ``base`` is the fork's, with a virtual environment.
-
-    Raises:
-        ConfigurationError: one is not a requirement.
-    """
-    if not requirements:
-        return base
-    script = image_folder("jupyter").joinpath("packages.sh" if known_layout else "packages-any.sh")
-    parsed = tuple(str(parse_requirement(one)) for one in requirements)
-    return addressed(repository, {SCRIPT: script.read_bytes()}, base, parsed)
-
-
-def with_fewer(wanted: ImagePlan, requirements: Sequence[str]) -> ImagePlan:
-    """Plan an image as ``wanted``, with other packages.
-
-    Args:
-        wanted: plan with packages.
-        requirements: Requirements of pip.
-    """
-    repository = wanted.tag.rpartition(":")[0]
-    return addressed(repository, wanted.files, wanted.base, tuple(requirements))
 
 
 def is_address(name: str) -> bool:

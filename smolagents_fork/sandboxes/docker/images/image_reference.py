@@ -12,9 +12,12 @@ __all__ = ["ImageReference", "parse_reference"]
 # docker-py gives the registry to a credential helper before the engine sees the reference.
 _WORDS = r"[A-Za-z0-9]+(?:[_-]+[A-Za-z0-9]+)*"
 _PART = rf"{_WORDS}(?:\.{_WORDS})*"
-_REPOSITORY = re.compile(rf"(?:(?:{_PART}|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_DIGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9:+._-]*")
+_REGISTRY = rf"(?:{_PART}|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?"
+_REFERENCE = re.compile(
+    rf"(?P<repository>(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*)"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]*))?"
+    r"(?:@(?P<digest>[A-Za-z0-9][A-Za-z0-9:+._-]*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -51,18 +54,10 @@ def parse_reference(option: str, text: str) -> ImageReference:
         >>> parse_reference("image", "localhost:5000/a/b:v")
         ImageReference(repository='localhost:5000/a/b', tag='v', digest='')
     """
-    name, at, digest = text.partition("@")
-    # A colon before the last slash begins the port of a registry.
-    path, slash, last = name.rpartition("/")
-    last, colon, tag = last.partition(":")
-    repository = path + slash + last
-    if (
-        not _REPOSITORY.fullmatch(repository)
-        or (colon and not _TAG.fullmatch(tag))
-        or (at and not _DIGEST.fullmatch(digest))
-    ):
+    parts = _REFERENCE.fullmatch(text)
+    if parts is None:
         raise ConfigurationError(
             f"{option}={text!r} is not a reference to an image: give name:tag, after registry/ "
             "where it is not Docker's own"
         )
-    return ImageReference(repository, tag, digest)
+    return ImageReference(parts["repository"], parts["tag"] or "", parts["digest"] or "")

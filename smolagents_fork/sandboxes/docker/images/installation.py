@@ -13,24 +13,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import json
-import os
 import re
 import secrets
 import socket
-import tarfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
 from ....system.forks import disconnect_in_child
-from ....text.redaction import without_passwords
 from ...containers.listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
-from ...provisioner import STEP, Report
+from ...provisioner import STEP
 from ...removals import Removals
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
 from ..engine_address import EngineAddress
@@ -39,8 +34,9 @@ from ..lifetime.orphans import remove_container
 from ..list_fields import entry_id, labels_of
 from ..streams.attaching import attach
 from ..streams.exec_run import run_lines
-from .build_errors import KEPT_LINES, installation_message
-from .image_plans import CONFIG, SCRIPT, ImagePlan, with_fewer
+from .build_errors import late_message, step_failure
+from .builds import Build, archive_files
+from .image_plans import CONFIG, SCRIPT, ImagePlan, addressed
 from .image_reference import parse_reference
 
 if TYPE_CHECKING:
@@ -69,66 +65,44 @@ _NAME_AND_VERSIONS = re.compile(
 _MOST_LAYERS = 60
 
 
-def install(
-    client: DockerClient,
-    address: EngineAddress,
-    wanted: ImagePlan,
-    start: str,
-    *,
-    report: Report,
-    ca_bundle: str | os.PathLike[str] | None,
-    deadline: Deadline,
-    rebuild: bool,
-) -> None:
+def install(build: Build, wanted: ImagePlan, start: str) -> None:
     """Run the script of a plan on an image, and give the result the plan's tag.
 
     Args:
-        client: docker-py client.
-        address: Address of its engine.
+        build: Settings of the build.
         wanted: plan of the image.
         start: name of the image to install on.
-        report: takes one line at a time.
-        ca_bundle: PEM file that pip trusts, as for ``ca_bytes``.
-        deadline: Deadline of the whole installation.
-        rebuild: replace an image that has the tag.
 
     Raises:
         ImageBuildError: the script failed, or the deadline passed.
         ExecutorStartError: the engine refuses the container.
     """
-    certificates = ca_bytes(ca_bundle)
+    client, deadline = build.client, build.deadline
+    certificates = ca_bytes(build.ca_bundle)
     files = {**wanted.files, **({"ca.pem": certificates} if certificates else {})}
-    lines: list[str] = []
-
-    def keep(line: str) -> None:
-        line = without_passwords(line)
-        report(line)
-        lines.append(line)
-        del lines[:-KEPT_LINES]
-
     with mapped_errors("building the image", image=wanted.tag):
         # The stub of docker-py has no types.
         base = client.api.inspect_image(start)["Config"] or {}  # type: ignore[no-untyped-call]
-        with _container(client, address, start, base) as name:
-            client.api.put_archive(name, "/", _archive(files))
+        with _container(client, build.address, start, base) as name:
+            client.api.put_archive(name, "/", archive_files(files, _FOLDER.lstrip("/")))
             try:
                 code = run_lines(
                     client.api,
                     name,
                     ["sh", "-c", _RUN, SCRIPT, *wanted.requirements],
-                    environment=_environment(address, with_certificates=bool(certificates)),
+                    environment=_environment(build.address, with_certificates=bool(certificates)),
                     deadline=deadline,
-                    line=keep,
+                    line=build.take_line,
                 )
             except ExecutorError:
                 if not deadline.expired():
                     raise
-                raise _too_late(wanted.tag, deadline, lines) from None
+                raise ImageBuildError(late_message(wanted.tag, deadline, build.lines)) from None
             if code:
-                raise ImageBuildError(installation_message(wanted.tag, SCRIPT, code, lines))
-            if not rebuild and image_id(client, wanted.tag):
+                raise ImageBuildError(step_failure(wanted.tag, SCRIPT, code, build.lines))
+            if not build.rebuild and image_id(client, wanted.tag):
                 return  # a builder of another user or machine was faster
-            report(f"{STEP}saving the image")
+            build.report(f"{STEP}saving the image")
             # docker-py sets no limit for this call.
             api = one_call_client(client.api, deadline.at_most(1e6))
             reference = parse_reference("image", wanted.tag)
@@ -144,13 +118,6 @@ def install(
                 changes=changes,
                 conf=conf,
             )
-
-
-def _too_late(tag: str, deadline: Deadline, lines: list[str]) -> ImageBuildError:
-    return ImageBuildError(
-        f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
-        "the build only needs longer. The last lines:\n" + "\n".join(lines)
-    )
 
 
 def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
@@ -170,12 +137,14 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
     core = client.api.inspect_image(base)  # type: ignore[no-untyped-call]
     layers = core["RootFS"].get("Layers") or []
     needed = {public_form(one): one for one in wanted.requirements}
+    repository = wanted.tag.rpartition(":")[0]
 
     def part(listed: Mapping[str, Any]) -> tuple[int, str] | None:
         packages = str(labels_of(listed).get(PACKAGES_LABEL, "")).split()
         if not packages or not set(packages) <= needed.keys():
             return None
-        tag = with_fewer(wanted, [needed[one] for one in packages]).tag
+        fewer = tuple(needed[one] for one in packages)
+        tag = addressed(repository, wanted.files, wanted.base, fewer).tag
         return (len(packages), entry_id(listed)) if tag in (listed.get("RepoTags") or ()) else None
 
     listed = client.api.images(filters={"label": f"{CORE_LABEL}={core['Id']}"})
@@ -277,16 +246,6 @@ def _proxies(address: EngineAddress) -> dict[str, str]:
     given = proxies.get(address.url, proxies.get("default", {}))
     environment = ProxyConfig.from_dict(given).get_environment()
     return {name: str(value) for name, value in environment.items()}
-
-
-def _archive(files: Mapping[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as archive:
-        for name, data in sorted(files.items()):
-            entry = tarfile.TarInfo(f"{_FOLDER.lstrip('/')}/{name}")
-            entry.size, entry.mode = len(data), 0o644
-            archive.addfile(entry, io.BytesIO(data))
-    return target.getvalue()
 
 
 def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.sandboxes.docker.images.build_errors import failure_message
+from smolagents_fork.sandboxes.docker.images.build_errors import engine_failure
 
 COMMAND = "if [ -s /build/ca.pem ]; then export PIP_CERT=/build/ca.pem; fi     && " + "pip " * 99
 FAILURE = f"The command '/bin/sh -c {COMMAND}' returned a non-zero code: 1"
@@ -19,7 +19,7 @@ NOT_FOUND = "ERROR: No matching distribution found for scikitlearn"
 
 def message_lines(*output: str) -> list[str]:
     lines = [*BEGUN, *output, "Removing intermediate container b1b99b8e83e2"]
-    return failure_message("fork:1", FAILURE, lines).splitlines()
+    return engine_failure("fork:1", FAILURE, lines).splitlines()
 
 
 def test_output_of_the_step_comes_before_its_command():
@@ -49,12 +49,12 @@ def test_message_has_advice(output, hint):
 def test_step_without_output_and_one_with_much():
     assert message_lines()[1] == "(none)"
     lines = [f"line {number}" for number in range(40)]  # the first lines of the step are cut off
-    assert failure_message("fork:1", FAILURE, lines).splitlines()[1:-1] == lines
+    assert engine_failure("fork:1", FAILURE, lines).splitlines()[1:-1] == lines
 
 
 def test_failure_outside_of_a_step_has_the_engines_message():
     lines = ["Step 1/2 : FROM scratch", " ---> ", "Step 2/2 : COPY nothing /there"]
-    message = failure_message("fork:1", "COPY failed: no such file", lines)
+    message = engine_failure("fork:1", "COPY failed: no such file", lines)
     assert message.splitlines() == [
         "image fork:1 could not be built: COPY failed: no such file",
         "Step 1/2 : FROM scratch",
