@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+import socket
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Network, ip_network
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
@@ -14,17 +18,17 @@ from ...package_index import index_checks
 from ..engine import connect, mapped_errors, remote_host
 from ..engine_address import EngineAddress
 from ..images.image_plans import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, plan
-from .bridge_networks import conflicting, routes
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["EngineChecks", "cgroup_finding"]
+__all__ = ["EngineChecks", "cgroup_finding", "conflicting_routes"]
 
 _CALL_SECONDS = 10
 _REGISTRY_SECONDS = 20
 # The first version of the API with statistics that need no second measurement.
 _LEAST_API = (1, 41)
+_ROUTES = Path("/proc/net/route")
 _LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processor time"}
 
 
@@ -106,11 +110,11 @@ class EngineChecks:
         interface = (found.get("Options") or {}).get("com.docker.network.bridge.name", "docker0")
         subnets = [one["Subnet"] for one in found["IPAM"].get("Config") or [] if "Subnet" in one]
         text = f"{interface}, {', '.join(subnets) or 'no subnet'}"
-        others = conflicting(subnets, interface, routes())
+        others = conflicting_routes(subnets, interface)
         if not others:
             return ok(text)
-        also = ", ".join(f"{other.interface} ({other.network})" for other in others)
-        names = " ".join(dict.fromkeys(other.interface for other in others))
+        also = ", ".join(f"{name} ({network})" for name, network in others)
+        names = " ".join(dict.fromkeys(name for name, _ in others))
         return warning(
             f"{text}; the same addresses lead to {also}, so published ports do not answer",
             f"remove the other interface (ip link delete {names}) or give the engine other "
@@ -170,3 +174,31 @@ def cgroup_finding(info: Mapping[str, Any]) -> Finding:
         "enable the controllers: cgroup_enable=memory on the kernel's command line, or for a "
         "rootless engine systemd's Delegate=yes with cgroups 2",
     )
+
+
+def conflicting_routes(subnets: Iterable[str], bridge: str) -> list[tuple[str, IPv4Network]]:
+    """Return this machine's routes to other interfaces that take addresses of the bridge away.
+
+    A wider route, such as that of a VPN, does not: the most specific one counts.
+
+    Args:
+        subnets: Subnets of the engine's bridge, as ``172.17.0.0/16``; IPv6 is not checked.
+        bridge: name of its interface.
+
+    Returns:
+        interfaces and networks of the routes; none where there is no /proc.
+    """
+    networks = (ip_network(subnet, strict=False) for subnet in subnets)
+    own = [network for network in networks if isinstance(network, IPv4Network)]
+    lines = _ROUTES.read_text("ascii").splitlines()[1:] if _ROUTES.exists() else []
+    found = []
+    for interface, destination, _, flags, _, _, _, mask, *_ in map(str.split, lines):
+        # In the machine's own byte order.
+        address, netmask = (
+            socket.inet_ntoa(struct.pack("=I", int(number, 16))) for number in (destination, mask)
+        )
+        network = IPv4Network(f"{address}/{netmask}")
+        is_up = int(flags, 16) & 1
+        if is_up and interface != bridge and any(network.subnet_of(subnet) for subnet in own):
+            found.append((interface, network))
+    return found

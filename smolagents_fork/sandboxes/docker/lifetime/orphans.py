@@ -20,7 +20,7 @@ from .labels import LABEL, own_id, own_labels, owner_is_gone, supervisor_filter
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["reap", "reap_supervisor", "remove_container", "was_abandoned"]
+__all__ = ["reap", "reap_supervisor", "remove_at", "remove_container", "was_abandoned"]
 
 # Age at which a container that was never started counts as abandoned. Its start is three calls of
 # the engine, each of which has a limit.
@@ -45,12 +45,19 @@ def remove_container(address: EngineAddress, name: str, deadline: Deadline) -> N
     """
     client = connect(address, timeout=int(deadline.at_most(REMOVAL_SECONDS)) + 1)
     try:
-        _remove(client, name, deadline)
+        remove_at(client, name, deadline)
     finally:
         disconnect(client)
 
 
-def _remove(client: DockerClient, name: str, deadline: Deadline) -> None:
+def remove_at(client: DockerClient, name: str, deadline: Deadline) -> None:
+    """Kill and remove a container by a connection; see :func:`remove_container`.
+
+    Args:
+        client: docker-py client.
+        name: Name or id of the container.
+        deadline: Deadline of the removal.
+    """
     import docker
 
     with (
@@ -97,7 +104,7 @@ def _remove_all(client: DockerClient, numbers: list[str]) -> None:
     """Remove containers that several processes may remove at the same time."""
     for number in numbers:
         with contextlib.suppress(Exception):
-            _remove(client, number, Deadline(_AGAIN_SECONDS))
+            remove_at(client, number, Deadline(_AGAIN_SECONDS))
 
 
 def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
