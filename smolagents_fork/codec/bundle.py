@@ -15,7 +15,8 @@ from importlib import resources
 _MODULES = (
     "limits",
     "attachments",
-    "coding",
+    "encoder",
+    "decoder",
     "types/number_values",
     "types/text_values",
     "types/container_values",
@@ -25,9 +26,6 @@ _MODULES = (
     "types/image_values",
     "types/pandas_values",
     "types/polars_values",
-    "type_table",
-    "encoder",
-    "decoder",
     "namespace",
     "rpc",
 )

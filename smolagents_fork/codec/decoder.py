@@ -2,20 +2,22 @@
 
 Nothing is executed, and nothing is imported by a name from the data. Time and memory stay within
 the :class:`Budget` of a message of its length. Every tag has a cost, which is charged before its
-function is called, and one function, which checks the shape of its input.
+function is called, and one function, which checks the shape of its input. The modules of ``types``
+add their tags to :data:`TAGS`.
 """
 
 from __future__ import annotations
 
 import array
 import datetime as dt
+import importlib
 import json
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from smolagents_fork.codec.attachments import has_attachments, split_message
-from smolagents_fork.codec.coding import fill
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
@@ -27,11 +29,22 @@ from smolagents_fork.codec.limits import (
     from_base64,
     key_segment,
 )
-from smolagents_fork.codec.type_table import TAGS
-from smolagents_fork.codec.types.datetimes import find_zone
 from smolagents_fork.errors import DecodeError
 
 _CONTAINERS = frozenset({list, dict})
+# Numbers and tuples have hashes that whoever made the data can choose: each key may then have to be
+# compared with all others. So the work for this many of them at a time is measured.
+_KEYS_AT_ONCE = 32
+_FEW_KEYS = 8
+# Processor time of this thread, or of the process where threads have none of their own.
+_clock = getattr(time, "thread_time_ns", time.process_time_ns)
+
+#: Makes a value from the tree of JSON that stands for it.
+Decode = Callable[["Decoder", dict[str, Any]], Any]
+#: Keys of the tree, function, and nanoseconds and bytes that an empty value takes.
+Row = tuple[frozenset[str], Decode, int, int]
+#: Rows by tag, the value of the key ``$``.
+TAGS: dict[str, Row] = {}
 
 
 def decode(
@@ -186,7 +199,7 @@ class Decoder(Budget):
         """Return the time zone of that name; ``None`` if it is not known here."""
         if key not in self._zones:
             self.charge(300_000, 10_000)  # it is looked for in several folders, and read
-            self._zones[key] = find_zone(key)
+            self._zones[key] = _find_zone(key)
         return self._zones[key]
 
     def registered(self, tree: dict[str, Any]) -> tuple[str, str, type | None]:
@@ -195,6 +208,81 @@ class Decoder(Budget):
         if type(module) is not str or type(name) is not str or len(module) + len(name) > 1000:
             raise Fault("a class has a module and a name")
         return module, name, self._classes.get((module, name))
+
+
+def row(decode_it: Decode, keys: str = "v", work: int = 1_500, memory: int = 100) -> Row:
+    """Return the row of a tag in the table of decoders.
+
+    Args:
+        decode_it: takes the state and the tree, whose keys are checked before; it checks the rest.
+        keys: Keys of the tree besides ``$``, a letter each.
+        work: nanoseconds that an empty value takes.
+        memory: bytes that an empty value takes.
+    """
+    return frozenset({"$", *keys}), decode_it, work, memory
+
+
+def need_library(name: str) -> Any:
+    """Import a library by which a value is made here; a fault if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise Fault(f"{name} is needed to decode this and is not installed on this side") from None
+
+
+def list_of(data: Any, count: int) -> list[Any]:
+    """Return a list of so many trees; a fault for any other."""
+    if type(data) is not list or len(data) != count:
+        raise Fault(f"a list of {count} expected")
+    return data
+
+
+def plain_text(value: Any) -> str:
+    """Return text; a fault for any other tree."""
+    if type(value) is not str:
+        raise Fault("text expected")
+    return value
+
+
+def ints_of(decoder: Decoder, trees: Any, count: int) -> list[int]:
+    """Return a list of ints; a fault for another count or other trees."""
+    parts = decoder.items(trees)
+    if len(parts) != count or not all(type(part) is int for part in parts):
+        raise Fault(f"{count} ints expected")
+    return parts
+
+
+def fill(decoder: Decoder, container: Any, keys: list[Any], values: list[Any] | None = None) -> Any:
+    """Add distinct keys to an empty set, or to an empty dict with their values; return it.
+
+    Args:
+        decoder: takes the work that was measured, since hashes do not tell it before.
+        container: a set or a dict.
+        keys: decoded.
+        values: Values of a dict.
+    """
+    is_cheap = len(keys) <= _FEW_KEYS or set(map(type, keys)) == {str}
+    step = max(1, len(keys)) if is_cheap else _KEYS_AT_ONCE
+    for start in range(0, len(keys), step):
+        begun = 0 if is_cheap else _clock()
+        some = keys[start : start + step]
+        container.update(
+            some if values is None else zip(some, values[start : start + step], strict=True)
+        )
+        if not is_cheap:
+            decoder.charge(_clock() - begun)
+    if len(container) != len(keys):
+        raise Fault("duplicate keys or elements")
+    return container
+
+
+def _find_zone(key: str) -> dt.tzinfo | None:
+    try:
+        import zoneinfo
+
+        return zoneinfo.ZoneInfo(key)
+    except Exception:
+        return None
 
 
 def _brief(error: Exception) -> str:

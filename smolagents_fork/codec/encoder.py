@@ -4,8 +4,9 @@ Some values are plain JSON: null, true, false, finite floats, integers of 64 bit
 strings, lists, and dicts with string keys. All other values are objects whose key ``$`` names the
 type. A dict that has a key ``$`` itself is written as a list of pairs.
 
-An instance of a subclass is encoded as the type that it is based on, unless the subclass has a rule
-of its own, as enums, named tuples, dataclasses and the types of numpy, pandas and Pillow have. An
+The modules of ``types`` add what they know to :data:`ENCODERS` and :data:`ENCODER_FINDERS`. An
+instance of a subclass is encoded as the type that it is based on, unless the subclass has a rule of
+its own, as enums, named tuples, dataclasses and the types of numpy, pandas and Pillow have. An
 object that is referenced twice is written twice. An object that contains itself is an error.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from smolagents_fork.codec.attachments import Attachments, raw_view
@@ -22,20 +23,25 @@ from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_ITEMS,
+    MAX_INT_BITS,
     SMALL_INT,
     Budget,
     Fault,
     check_items,
     to_base64,
 )
-from smolagents_fork.codec.type_table import EXACT_ENCODERS, encoder_of
-from smolagents_fork.codec.types.number_values import encode_big_int
-from smolagents_fork.codec.types.text_values import well_formed
 from smolagents_fork.errors import EncodeError
 
 # Methods by which tables and arrays of other libraries become those that can be encoded.
 _CONVERSIONS = ("to_pandas", "toPandas", "to_numpy", "numpy", "toarray", "collect")
 _JSON_WRITER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))
+
+#: Returns the tree of JSON for a value: null, bool, int, float, text, lists, and dicts.
+Encode = Callable[["Encoder", Any], Any]
+#: Encoders by type. Subclasses have the first that fits: a type stands before those it is based on.
+ENCODERS: dict[type, Encode] = {}
+#: Functions that return the encoder of a type, or ``None`` if they do not know the type.
+ENCODER_FINDERS: list[Callable[[type], Encode | None]] = []
 
 
 def encode(
@@ -157,10 +163,10 @@ class Encoder:
         if value is None or kind is bool:
             return value
         if kind is int:
-            return value if -SMALL_INT <= value < SMALL_INT else encode_big_int(self, value)
+            return value if -SMALL_INT <= value < SMALL_INT else self._big_int(value)
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
-        handler = EXACT_ENCODERS.get(kind) or encoder_of(kind)
+        handler = ENCODERS.get(kind) or _encoder_of(kind)
         if handler is None:
             raise Fault(_refusal(value))
         identity = id(value)
@@ -178,6 +184,14 @@ class Encoder:
             raise Fault(f"reading this {kind.__name__} raised {name}") from error
         finally:
             self._open.discard(identity)
+
+    def _big_int(self, value: int) -> Any:
+        """Encode an int of more than 64 bits, in hexadecimal."""
+        bits = value.bit_length()
+        if bits > MAX_INT_BITS:
+            raise Fault(f"an int of {bits} bits; at most {MAX_INT_BITS} can be encoded")
+        self.charge(bits // 4)
+        return {"$": "int", "v": hex(value)}
 
     def text(self, value: str) -> Any:
         """Encode a string; lone surrogates are not plain, since JSON would join adjacent ones."""
@@ -218,6 +232,23 @@ class Encoder:
             except Fault as fault:
                 raise fault.under(f".{name}")  # noqa: B904 - the same fault, with its path
         return out
+
+
+def well_formed(text: str) -> bool:
+    """Tell whether a string has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encoder_of(kind: type) -> Encode | None:
+    for find in ENCODER_FINDERS:
+        found = find(kind)
+        if found is not None:
+            return found
+    return next((encode_it for base, encode_it in ENCODERS.items() if issubclass(kind, base)), None)
 
 
 def _refusal(value: Any) -> str:

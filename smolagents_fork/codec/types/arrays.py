@@ -7,16 +7,8 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.coding import (
-    Decoding,
-    Encode,
-    Encoding,
-    Row,
-    Tree,
-    list_of,
-    need_library,
-    row,
-)
+from smolagents_fork.codec.decoder import TAGS, Decoder, list_of, need_library, row
+from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
 
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
@@ -30,7 +22,7 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def encode_array(encoder: Encoding, value: Any) -> dict[str, Any]:
+def encode_array(encoder: Encoder, value: Any) -> dict[str, Any]:
     """Encode an ndarray of any dtype except raw void."""
     numpy = sys.modules["numpy"]
     masked = getattr(getattr(numpy, "ma", None), "MaskedArray", None)
@@ -41,12 +33,12 @@ def encode_array(encoder: Encoding, value: Any) -> dict[str, Any]:
     return _array(encoder, numpy, numpy.asarray(value))
 
 
-def _numpy_scalar(encoder: Encoding, value: Any) -> dict[str, Any]:
+def _numpy_scalar(encoder: Encoder, value: Any) -> dict[str, Any]:
     """Encode a numpy scalar as a zero-dimensional array."""
     return {**_array(encoder, sys.modules["numpy"], sys.modules["numpy"].asarray(value)), "$": "np"}
 
 
-def _array(encoder: Encoding, numpy: Any, value: Any) -> dict[str, Any]:
+def _array(encoder: Encoder, numpy: Any, value: Any) -> dict[str, Any]:
     dtype = value.dtype
     shape = list(value.shape)
     if dtype.names is not None:
@@ -67,7 +59,7 @@ def _array(encoder: Encoding, numpy: Any, value: Any) -> dict[str, Any]:
     raise Fault(f"an array of dtype {dtype} cannot be encoded")
 
 
-def decode_array(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def decode_array(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the output of :func:`encode_array`; nested lists if numpy is not installed."""
     dtype, shape = tree["d"], _shape(tree["s"])
     count = math.prod(shape)
@@ -91,7 +83,7 @@ def decode_array(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
-def _numpy_scalar_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _numpy_scalar_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the output of :func:`_numpy_scalar`; a Python scalar without numpy."""
     if tree["s"] != []:
         raise Fault("a scalar has no shape")
@@ -99,7 +91,7 @@ def _numpy_scalar_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return array[()] if numpy_or_none() is not None else array
 
 
-def _masked_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _masked_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a masked array."""
     parts = decoder.items(list_of(tree["v"], 2))
     numpy = need_library("numpy")
@@ -126,7 +118,7 @@ def _shape(data: Any) -> tuple[int, ...]:
 
 
 def _raw(
-    decoder: Decoding,
+    decoder: Decoder,
     numpy: Any,
     name: Any,
     shape: tuple[int, ...],
@@ -155,7 +147,7 @@ def _raw(
     return array
 
 
-def _structured(decoder: Decoding, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
+def _structured(decoder: Decoder, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
     if type(data) is not list or not 0 < len(data) <= 1000:
         raise Fault("a structured array has 1 to 1000 fields")
     columns: dict[str, Any] = {}
@@ -177,7 +169,7 @@ def _structured(decoder: Decoding, numpy: Any, shape: tuple[int, ...], data: Any
     return out
 
 
-def _as_lists(decoder: Decoding, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
+def _as_lists(decoder: Decoder, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     form = _FORMATS.get(name[1:]) if type(name) is str else None
     if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
         raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
@@ -203,8 +195,11 @@ def array_encoder(kind: type) -> Encode | None:
     return _numpy_scalar if issubclass(kind, getattr(numpy, "generic", ())) else None
 
 
-ARRAY_TAGS: dict[str, Row] = {
-    "ndarray": row(decode_array, "dsv", work=5_000, memory=300),
-    "np": row(_numpy_scalar_of, "dsv", work=5_000),
-    "masked": row(_masked_of, work=15_000, memory=700),
-}
+ENCODER_FINDERS.append(array_encoder)
+TAGS.update(
+    {
+        "ndarray": row(decode_array, "dsv", work=5_000, memory=300),
+        "np": row(_numpy_scalar_of, "dsv", work=5_000),
+        "masked": row(_masked_of, work=15_000, memory=700),
+    }
+)

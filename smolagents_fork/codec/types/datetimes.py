@@ -12,7 +12,8 @@ import datetime as dt
 import re
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Row, Tree, list_of, row, stored
+from smolagents_fork.codec.decoder import TAGS, Decoder, list_of, row
+from smolagents_fork.codec.encoder import ENCODERS, Encoder
 from smolagents_fork.codec.limits import Fault
 
 _ZONE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,3}")
@@ -32,17 +33,7 @@ def encode_zone(zone: dt.tzinfo | None, offset: dt.timedelta | None) -> list[Any
     return [None if offset is None else offset // _MICROSECOND, key]
 
 
-def find_zone(key: str) -> dt.tzinfo | None:
-    """Return the time zone with an IANA key; ``None`` if it is not known here."""
-    try:
-        import zoneinfo
-
-        return zoneinfo.ZoneInfo(key)
-    except Exception:
-        return None
-
-
-def decode_zone(decoder: Decoding, data: Tree) -> dt.tzinfo | None:
+def decode_zone(decoder: Decoder, data: Any) -> dt.tzinfo | None:
     """Decode the output of :func:`encode_zone`."""
     if data is None:
         return None
@@ -62,84 +53,43 @@ def decode_zone(decoder: Decoding, data: Tree) -> dt.tzinfo | None:
     return dt.timezone(dt.timedelta(microseconds=offset))
 
 
-def _datetime(value: dt.datetime) -> dict[str, Any]:
-    """Encode a ``datetime``, with fold and zone."""
+def _datetime(_: Encoder, value: dt.datetime) -> Any:
     naive = [value.year, value.month, value.day, value.hour, value.minute, value.second]
     zone = encode_zone(value.tzinfo, value.utcoffset())
     return {"$": "datetime", "v": [*naive, value.microsecond, value.fold, zone]}
 
 
-def _datetime_of(decoder: Decoding, data: Tree) -> dt.datetime:
-    """Decode the output of :func:`_datetime`."""
-    *fields, fold, zone = list_of(data, 9)
+def _datetime_of(decoder: Decoder, tree: dict[str, Any]) -> dt.datetime:
+    *fields, fold, zone = list_of(tree["v"], 9)
     return dt.datetime(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
-def _date(value: dt.date) -> dict[str, Any]:
-    """Encode a ``date``."""
+def _date(_: Encoder, value: dt.date) -> Any:
     return {"$": "date", "v": [value.year, value.month, value.day]}
 
 
-def _date_of(data: Any) -> dt.date:
-    """Decode the output of :func:`_date`."""
-    return dt.date(*list_of(data, 3))
-
-
-def _time(value: dt.time) -> dict[str, Any]:
-    """Encode a ``time``, with fold and zone."""
+def _time(_: Encoder, value: dt.time) -> Any:
     zone = encode_zone(value.tzinfo, value.utcoffset())
     fields = [value.hour, value.minute, value.second, value.microsecond]
     return {"$": "time", "v": [*fields, value.fold, zone]}
 
 
-def _time_of(decoder: Decoding, data: Tree) -> dt.time:
-    """Decode the output of :func:`_time`."""
-    *fields, fold, zone = list_of(data, 6)
+def _time_of(decoder: Decoder, tree: dict[str, Any]) -> dt.time:
+    *fields, fold, zone = list_of(tree["v"], 6)
     return dt.time(*fields).replace(tzinfo=decode_zone(decoder, zone), fold=fold)
 
 
-def _timedelta(value: dt.timedelta) -> dict[str, Any]:
-    """Encode a ``timedelta`` exactly (upstream's float of seconds loses microseconds)."""
+def _timedelta(_: Encoder, value: dt.timedelta) -> Any:
+    # Exact: upstream's float of seconds loses microseconds.
     return {"$": "timedelta", "v": [value.days, value.seconds, value.microseconds]}
 
 
-def _timedelta_of(data: Any) -> dt.timedelta:
-    """Decode the output of :func:`_timedelta`."""
-    days, seconds, microseconds = list_of(data, 3)
-    return dt.timedelta(days, seconds, microseconds)
-
-
-_CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo")
-
-
-def _exact_datetime(value: Any) -> dt.datetime:
-    *fields, fold = stored(dt.datetime, value, "year", "month", "day", *_CLOCK, "fold")
-    return dt.datetime(*fields, fold=fold)
-
-
-def _exact_time(value: Any) -> dt.time:
-    *fields, fold = stored(dt.time, value, *_CLOCK, "fold")
-    return dt.time(*fields, fold=fold)
-
-
-DATE_ENCODERS: dict[type, Encode] = {
-    dt.datetime: lambda _, v: _datetime(v),
-    dt.date: lambda _, v: _date(v),
-    dt.time: lambda _, v: _time(v),
-    dt.timedelta: lambda _, v: _timedelta(v),
-}
-DATE_TAGS: dict[str, Row] = {
-    "datetime": row(lambda d, t: _datetime_of(d, t["v"])),
-    "date": row(lambda _, t: _date_of(t["v"])),
-    "time": row(lambda d, t: _time_of(d, t["v"])),
-    "timedelta": row(lambda _, t: _timedelta_of(t["v"])),
-}
-DATE_COPIES: tuple[tuple[type, Any], ...] = (
-    (dt.datetime, _exact_datetime),
-    (dt.date, lambda v: dt.date(*stored(dt.date, v, "year", "month", "day"))),
-    (dt.time, _exact_time),
-    (
-        dt.timedelta,
-        lambda v: dt.timedelta(*stored(dt.timedelta, v, "days", "seconds", "microseconds")),
-    ),
+ENCODERS.update({dt.datetime: _datetime, dt.date: _date, dt.time: _time, dt.timedelta: _timedelta})
+TAGS.update(
+    {
+        "datetime": row(_datetime_of),
+        "date": row(lambda _, t: dt.date(*list_of(t["v"], 3))),
+        "time": row(_time_of),
+        "timedelta": row(lambda _, t: dt.timedelta(*list_of(t["v"], 3))),
+    }
 )

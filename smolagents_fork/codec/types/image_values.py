@@ -16,7 +16,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
+from smolagents_fork.codec.decoder import TAGS, Decoder, row
+from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import MAX_PIXELS, MAX_SIDE, Fault
 
 # Bytes of a pixel in each mode that can be sent. Those of mode 1 are packed, eight in a byte.
@@ -57,7 +58,7 @@ def _is_of_plotly(kind: type) -> bool:
     return kind.__module__.startswith("plotly.") and hasattr(kind, "to_image")
 
 
-def _figure(encoder: Encoding, value: Any) -> Tree:
+def _figure(encoder: Encoder, value: Any) -> Any:
     drawn = picture_of(value)
     if drawn is value:
         raise Fault(f"this {type(value).__name__} cannot be drawn here; send its data or a picture")
@@ -98,7 +99,7 @@ def _matplotlib_png(figure: Any) -> bytes:
     return target.getvalue()
 
 
-def _image(encoder: Encoding, value: Any) -> dict[str, Any]:
+def _image(encoder: Encoder, value: Any) -> dict[str, Any]:
     """Encode a Pillow image: its current frame, without its metadata."""
     if not value.mode and callable(getattr(type(value), "to_raw", None)):
         value = value.to_raw()  # upstream's AgentImage, which is an empty image around another
@@ -130,7 +131,7 @@ def _check_size(width: int, height: int) -> None:
         )
 
 
-def _palette(encoder: Encoding, value: Any) -> list[Any] | None:
+def _palette(encoder: Encoder, value: Any) -> list[Any] | None:
     if value.mode not in ("P", "PA") or value.palette is None:
         return None
     mode = "RGBA" if value.palette.mode == "RGBA" else "RGB"
@@ -138,7 +139,7 @@ def _palette(encoder: Encoding, value: Any) -> list[Any] | None:
     return None if colours is None else [mode, encoder.raw(bytes(colours))]
 
 
-def _transparency(encoder: Encoding, value: Any) -> Any:
+def _transparency(encoder: Encoder, value: Any) -> Any:
     # The index of a colour, the opacity of each, or one colour: see _is_transparency().
     made = value.info.get("transparency")
     return encoder.value(made) if _is_transparency(made) else None
@@ -152,7 +153,7 @@ def _is_transparency(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 16
 
 
-def _image_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _image_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the output of :func:`_image`."""
     try:
         from PIL import Image
@@ -197,7 +198,7 @@ def _unpacked(
     return pixels
 
 
-def _colours(decoder: Decoding, mode: str, data: Any) -> tuple[bytes, str]:
+def _colours(decoder: Decoder, mode: str, data: Any) -> tuple[bytes, str]:
     if mode not in ("P", "PA") or type(data) is not list or len(data) != 2:
         raise Fault("a palette has a mode and colours, and an image of mode P or PA")
     form, colours = data[0], bytes(decoder.raw(data[1]))
@@ -215,4 +216,5 @@ def image_encoder(kind: type) -> Encode | None:
     return _figure if _saves_itself(kind) or _is_of_plotly(kind) else None
 
 
-IMAGE_TAGS: dict[str, Row] = {"image": row(_image_of, "msptzv", work=10_000, memory=2_000)}
+ENCODER_FINDERS.append(image_encoder)
+TAGS.update({"image": row(_image_of, "msptzv", work=10_000, memory=2_000)})

@@ -6,17 +6,8 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.coding import (
-    Decoding,
-    Encode,
-    Encoding,
-    Row,
-    Tree,
-    fill,
-    list_of,
-    need_library,
-    row,
-)
+from smolagents_fork.codec.decoder import TAGS, Decoder, fill, list_of, need_library, row
+from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
 from smolagents_fork.codec.types.datetimes import decode_zone, encode_zone
 
@@ -58,24 +49,24 @@ def pandas_encoder(kind: type) -> Encode | None:
     return None
 
 
-def _timestamp(encoder: Encoding, value: Any) -> Any:
+def _timestamp(encoder: Encoder, value: Any) -> Any:
     zone = encode_zone(value.tzinfo, value.utcoffset())
     return {"$": "Timestamp", "v": encoder.value(value.to_datetime64()), "z": zone}
 
 
-def _pandas_timedelta(encoder: Encoding, value: Any) -> Any:
+def _pandas_timedelta(encoder: Encoder, value: Any) -> Any:
     return {"$": "Timedelta", "v": encoder.value(value.to_timedelta64())}
 
 
-def _period(encoder: Encoding, value: Any) -> Any:
+def _period(encoder: Encoder, value: Any) -> Any:
     return {"$": "Period", "v": encoder.value(value.ordinal), "f": value.freqstr}
 
 
-def _interval(encoder: Encoding, value: Any) -> Any:
+def _interval(encoder: Encoder, value: Any) -> Any:
     return {"$": "Interval", "v": encoder.items([value.left, value.right], 2), "c": value.closed}
 
 
-def _frame(encoder: Encoding, value: Any) -> Any:
+def _frame(encoder: Encoder, value: Any) -> Any:
     columns = []
     for position in range(value.shape[1]):
         try:
@@ -86,13 +77,13 @@ def _frame(encoder: Encoding, value: Any) -> Any:
     return {"$": "DataFrame", "v": columns, "i": index, "c": names}
 
 
-def _series(encoder: Encoding, value: Any) -> Any:
+def _series(encoder: Encoder, value: Any) -> Any:
     name = encoder.fields({"name": value.name})["name"]
     column = _column(encoder, value.array)
     return {"$": "Series", "v": column, "i": _index(encoder, value.index), "n": name}
 
 
-def _index(encoder: Encoding, value: Any) -> dict[str, Any]:
+def _index(encoder: Encoder, value: Any) -> dict[str, Any]:
     encoder.expect(*_INDEX_COST)
     pandas = sys.modules["pandas"]
     if isinstance(value, pandas.MultiIndex):
@@ -111,7 +102,7 @@ def _plain(array: Any) -> Any:
     return sys.modules["numpy"].asarray(array)
 
 
-def _column(encoder: Encoding, array: Any) -> dict[str, Any]:
+def _column(encoder: Encoder, array: Any) -> dict[str, Any]:
     """Encode a pandas array by its dtype."""
     encoder.expect(*_COLUMN_COST)
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -150,7 +141,7 @@ def _column(encoder: Encoding, array: Any) -> dict[str, Any]:
     )
 
 
-def _timestamp_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _timestamp_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a Timestamp with its unit and zone."""
     pandas, moment = need_library("pandas"), decoder.value(tree["v"])
     if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
@@ -159,7 +150,7 @@ def _timestamp_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
 
 
-def _pandas_timedelta_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _pandas_timedelta_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a Timedelta."""
     pandas, span = need_library("pandas"), decoder.value(tree["v"])
     if getattr(getattr(span, "dtype", None), "kind", "") != "m":
@@ -167,7 +158,7 @@ def _pandas_timedelta_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return pandas.Timedelta(span)
 
 
-def _period_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _period_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a Period."""
     ordinal = decoder.value(tree["v"])
     if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
@@ -175,13 +166,13 @@ def _period_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return need_library("pandas").Period(ordinal=ordinal, freq=_frequency(decoder, tree["f"]))
 
 
-def _interval_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _interval_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode an Interval."""
     left, right = decoder.items(list_of(tree["v"], 2))
     return need_library("pandas").Interval(left, right, closed=_closed(tree["c"]))
 
 
-def _frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _frame_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a DataFrame; its columns are joined by position, so names may repeat."""
     pandas = need_library("pandas")
     trees = tree["v"]
@@ -200,7 +191,7 @@ def _frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return frame
 
 
-def _series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _series_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a Series."""
     pandas = need_library("pandas")
     array = _column_of(decoder, tree["v"])
@@ -209,7 +200,7 @@ def _series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return pandas.Series(array, index=index, dtype=array.dtype, name=name)
 
 
-def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
+def _index_of(decoder: Decoder, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_library("pandas")
     decoder.charge(*_INDEX_COST)
@@ -249,7 +240,7 @@ def _index_of(decoder: Decoding, tree: Any, covered: int = 0) -> Any:
     raise Fault("not an index")
 
 
-def _column_of(decoder: Decoding, tree: Any) -> Any:
+def _column_of(decoder: Decoder, tree: Any) -> Any:
     """Decode the array of one column: a one-dimensional ndarray, or a pandas array."""
     pandas = need_library("pandas")
     kind = tree.get("k") if type(tree) is dict else None
@@ -286,7 +277,7 @@ def _column_of(decoder: Decoding, tree: Any) -> Any:
     raise Fault("not a column")
 
 
-def _categorical(decoder: Decoding, codes: Any, categories: Any, ordered: bool) -> Any:
+def _categorical(decoder: Decoder, codes: Any, categories: Any, ordered: bool) -> Any:
     decoder.charge(*_CATEGORY_COST)
     pandas = need_library("pandas")
     if categories.hasnans or isinstance(categories, pandas.MultiIndex):
@@ -309,7 +300,7 @@ def _outside(codes: Any, size: int) -> bool:
     return bool(len(codes)) and not -1 <= int(codes.min()) <= int(codes.max()) < size
 
 
-def _check_unique(decoder: Decoding, index: Any) -> None:
+def _check_unique(decoder: Decoder, index: Any) -> None:
     """Reject an index with equal items, by sorting or by Python's hashes, which are counted."""
     pandas, numpy = need_library("pandas"), need_library("numpy")
     if isinstance(index, pandas.RangeIndex):
@@ -339,16 +330,6 @@ def _sortable(index: Any) -> Any:
     return array if array.dtype.kind in "biufcmM" else None
 
 
-def _bare_column_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
-    """Decode a pandas array outside a column."""
-    return _column_of(decoder, tree["v"])
-
-
-def _bare_index_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
-    """Decode an Index outside a Series or DataFrame."""
-    return _index_of(decoder, tree["v"])
-
-
 def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
     if missing == "nan":
         try:
@@ -358,7 +339,7 @@ def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
     return pandas.array(texts, dtype="string")
 
 
-def _flat(decoder: Decoding, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
+def _flat(decoder: Decoder, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
     array = decoder.value(tree)
     dtype = getattr(array, "dtype", None)
     if getattr(array, "ndim", 0) != 1 or getattr(dtype, "kind", " ") not in kinds:
@@ -366,7 +347,7 @@ def _flat(decoder: Decoding, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
     return array
 
 
-def _frequency(decoder: Decoding, text: Any) -> str:
+def _frequency(decoder: Decoder, text: Any) -> str:
     decoder.charge(40_000, 500)
     if type(text) is not str or not _FREQUENCY.fullmatch(text):
         raise Fault("not a permitted frequency")
@@ -379,15 +360,18 @@ def _closed(text: Any) -> str:
     return str(text)
 
 
-PANDAS_TAGS: dict[str, Row] = {
-    "NaT": row(lambda _, __: need_library("pandas").NaT, "", work=5_000),
-    "NA": row(lambda _, __: need_library("pandas").NA, "", work=5_000),
-    "Timestamp": row(_timestamp_of, "vz", work=10_000),
-    "Timedelta": row(_pandas_timedelta_of, work=10_000),
-    "Period": row(_period_of, "vf", work=10_000),
-    "Interval": row(_interval_of, "vc", work=10_000),
-    "DataFrame": row(_frame_of, "vic", work=60_000, memory=5_000),
-    "Series": row(_series_of, "vin", work=40_000, memory=2_000),
-    "Index": row(_bare_index_of, work=5_000),
-    "column": row(_bare_column_of, work=5_000),
-}
+ENCODER_FINDERS.append(pandas_encoder)
+TAGS.update(
+    {
+        "NaT": row(lambda _, __: need_library("pandas").NaT, "", work=5_000),
+        "NA": row(lambda _, __: need_library("pandas").NA, "", work=5_000),
+        "Timestamp": row(_timestamp_of, "vz", work=10_000),
+        "Timedelta": row(_pandas_timedelta_of, work=10_000),
+        "Period": row(_period_of, "vf", work=10_000),
+        "Interval": row(_interval_of, "vc", work=10_000),
+        "DataFrame": row(_frame_of, "vic", work=60_000, memory=5_000),
+        "Series": row(_series_of, "vin", work=40_000, memory=2_000),
+        "Index": row(lambda d, t: _index_of(d, t["v"]), work=5_000),
+        "column": row(lambda d, t: _column_of(d, t["v"]), work=5_000),
+    }
+)

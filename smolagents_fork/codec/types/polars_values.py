@@ -9,16 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from smolagents_fork.codec.coding import (
-    Decoding,
-    Encode,
-    Encoding,
-    Row,
-    Tree,
-    need_library,
-    plain_text,
-    row,
-)
+from smolagents_fork.codec.decoder import TAGS, Decoder, need_library, plain_text, row
+from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
 
 _PLAIN_TYPES = frozenset(
@@ -46,7 +38,7 @@ def polars_encoder(kind: type) -> Encode | None:
     return _polars_series if issubclass(kind, polars.Series) else None
 
 
-def _polars_frame(encoder: Encoding, value: Any) -> Tree:
+def _polars_frame(encoder: Encoder, value: Any) -> Any:
     columns = []
     for series in value.get_columns():
         try:
@@ -56,14 +48,14 @@ def _polars_frame(encoder: Encoding, value: Any) -> Tree:
     return {"$": "pl.DataFrame", "v": columns}
 
 
-def _polars_frame_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _polars_frame_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     polars, columns = need_library("polars"), decoder.items(tree["v"])
     if not all(isinstance(column, polars.Series) for column in columns):
         raise Fault("a table of polars has columns")
     return polars.DataFrame(columns)
 
 
-def _polars_series(encoder: Encoding, value: Any) -> Tree:
+def _polars_series(encoder: Encoder, value: Any) -> Any:
     polars = need_library("polars")
     described = _type_tree(polars, value.dtype)
     stored_type = _stored_type(polars, described)
@@ -75,7 +67,7 @@ def _polars_series(encoder: Encoding, value: Any) -> Tree:
     return {"$": "pl.Series", "n": name, "t": encoder.value(described), "v": trees}
 
 
-def _polars_series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _polars_series_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     polars, described = need_library("polars"), decoder.value(tree["t"])
     final, stored_type = _type_of(polars, described), _stored_type(polars, described)
     name, values = plain_text(decoder.value(tree["n"])), decoder.value(tree["v"])
@@ -92,7 +84,7 @@ def _polars_series_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
 # -- types of columns: a name, or a list of a name and what it is made of --
 
 
-def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Tree:
+def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Any:
     name = type(dtype).__name__
     if depth > _MOST_NESTED:
         raise Fault(f"a column whose type is nested deeper than {_MOST_NESTED}")
@@ -116,7 +108,7 @@ def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Tree:
     raise Fault(f"a column of the type {dtype} cannot be encoded; cast it to another type")
 
 
-def _type_of(polars: Any, tree: Tree, depth: int = 0) -> Any:
+def _type_of(polars: Any, tree: Any, depth: int = 0) -> Any:
     """Return the type that :func:`_type_tree` described; nothing else is looked up."""
     name, *parts = tree if type(tree) is list and tree else [tree]
     if depth > _MOST_NESTED or type(name) is not str:
@@ -142,7 +134,7 @@ def _type_of(polars: Any, tree: Tree, depth: int = 0) -> Any:
     raise Fault("not the type of a column of polars")
 
 
-def _stored_type(polars: Any, tree: Tree) -> Any:
+def _stored_type(polars: Any, tree: Any) -> Any:
     """Return the type of the values that are sent for a column of a described type."""
     name, *parts = tree if type(tree) is list and tree else [tree]
     if name in _STORED_AS:
@@ -158,7 +150,7 @@ def _stored_type(polars: Any, tree: Tree) -> Any:
     return _type_of(polars, tree)
 
 
-def _width(tree: Tree) -> int:
+def _width(tree: Any) -> int:
     """Return the entries that polars keeps for one value: a null array has all of its own."""
     name, *parts = tree if type(tree) is list and tree else [tree]
     if name == "Array":
@@ -196,7 +188,10 @@ def _are_fields(value: Any) -> bool:
     )
 
 
-POLARS_TAGS: dict[str, Row] = {
-    "pl.DataFrame": row(_polars_frame_of, work=60_000, memory=3_000),
-    "pl.Series": row(_polars_series_of, "ntv", work=60_000, memory=3_000),
-}
+ENCODER_FINDERS.append(polars_encoder)
+TAGS.update(
+    {
+        "pl.DataFrame": row(_polars_frame_of, work=60_000, memory=3_000),
+        "pl.Series": row(_polars_series_of, "ntv", work=60_000, memory=3_000),
+    }
+)

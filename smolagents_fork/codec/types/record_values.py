@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from smolagents_fork.codec.coding import Decoding, Encode, Encoding, Row, Tree, row
+from smolagents_fork.codec.decoder import TAGS, Decoder, row
+from smolagents_fork.codec.encoder import ENCODER_FINDERS, ENCODERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
 
 _NAME = re.compile(r"[^\W\d]\w{0,199}")
@@ -111,7 +112,7 @@ def member_parts(member: Member) -> tuple[str, str, str | None, Any]:
 # -- to JSON --
 
 
-def _dataclass(encoder: Encoding, value: Any) -> Tree:
+def _dataclass(encoder: Encoder, value: Any) -> Any:
     """Encode a dataclass instance: class by name, stored fields."""
     declared = type(value).__dataclass_fields__
     names = [name for name in declared if _is_stored_field(declared[name])]
@@ -123,51 +124,51 @@ def _is_stored_field(field: Any) -> bool:
     return repr(getattr(field, "_field_type", None)) == "_FIELD"
 
 
-def _named_tuple(encoder: Encoding, value: Any) -> Tree:
+def _named_tuple(encoder: Encoder, value: Any) -> Any:
     """Encode a named tuple: class by name, fields in order."""
     return _named(encoder, value, dict(zip(value._fields, value, strict=True)))
 
 
-def _attrs(encoder: Encoding, value: Any) -> Tree:
+def _attrs(encoder: Encoder, value: Any) -> Any:
     """Encode an instance of a class of attrs: class by name, fields."""
     names = [field.name for field in type(value).__attrs_attrs__]
     return _named(encoder, value, {name: getattr(value, name) for name in names})
 
 
-def _model(encoder: Encoding, value: Any) -> Tree:
+def _model(encoder: Encoder, value: Any) -> Any:
     """Encode a model of pydantic: class by name, fields that are set, extra ones too."""
     stored = vars(value)
     fields = {name: stored[name] for name in type(value).model_fields if name in stored}
     return _named(encoder, value, {**fields, **(value.model_extra or {})})
 
 
-def _named(encoder: Encoding, value: Any, fields: dict[str, Any]) -> Tree:
+def _named(encoder: Encoder, value: Any, fields: dict[str, Any]) -> Any:
     kind = type(value)
     return _record_tree(encoder, kind.__module__, kind.__qualname__, fields)
 
 
-def _record_tree(encoder: Encoding, module: str, class_name: str, fields: dict[str, Any]) -> Tree:
+def _record_tree(encoder: Encoder, module: str, class_name: str, fields: dict[str, Any]) -> Any:
     encoder.charge(len(module) + len(class_name) + sum(map(len, fields)))
     return {"$": "record", "m": module, "c": class_name, "v": encoder.fields(fields)}
 
 
-def _record(encoder: Encoding, value: Record) -> Tree:
+def _record(encoder: Encoder, value: Record) -> Any:
     return _record_tree(encoder, *record_parts(value))
 
 
-def _enum(encoder: Encoding, value: enum.Enum) -> Tree:
+def _enum(encoder: Encoder, value: enum.Enum) -> Any:
     """Encode an enum member: class by name, its name and value."""
     kind = type(value)
     return _member_tree(encoder, kind.__module__, kind.__qualname__, value.name, value.value)
 
 
-def _member(encoder: Encoding, value: Member) -> Tree:
+def _member(encoder: Encoder, value: Member) -> Any:
     return _member_tree(encoder, *member_parts(value))
 
 
 def _member_tree(
-    encoder: Encoding, module: str, class_name: str, name: str | None, value: Any
-) -> Tree:
+    encoder: Encoder, module: str, class_name: str, name: str | None, value: Any
+) -> Any:
     tree = encoder.fields({"value": value})["value"]
     return {"$": "enum", "m": module, "c": class_name, "n": name, "v": tree}
 
@@ -175,7 +176,7 @@ def _member_tree(
 # -- and back --
 
 
-def _fields(decoder: Decoding, tree: Tree) -> dict[str, Any]:
+def _fields(decoder: Decoder, tree: Any) -> dict[str, Any]:
     if type(tree) is not dict:
         raise Fault("fields expected")
     for name in tree:
@@ -190,7 +191,7 @@ def _fields(decoder: Decoding, tree: Tree) -> dict[str, Any]:
     return out
 
 
-def _record_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _record_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the fields of an object: a call of its class if that is registered, or a record."""
     module, name, kind = decoder.registered(tree)
     fields = _fields(decoder, tree["v"])
@@ -204,7 +205,7 @@ def _record_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return value
 
 
-def _member_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
+def _member_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     module, name, kind = decoder.registered(tree)
     label, value = tree["n"], decoder.value(tree["v"])
     if label is not None and (type(label) is not str or len(label) > 1000):
@@ -218,11 +219,13 @@ def _member_of(decoder: Decoding, tree: dict[str, Tree]) -> Any:
     return kind(value)
 
 
-RECORD_ENCODERS: dict[type, Encode] = {Record: _record, Member: _member}
-RECORD_TAGS: dict[str, Row] = {
-    "record": row(_record_of, "mcv", work=3_000),
-    "enum": row(_member_of, "mcnv", work=3_000),
-}
+ENCODERS.update({Record: _record, Member: _member})
+TAGS.update(
+    {
+        "record": row(_record_of, "mcv", work=3_000),
+        "enum": row(_member_of, "mcnv", work=3_000),
+    }
+)
 
 
 def record_encoder(kind: type) -> Encode | None:
@@ -238,3 +241,7 @@ def record_encoder(kind: type) -> Encode | None:
     # A model can only exist if pydantic is loaded already.
     model = getattr(sys.modules.get("pydantic"), "BaseModel", None)
     return _model if model is not None and issubclass(kind, model) else None
+
+
+# First: an object with fields may be based on a type of a library.
+ENCODER_FINDERS.insert(0, record_encoder)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
-from smolagents_fork.codec.type_table import TAGS
+from smolagents_fork.codec.decoder import TAGS
 from smolagents_fork.errors import DecodeError
 
 SEEDS = [codec.encode(v) for n, v in SAMPLES.items() if n != "a million floats"]
