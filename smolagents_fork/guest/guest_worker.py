@@ -20,9 +20,9 @@ from ..codec.attachments import split_messages
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..codec.types.image_values import open_pictures
 from ..errors import EncodeError, InterpreterError
-from ..interpreter.display_forms import bundle_of
 from ..interpreter.imports import DEFAULT_IMPORTS
 from ..interpreter.plain import PlainEngine
+from ..interpreter.program_displays import bundle_of
 from ..interpreter.stops import FinalAnswer, TimeStop
 from ..text.texts import class_name, encodable
 from . import worker_files

@@ -32,8 +32,7 @@ from .guards.tools import ToolCaller
 from .meter import Meter, RunLimits, recursion_room
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
-from .modules.places import ProgramPlaces
-from .modules.showing import InterpreterDisplays, note_import
+from .modules.places import ProgramPlaces, note_import
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .policy import REFUSED_BUILTINS
@@ -96,7 +95,6 @@ class Interpreter:
         )
         self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
-        self._displays = InterpreterDisplays(self._places)
         self._threads = ProgramThreads(self.meter, self._places)
         waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
@@ -104,7 +102,6 @@ class Interpreter:
             self._sizes,
             self._attributes,
             self._places,
-            self._displays,
             {**waiting, "run": self._loops.run, "get_event_loop": self._loops.get},
             self.modules,
         )
@@ -176,7 +173,7 @@ class Interpreter:
             {
                 "print": self._print,
                 "help": self._help,
-                "display": self._displays.display,
+                "display": self._places.displays.display,
                 **self._given_builtins,
                 **handed,
             },
@@ -258,7 +255,7 @@ class Interpreter:
                 meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
-                    with self._places.routed(), self._displays.taken():
+                    with self._places.routed():
                         value = self._loops.run(function()) if program.is_async else function()
                 except (FinalAnswer, ProgramStop):
                     pass

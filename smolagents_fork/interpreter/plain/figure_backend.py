@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from .program_displays import show_all_figures
+from .plain_engine import show_all_figures
 
 __all__ = ["FigureCanvas", "FigureManager", "show"]
 

@@ -14,18 +14,19 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from ...codec.types.image_values import picture_of
 from ...errors import InterpreterError, ProgramRefusedError
 from ...output import print_whole
 from ...text.texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
+from ..program_displays import ProgramDisplays, show_images_by
 from ..program_loop import ProgramLoop
 from ..program_text import CompiledProgram, compiler_errors, new_filename, register_program
 from ..stops import FinalAnswer, ProgramStop
 from .import_policy import import_function
-from .program_displays import ProgramDisplays
 
-__all__ = ["PlainEngine"]
+__all__ = ["PlainEngine", "show_all_figures"]
 
 _Result = TypeVar("_Result")
 #: Name in the namespace of the program's value, which no program can write.
@@ -58,13 +59,16 @@ class PlainEngine:
         self, authorized: Iterable[str], on_display: Callable[[Mapping[str, Any]], None]
     ) -> None:
         self._displays = ProgramDisplays(on_display)
+        _displays[:] = [self._displays]
         self._tools: dict[str, Any] = {}
         self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet(threading.enumerate())
         self._loop = ProgramLoop()
         self._module = types.ModuleType("__main__")
         self._module.__dict__["__builtins__"] = {
             **vars(builtins),
-            "__import__": import_function(authorized, self._displays.prepare_libraries),
+            "__import__": import_function(
+                authorized, functools.partial(show_images_by, self._show_image)
+            ),
             "breakpoint": refuse_debugger,
             "display": self._displays.display,
             "exit": leave,
@@ -151,7 +155,7 @@ class PlainEngine:
         """Do all of a run that may be stopped; return the error of a program that raised."""
         try:
             try:
-                value = self._displays.drawn(self._execute(program))
+                value = drawn(self._execute(program))
             finally:
                 self._displays.show_changed_figures()
                 self._report_threads()
@@ -180,6 +184,13 @@ class PlainEngine:
                 raise
         return namespace.get(_VALUE)
 
+    def _note_import(self) -> None:
+        show_images_by(self._show_image)
+
+    def _show_image(self, image: Any) -> bool:
+        self._displays.display(image)
+        return True
+
     def _report_threads(self) -> None:
         """Write to the output which threads of the program go on after its run."""
         names = []
@@ -192,6 +203,27 @@ class PlainEngine:
             shown = ", ".join(map(repr, names))
             note = f"[threads still running: {shown}; they end with the executor]"
             print(note, file=sys.__stdout__)
+
+
+#: Displays of the engine of this process.
+_displays: list[ProgramDisplays] = []
+
+
+def show_all_figures() -> None:
+    """Display and close the open figures, as ``pyplot.show`` does in a notebook."""
+    for displays in _displays:
+        displays.show_figures()
+
+
+def drawn(value: Any) -> Any:
+    """Return the picture of a matplotlib figure, which is closed; any other value as it is."""
+    if not type(value).__module__.startswith("matplotlib."):
+        return value
+    picture = picture_of(value)
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if picture is not value and pyplot is not None:
+        pyplot.close(value)
+    return picture
 
 
 # -- compiling --

@@ -17,7 +17,6 @@ from smolagents_fork.executors import figures
 from smolagents_fork.executors.figures import FigureFolder
 from smolagents_fork.executors.guests.frame_guest import display_bundle
 from smolagents_fork.interpreter.guarded.modules.places import ProgramPlaces
-from smolagents_fork.interpreter.guarded.modules.showing import InterpreterDisplays
 
 
 def test_no_file_is_overwritten(tmp_path):
@@ -66,7 +65,7 @@ def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(
     monkeypatch.delitem(sys.modules, "matplotlib._pylab_helpers")
     given: list[Any] = []
     places = ProgramPlaces(lambda _text: None, {}, lambda value: value, given.append)
-    with places.routed(), InterpreterDisplays(places).taken():
+    with places.routed():
         monkeypatch.setitem(sys.modules, "matplotlib._pylab_helpers", helpers)
         pyplot.figure()
     assert ["image/png" in bundle for bundle in given] == [True]

@@ -18,7 +18,6 @@ from ..guards.attributes import AttributeGuard, exact_name
 from ..guards.sizes import Sizes
 from ..guards.text_format import Formatter
 from .places import ProgramPlaces
-from .showing import InterpreterDisplays
 from .views import ModuleViews
 
 __all__ = ["OVERRIDES", "Parts", "overrides_of"]
@@ -30,8 +29,7 @@ class Parts(NamedTuple):
     Args:
         sizes: checks estimates of sizes.
         attributes: the attribute guard.
-        places: the program's standard streams.
-        displays: takes the program's figures and displayed values.
+        places: the program's standard streams, figures and displays.
         waiting: what waits or starts threads, by the member's name.
         imports: modules as the program may have them.
     """
@@ -39,7 +37,6 @@ class Parts(NamedTuple):
     sizes: Sizes
     attributes: AttributeGuard
     places: ProgramPlaces
-    displays: InterpreterDisplays
     waiting: Mapping[str, Any]
     imports: ModuleViews
 
@@ -104,9 +101,9 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("contextlib", "redirect_stderr"): ("redirects its own", _part("places.stderr.redirected")),
     ("matplotlib.pyplot", "show"): (
         "displays, and may open a window",
-        _part("displays.show_figures"),
+        _part("places.displays.show_figures"),
     ),
-    ("IPython.display", "display"): ("displays", _part("displays.display")),
+    ("IPython.display", "display"): ("displays", _part("places.displays.display")),
     ("time", "sleep"): ("waits", _waiting),
     ("threading", "Thread"): ("belongs to its run", _waiting),
     ("threading", "Timer"): ("belongs to its run", _waiting),

@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ....system.forks import ForkSafeLock, reset_in_child
+from ...program_displays import ProgramDisplays, show_images_by
 
-__all__ = ["ProgramPlaces", "current_places"]
+__all__ = ["ProgramPlaces", "note_import"]
 
 #: The places of the program that runs in a thread.
 _routes: dict[int, ProgramPlaces] = {}
@@ -103,6 +104,8 @@ class ProgramPlaces:
         self.variables = variables
         self._real = real
         self._give_display = give_display
+        #: Takes the program's figures and displayed values.
+        self.displays = ProgramDisplays(self._show)
         self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         self.stdout = OutputStream("<stdout>", write)
         self.stderr = OutputStream("<stderr>", write)
@@ -118,14 +121,21 @@ class ProgramPlaces:
 
     @contextmanager
     def routed(self) -> Iterator[None]:
-        """Let libraries find this, in the thread of a run."""
+        """Let libraries find this, in the thread of a run.
+
+        Figures that are open at the end are displayed if they are new or have changed. They stay
+        open, unless the host's notebook would close them.
+        """
         global _users
         with _lock:
             _install()
             _users += 1
         try:
             with self.routed_thread():
-                yield
+                try:
+                    yield
+                finally:
+                    self._show_open_figures()
         finally:
             with _lock:
                 _users -= 1
@@ -144,8 +154,13 @@ class ProgramPlaces:
         with _route(None):
             yield
 
-    def show(self, bundle: Mapping[str, Any]) -> None:
-        """Give the MIME bundle of a display to its reader."""
+    def _show_open_figures(self) -> None:
+        self.register_figures()
+        if self.figures:
+            backend = str(sys.modules["matplotlib"].get_backend())
+            self.displays.show_changed_figures(close="inline" in backend)
+
+    def _show(self, bundle: Mapping[str, Any]) -> None:
         if self._give_display is not None:
             with self.suspended():
                 self._give_display(bundle)
@@ -161,6 +176,27 @@ class ProgramPlaces:
             if routed is not None and all(other is self for other in _routes.values()):
                 self.figures.update(routed.original)
                 routed.original.clear()
+
+
+def note_import(module: types.ModuleType) -> None:
+    """Prepare a library that a program imports: pyplot, and Pillow's list of viewers.
+
+    Args:
+        module: Module as the program imports it.
+    """
+    places = current_places()
+    if places is not None:
+        places.register_figures()
+    if module.__name__ == "PIL.Image":
+        show_images_by(_show_image)
+
+
+def _show_image(image: Any) -> bool:
+    """Display an image of a program; one of the host is left to the other viewers."""
+    places = current_places()
+    if places is not None:
+        places.displays.display(image)
+    return places is not None
 
 
 @contextmanager
