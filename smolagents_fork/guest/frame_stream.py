@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from .frames import Body, Frame, FrameReader, Kind, frame_parts, packed
+from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, frame_parts, packed
 
 __all__ = ["FrameStream"]
 
@@ -113,15 +113,10 @@ class FrameStream:
         frame = self._reader.next()
         if frame is not None:
             return frame
-        size = None
-        if self._outgoing or seconds <= 0 or self._wait(seconds):
-            size = self._receive()
-        self.idle = size is None and not sent
-        if size is None:
-            return None
-        frame = self._reader.filled(size)
-        self.broken = False
-        return frame
+        ready = bool(self._outgoing) or seconds <= 0 or self._wait(seconds)
+        received = ready and self._receive()
+        self.idle = not received and not sent
+        return self._reader.next() if received else None
 
     def _send(self) -> int:
         with self._lock:
@@ -140,18 +135,19 @@ class FrameStream:
             self.broken = False
             return sent
 
-    def _receive(self) -> int | None:
-        """Read what has arrived into the reader, which notes it; ``None`` if nothing has."""
+    def _receive(self) -> bool:
+        """Read what has arrived; return whether anything has."""
         self.broken = True
         try:
-            with self._reader.space as space:
-                size = self._connection.recv_into(space, 0, _NOT_BLOCKING)
+            data = self._connection.recv(READ_BYTES, _NOT_BLOCKING)
         except BlockingIOError:
             self.broken = False
-            return None
-        if not size:
+            return False
+        if not data:
             raise ConnectionError("the other side has closed the connection")
-        return size
+        self._reader.feed(data)
+        self.broken = False
+        return True
 
     def _wait(self, seconds: float) -> bool:
         """Wait until something is ready; return whether there is something to read."""

@@ -1,7 +1,7 @@
 """Frames between the host and a guest: one byte of kind, the run's number, a length, a body.
 
 Both sides use this module. The host does not trust its input. An unknown kind, or a length over the
-limit of its kind, raises :class:`ProtocolError` before any byte of the body is read.
+limit of its kind, raises :class:`ProtocolError` before its body is waited for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..errors import ProtocolError
 __all__ = [
     "HEADER",
     "MOST_OUTPUT",
+    "READ_BYTES",
     "Body",
     "Frame",
     "FrameReader",
@@ -39,10 +40,8 @@ _MAX_SMALL = 1 << 20
 _MOST_CARRIED = 64 * 1024
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
-# Bytes of a body that are allocated for its header; then this many times those that have arrived.
-_FIRST, _GROWTH = 1 << 20, 16
-# Bytes that are read at once where a frame begins: most frames are shorter.
-_AT_ONCE = 4096
+#: Bytes that are read at once.
+READ_BYTES = 64 * 1024
 # Length of a body from which it is not copied.
 _LONG = 64 * 1024
 
@@ -107,8 +106,7 @@ def packed(kind: Kind, run: int, body: Body = b"") -> bytes:
     Raises:
         ProtocolError: the body is over 4 GiB.
     """
-    parts = [body] if isinstance(body, (bytes, bytearray)) else body
-    return b"".join([_header(kind, run, body_size(body)), *parts])
+    return b"".join(frame_parts(kind, run, body))
 
 
 def frame_parts(kind: Kind, run: int, body: Body) -> Sequence[Part]:
@@ -118,10 +116,11 @@ def frame_parts(kind: Kind, run: int, body: Body) -> Sequence[Part]:
         ProtocolError: the body is over 4 GiB.
     """
     size = body_size(body)
-    header = _header(kind, run, size)
-    if not isinstance(body, (bytes, bytearray)):
-        return (packed(kind, run, body),) if size < _LONG else (header, *body)
-    return (header + body,) if size < _LONG else (header, body)
+    if size >= 1 << 32:
+        raise ProtocolError(f"a frame of {size} bytes; the limit is {(1 << 32) - 1}")
+    header = HEADER.pack(kind, run & 0xFFFFFFFF, size)
+    parts = (header, body) if isinstance(body, (bytes, bytearray)) else (header, *body)
+    return parts if size >= _LONG else (b"".join(parts),)
 
 
 def body_size(body: Body) -> int:
@@ -129,17 +128,10 @@ def body_size(body: Body) -> int:
     return len(body) if isinstance(body, (bytes, bytearray)) else sum(map(len, body))
 
 
-def _header(kind: Kind, run: int, size: int) -> bytes:
-    if size >= 1 << 32:
-        raise ProtocolError(f"a frame of {size} bytes; the limit is {(1 << 32) - 1}")
-    return HEADER.pack(kind, run & 0xFFFFFFFF, size)
-
-
 class FrameReader:
     """Parser of a byte stream into frames, without sockets.
 
-    A caller either gives bytes to :meth:`feed`, or writes them to :attr:`space`, which may take the
-    beginning of later frames too: it calls :meth:`filled`, and :meth:`next` before it reads again.
+    A caller gives what has arrived to :meth:`feed`, and calls :meth:`next` before it waits.
 
     Args:
         kinds: the permitted kinds and the longest body of each; 0 for a kind without a body.
@@ -147,101 +139,43 @@ class FrameReader:
 
     def __init__(self, kinds: dict[Kind, int]) -> None:
         self._kinds = {int(kind): (kind, longest) for kind, longest in kinds.items()}
-        # Where a frame begins: bytes that belong to no frame yet are from _begin to _end.
-        self._start = bytearray(_AT_ONCE)
-        self._begin = self._end = 0
-        # Of a frame whose body is not complete.
-        self._kind: Kind | None = None
-        self._run = 0
-        self._length = 0
-        self._data = self._start
-        self._read = 0
-
-    @property
-    def wanted(self) -> int:
-        """Number of bytes that complete the header or body being read."""
-        if self._kind is not None:
-            return self._length - self._read
-        return HEADER.size - (self._end - self._begin)
+        self._buffer = bytearray()
 
     @property
     def partial(self) -> bool:
-        """True while a frame is incomplete."""
-        return self._kind is not None or self._begin != self._end
+        """True while bytes are left that are in no frame yet."""
+        return bool(self._buffer)
 
-    @property
-    def space(self) -> memoryview:
-        """Memory for the next bytes; release it before :meth:`filled`."""
-        return memoryview(self._data)[self._end if self._kind is None else self._read :]
+    def feed(self, data: bytes) -> None:
+        """Take bytes that have arrived."""
+        self._buffer += data
 
-    def feed(self, data: bytes) -> Frame | None:
-        """Read at most :attr:`wanted` bytes; return the frame if they complete one.
+    def next(self) -> Frame | None:
+        """Return the next frame that is complete.
 
         Raises:
             ProtocolError: an unknown or unexpected kind, or a body over its limit.
         """
-        frame = None
-        while True:
-            with self.space as space:
-                size = min(len(space), len(data))
-                space[:size] = data[:size]
-            data = data[size:]
-            frame = self.filled(size)
-            if frame is not None or not data:
-                return frame
-
-    def filled(self, size: int) -> Frame | None:
-        """Take ``size`` bytes that were written to :attr:`space`; as :meth:`feed`."""
-        if self._kind is None:
-            self._end += size
-            return self.next()
-        self._read += size
-        if self._read < self._length:
-            if self._read == len(self._data):
-                larger = bytearray(min(self._length, _GROWTH * self._read))
-                larger[: self._read] = self._data
-                self._data = larger
+        buffer = self._buffer
+        if len(buffer) < HEADER.size:
             return None
-        body = self._data if self._length >= _LONG else bytes(self._data)
-        frame = Frame(self._kind, self._run, body)
-        self._data = self._start
-        self._kind = None
-        return frame
-
-    def next(self) -> Frame | None:
-        """Return a frame that was read whole together with an earlier one; as :meth:`feed`."""
-        begin = self._begin
-        if self._kind is not None or begin == self._end:
-            return None
-        if self._end - begin < HEADER.size:
-            self._keep(begin)
-            return None
-        number, run, length = HEADER.unpack_from(self._start, begin)
+        number, run, length = HEADER.unpack_from(buffer)
         kind, longest = self._kinds.get(number, (None, 0))
         if kind is None:
             raise ProtocolError(f"an unexpected frame of kind {number}")
         if length > longest:
             raise ProtocolError(f"a {kind.name} frame of {length} bytes, over {longest}")
-        begin += HEADER.size
-        if begin + length <= self._end:
-            body = bytes(memoryview(self._start)[begin : begin + length])
-            self._begin = begin + length
-            if self._begin == self._end:
-                self._begin = self._end = 0
+        end = HEADER.size + length
+        if len(buffer) < end:
+            return None
+        if length < _LONG:
+            body = bytes(buffer[HEADER.size : end])
+            del buffer[:end]
             return Frame(kind, run, body)
-        self._kind, self._run, self._length = kind, run, length
-        # The rest is allocated when this much has arrived, not because a header says so.
-        self._data = bytearray(min(length, _FIRST))
-        self._read = self._end - begin
-        self._data[: self._read] = self._start[begin : self._end]
-        self._begin = self._end = 0
-        return None
-
-    def _keep(self, begin: int) -> None:
-        """Move the beginning of a header to the front."""
-        rest = self._start[begin : self._end]
-        self._start[: len(rest)] = rest
-        self._begin, self._end = 0, len(rest)
+        # Neither deletion copies the body.
+        self._buffer = buffer[end:]
+        del buffer[end:], buffer[: HEADER.size]
+        return Frame(kind, run, buffer)
 
 
 def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:

@@ -70,11 +70,6 @@ class GuestProcess(ABC):
         return self._stream.idle
 
     @property
-    def broken(self) -> bool:
-        """True if an exception has left a frame in pieces: the process is of no more use."""
-        return self._stream.broken
-
-    @property
     @abstractmethod
     def ended(self) -> bool:
         """True if the process is known to have ended."""

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from ..codec import decode, encode, encode_message, encode_parts, encode_variables
 from ..codec.attachments import split_messages
@@ -26,7 +26,7 @@ from ..interpreter.program_displays import bundle_of
 from ..interpreter.stops import FinalAnswer, TimeStop
 from ..text.texts import class_name, encodable
 from . import worker_files
-from .frames import Body, Frame, Kind, Part
+from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, Part, frame_parts, from_host
 from .program_output import use_program_output
 
 __all__ = ["Link", "Worker", "warm_up"]
@@ -44,23 +44,50 @@ def warm_up() -> None:
     sys.modules["__main__"] = main
 
 
-class Link(Protocol):
-    """Guest side of the connection to its host."""
+class Link:
+    """Guest side of the connection to its host; one writer at a time.
 
-    #: Number of the current run.
-    run: int
-    #: Context manager that defers an interruption while a frame is written.
-    shield: Callable[[], contextlib.AbstractContextManager[None]]
+    Args:
+        read: waits for bytes, and returns at most so many; none at the end of the connection.
+        write: writes all of its argument, after the text printed before it.
+        stopped_run: returns the number of the last run that the host asked to stop; negative for
+            whichever run it is.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int], bytes],
+        write: Callable[[Part], object],
+        stopped_run: Callable[[], int],
+    ) -> None:
+        self._read = read
+        self._write = write
+        self._stopped_run = stopped_run
+        self._reader = FrameReader(from_host())
+        self._lock = threading.RLock()
+        #: Number of the current run.
+        self.run = 0
 
     @property
     def stop_asked(self) -> bool:
         """Return whether the host has asked the current run to stop."""
+        run = self._stopped_run()
+        return run < 0 or run == self.run
 
     def receive(self) -> Frame | None:
         """Return the next frame; ``None`` if the host has closed the connection."""
+        while (frame := self._reader.next()) is None:
+            data = self._read(READ_BYTES)
+            if not data:
+                return None
+            self._reader.feed(data)
+        return frame
 
     def send(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Send a frame, after the text printed before it."""
+        """Send a frame."""
+        with self._lock:
+            for part in frame_parts(kind, run, body):
+                self._write(part)
 
 
 class Worker:
@@ -73,7 +100,6 @@ class Worker:
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
-        link.shield = self.shielded
         use_program_output()
         self._engine = PlainEngine({*DEFAULT_IMPORTS, *options["imports"]}, self._display)
         # The host ends a child that sends more; a program that is not hostile gets an error first.

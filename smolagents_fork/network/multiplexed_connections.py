@@ -139,7 +139,9 @@ class MultiplexedConnections:
                 if not data:
                     self.close()
                     return
-                self._take_bytes(data)
+                self._reader.feed(data)
+                while (frame := self._reader.next()) is not None:
+                    self._take(frame)
                 if self._is_closed:
                     return
         except BlockingIOError:
@@ -153,18 +155,6 @@ class MultiplexedConnections:
     def _read_on(self) -> None:
         if not self._is_closed:
             self._read()
-
-    def _take_bytes(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            with self._reader.space as space:
-                size = min(len(space), len(rest))
-                space[:size] = rest[:size]
-            frame = self._reader.filled(size)
-            rest = rest[size:]
-            while frame is not None:
-                self._take(frame)
-                frame = self._reader.next()
 
     def _take(self, frame: Frame) -> None:
         """Take one frame.

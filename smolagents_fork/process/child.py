@@ -17,8 +17,8 @@ from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import GuestProcess, exit_text
 from ..system.forks import forget, keep_open
+from .confinement_report import STOPPED_RUN
 from .processor_clock import ProcessorClock
-from .stop_request import STOPPED_RUN
 
 __all__ = ["Child"]
 
@@ -38,7 +38,7 @@ class Child(GuestProcess):
         data: the connection for frames.
         status: the connection to the fork server, for signals and the exit code.
         output: a pipe from the child's standard output and standard error.
-        request: memory that it shares, in which a run to stop is named.
+        stops: a connection on which it is told which run to stop.
         kinds: frames that are accepted from it.
         cpu_seconds: processor time of one run; ``None`` for no limit.
     """
@@ -48,7 +48,7 @@ class Child(GuestProcess):
         data: socket.socket,
         status: socket.socket,
         output: int,
-        request: int,
+        stops: socket.socket,
         kinds: dict[Kind, int],
         cpu_seconds: float | None = None,
     ) -> None:
@@ -58,8 +58,7 @@ class Child(GuestProcess):
         self._data = data
         self._status = status
         self._output: int | None = output
-        # Written, not mapped: the child may truncate the file, and a mapping past its end kills.
-        self._request = request
+        self._stops = stops
         # What was read of the output and not taken, and the frame behind it.
         self._text = b""
         self._behind: Frame | None = None
@@ -72,10 +71,12 @@ class Child(GuestProcess):
         self._status_lock = threading.RLock()
         self._exit = b""
         self._closed = False
-        status.setblocking(False)
+        for end in (status, stops):
+            end.setblocking(False)
+        stops.shutdown(socket.SHUT_RD)  # nothing that the child sends there is kept
         self._status_poll = select.poll()
         self._status_poll.register(status, select.POLLIN)
-        keep_open((data, status))
+        keep_open((data, status, stops))
         os.set_blocking(output, False)
 
     def put(self, kind: Kind, run: int, body: Body = b"") -> None:
@@ -188,9 +189,10 @@ class Child(GuestProcess):
         comparison, so a late signal stops no other run.
         """
         with self._status_lock, contextlib.suppress(OSError):
-            if not self._closed:  # else the descriptor may have been reused
-                os.pwrite(self._request, STOPPED_RUN.pack(run & 0xFFFFFFFF), 0)
-                self._status.send(b"I")
+            # A child that has not read the last ones is told again, as often as this is called.
+            with contextlib.suppress(BlockingIOError):
+                self._stops.send(STOPPED_RUN.pack(run))
+            self._status.send(b"I")
 
     def kill(self) -> None:
         """Kill the process and all processes it started; any thread may call this."""
@@ -206,10 +208,10 @@ class Child(GuestProcess):
             self.kill()
             if self.exit_code is None:
                 self.exit_code = -signal.SIGKILL
-            for end in (self._data, self._status):
+            ends = (self._data, self._status, self._stops)
+            for end in ends:
                 end.close()
-            forget((self._data, self._status))
+            forget(ends)
         if self._output is not None:
             os.close(self._output)
             self._output = None
-        os.close(self._request)

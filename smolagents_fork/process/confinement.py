@@ -63,14 +63,10 @@ class Confinement:
         if shared.network == "proxy" and self._namespace:
             self._open_listener()
 
-    def send_listener(self, number: int) -> None:
-        """Send the host the listener for its proxy, if it asked for one.
-
-        Args:
-            number: descriptor of the connection to it.
-        """
+    def send_listener(self, connection: socket.socket) -> None:
+        """Send the host the listener for its proxy over the connection, if it asked for one."""
         if self._shared.network == "proxy":
-            send_listener(number, self._listener)
+            send_listener(connection, self._listener)
 
     def complete(self, bounds: Bounds, parent: socket.socket) -> Report:
         """Take all other measures, before untrusted code runs; return what is in force.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from .restrictions.syscalls import NetworkScope
 
 __all__ = [
     "MEASURES",
+    "STOPPED_RUN",
     "Bounds",
     "Kernel",
     "MeasureRow",
@@ -21,6 +23,8 @@ __all__ = [
     "table_of",
 ]
 
+#: Number of a run that the host wants to stop, as it is sent to the child.
+STOPPED_RUN = struct.Struct("!I")
 #: Every measure, in the order of tables.
 MEASURES = (
     "session",

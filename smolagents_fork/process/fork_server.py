@@ -37,6 +37,7 @@ from typing import Any, NoReturn
 from ..deadline import Deadline
 from ..errors import ForkError
 from ..folders.user_folder import remove_abandoned
+from ..guest.guest_worker import warm_up
 from ..system.shortages import shortage_text
 from . import confinement, worker
 from .confinement_report import Bounds, Shared
@@ -61,12 +62,11 @@ ANSWER = struct.Struct("!i")
 LENGTH = struct.Struct("!I")
 # Longest wait for the end of a host that has closed its connection, in seconds.
 _HOST_SECONDS = 5.0
-_DESCRIPTORS = 4  # data socket, status socket, output, memory for requests to stop
-# First of the numbers in a child of its connection, the memory for requests to stop, and the fork
-# server, which is open until the child is ready. They are above its limit of descriptors: a program
-# that closes all that it may have opened does not close them.
+_DESCRIPTORS = 4  # data socket, status socket, output, socket for runs to stop
+# First of the numbers that a child's own descriptors have. They are above its limit of descriptors:
+# a program that closes all that it may have opened does not close them.
 _FIRST_OWN = 1000
-# Numbers above those that are used for a moment.
+# Numbers above the first.
 _NUMBERS_ABOVE = 16
 
 
@@ -148,7 +148,7 @@ def _warm_up() -> None:
     # Children inherit it done.
     libc()
     seccomp.warm_up()
-    worker.rehearse()
+    warm_up()
     file_attributes.drop_refusals()
     # A collection in a child would visit every object of the fork server, and so copy the pages
     # of all. None of them becomes garbage.
@@ -341,9 +341,7 @@ def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
         confinement.die_with_parent(beginning.server)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gc.collect()  # what is left of the fork server, before its descriptors have other files
-        data, request, own_parent = own = _own_numbers()
-        _arrange(beginning.descriptors, beginning.parent.detach(), own)
-        parent = socket.socket(fileno=own_parent)
+        data, stops, parent = _arrange(beginning.descriptors, beginning.parent.detach())
         _reseed()
         threading.main_thread().name = "program"
         begun = confinement.Confinement(shared)
@@ -354,7 +352,7 @@ def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
             with contextlib.suppress(FileExistsError):  # the child before it has made it
                 os.mkdir(folder, 0o700)
         _use_folders(bounds.work_folder, bounds.temporary_folder)
-        worker.main(data, request, begun, bounds, parent)
+        worker.main(data, stops, begun, bounds, parent)
         code = 0
     except SystemExit:
         code = 71
@@ -370,29 +368,15 @@ def _write_failure(what: str, error: BaseException) -> None:
         os.write(2, f"{what}: {shortage_text(error)}\n".encode())
 
 
-def _own_numbers() -> tuple[int, int, int]:
-    """Return the numbers in a child of its connection, its requests to stop and the fork server."""
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    first = _FIRST_OWN
-    if most != resource.RLIM_INFINITY:
-        first = min(first, most - _NUMBERS_ABOVE)
-    return first, first + 1, first + 2
-
-
-def _received_bounds(number: int) -> Bounds:
-    """Receive from the host what this process is to be; exit if the host has ended.
-
-    Args:
-        number: of the connection.
-    """
-    with socket.socket(fileno=os.dup(number)) as connection:
-        (size,) = LENGTH.unpack(connection.recv(LENGTH.size, socket.MSG_WAITALL))
-        data = b""
-        while len(data) < size:
-            part = connection.recv(size - len(data), socket.MSG_WAITALL)
-            if not part:
-                os._exit(0)
-            data += part
+def _received_bounds(connection: socket.socket) -> Bounds:
+    """Receive from the host what this process is to be; exit if the host has ended."""
+    (size,) = LENGTH.unpack(connection.recv(LENGTH.size, socket.MSG_WAITALL))
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data), socket.MSG_WAITALL)
+        if not part:
+            os._exit(0)
+        data += part
     return Bounds.from_data(json.loads(data))
 
 
@@ -403,27 +387,33 @@ def _use_folders(work: str, temporary: str) -> None:
     tempfile.tempdir = None
 
 
-def _arrange(descriptors: list[int], parent: int, own: tuple[int, int, int]) -> None:
-    """Move the descriptors of a child to the numbers that they have in it; close all others.
+def _arrange(descriptors: list[int], parent: int) -> list[socket.socket]:
+    """Close all descriptors but those of a child, which get the numbers that they have in it.
 
     Args:
         descriptors: those of its request.
         parent: of the connection to the fork server.
-        own: see :func:`_own_numbers`.
+
+    Returns:
+        Its connection to the host, that for runs to stop, and that to the fork server.
     """
-    data, _, output, request = descriptors
-    os.dup2(output, 2)  # first, so that the host learns of a failure
-    null = os.open(os.devnull, os.O_RDONLY)
-    moves = (
-        *((null, 0), (output, 1), (output, 2)),
-        *zip((data, request, parent), own, strict=True),
-    )
-    for source, target in _kept(moves):
-        os.dup2(source, target)
+    data, _, output, stops = descriptors
+    for number in (2, 1):  # the errors first, so that the host learns of a failure
+        os.dup2(output, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     first = 3
-    for number in (*own, 1 << 16):
+    for number in (*sorted((data, stops, parent)), 1 << 16):
         os.closerange(first, number)
         first = number + 1
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = _FIRST_OWN
+    if most != resource.RLIM_INFINITY:
+        first = min(first, most - _NUMBERS_ABOVE)
+    ends = []
+    for number in (data, stops, parent):
+        ends.append(socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, first)))
+        os.close(number)
+    return ends
 
 
 def _forked(descriptors: list[int]) -> tuple[socket.socket, int]:
@@ -469,12 +459,6 @@ def _signal(pid: int, number: int) -> None:
             os.killpg(pid, number)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-
-
-def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """Plan moves of descriptors, first copying sources to free numbers above the targets."""
-    above = 1 + max(target for _, target in moves)
-    return [(fcntl.fcntl(source, fcntl.F_DUPFD, above), target) for source, target in moves]
 
 
 def _reseed() -> None:

@@ -28,7 +28,6 @@ from .child import Child
 from .confinement_report import Bounds, Shared
 from .restrictions.descriptor_passing import send_descriptors
 from .sandbox_paths import Layout
-from .stop_request import REQUEST_SIZE
 
 __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
@@ -36,8 +35,6 @@ _KEPT_STDERR = 8 * 1024
 # Request to a fork server: how many threads a child may have. Answer: a process number, or the
 # negative number of an error. To the child: the length of what it is to be.
 _NUMBER, _ANSWER = struct.Struct("!I"), struct.Struct("!i")
-# include/uapi/linux/fcntl.h
-_F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 # Sent before the connection is closed: the host goes on, and removes what it has made.
 _END = b"E"
 # Time limit for the fork server's imports, in seconds; a cold disk is slow.
@@ -247,18 +244,17 @@ def _forked(
 ) -> Child | None:
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
-        data, their_data = socket.socketpair()
-        stack.callback(their_data.close)
-        ours.callback(data.close)
-        status, their_status = socket.socketpair()
-        stack.callback(their_status.close)
-        ours.callback(status.close)
+        pairs = []
+        for _ in ("data", "status", "stops"):
+            near, far = socket.socketpair()
+            ours.enter_context(near)
+            pairs.append((near, stack.enter_context(far)))
         output, their_output = os.pipe()
         stack.callback(os.close, their_output)
         ours.callback(os.close, output)
-        request = _shared_file()
-        theirs = [their_data.fileno(), their_status.fileno(), their_output, request]
-        child = Child(data, status, output, request, kinds, bounds.cpu_seconds)
+        (data, their_data), (status, their_status), (stops, their_stops) = pairs
+        theirs = [their_data.fileno(), their_status.fileno(), their_output, their_stops.fileno()]
+        child = Child(data, status, output, stops, kinds, bounds.cpu_seconds)
         ours.pop_all()  # they are the child's now
         with contextlib.ExitStack() as failed:
             failed.callback(child.close)
@@ -290,18 +286,3 @@ def _send_bounds(connection: socket.socket, bounds: Bounds) -> None:
                     raise ExecutorStartError(
                         f"the child did not read its limits within {_START_SECONDS} s"
                     ) from None
-
-
-def _shared_file() -> int:
-    if not hasattr(os, "memfd_create"):
-        with tempfile.TemporaryFile() as file:
-            number = os.dup(file.fileno())
-            os.ftruncate(number, REQUEST_SIZE)
-            return number
-    import fcntl  # not available on Windows, where this module is imported
-
-    request: int = os.memfd_create("stop", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(request, REQUEST_SIZE)
-    # Before the child gets it: no limit would count memory that the child adds to it.
-    fcntl.fcntl(request, _F_ADD_SEALS, _F_SEAL_SEAL | _F_SEAL_SHRINK | _F_SEAL_GROW)
-    return request

@@ -13,18 +13,25 @@ const POLL_MILLISECONDS = 10;
 const shared = new Int32Array(new SharedArrayBuffer(12));
 const RUNS = 0, STOP = 1, SIGNAL = 2;
 
-function read(length) {
-  const data = new Uint8Array(length);
-  let filled = 0;
+// What has arrived, at most so many bytes; none at the end.
+function read(most) {
+  const data = new Uint8Array(most);
   Atomics.store(shared, RUNS, 0);
-  while (filled < length) {
-    const count = Deno.stdin.readSync(data.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
+  const count = Deno.stdin.readSync(data);
   Atomics.store(shared, RUNS, 1);
   Atomics.notify(shared, RUNS);
-  return filled === length ? data : data.subarray(0, 0);
+  return data.subarray(0, count ?? 0);
+}
+
+function readExactly(length) {
+  const data = new Uint8Array(length);
+  for (let filled = 0; filled < length;) {
+    const part = read(length - filled);
+    if (part.length === 0) throw new Error("the host has closed the connection");
+    data.set(part, filled);
+    filled += part.length;
+  }
+  return data;
 }
 
 function write(data) {
@@ -48,10 +55,10 @@ function sendOutput(data) {
 }
 
 function readSources() {
-  const header = read(HEADER_BYTES);
+  const header = readExactly(HEADER_BYTES);
   const length = new DataView(header.buffer).getUint32(5);
   if (header[0] !== SOURCES) throw new Error(`frame of kind ${header[0]} where SOURCES is due`);
-  return read(length);
+  return readExactly(length);
 }
 
 // A thread of its own, since this one blocks: looks at the stop file while code runs. A change in it
@@ -116,6 +123,6 @@ if (mode === "snapshot") {
   pyodide.setStderr({ write: sendOutput });
   pyodide.setInterruptBuffer(shared.subarray(SIGNAL));
   const { main } = pyodide.pyimport("smolagents_fork.wasm.wasm_worker");
-  main(read, (data) => withBuffer(data, write), () => Atomics.load(shared, STOP) >>> 0);
+  main(read, (data) => withBuffer(data, write), () => Atomics.load(shared, STOP));
 }
 Deno.exit(0);

@@ -21,8 +21,8 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ProtocolError
-from ..guest.frames import Body, Frame, FrameReader, Kind, from_host, packed
-from ..guest.guest_worker import Worker, warm_up
+from ..guest.frames import Kind
+from ..guest.guest_worker import Link, Worker, warm_up
 from ..interpreter.imports import DEFAULT_IMPORTS
 
 __all__ = ["main", "prepare"]
@@ -34,10 +34,6 @@ _PREPARED = (
 )
 # Longest sleep between two looks at signals, in seconds.
 _SLEEP_SLICE = 0.05
-# Stands for whatever run there is: the host has died.
-_ANY_RUN = 0xFFFFFFFF
-#: Reads that many bytes of the host's, fewer at the end; a JavaScript array with ``to_bytes``.
-_Read = Callable[[int], Any]
 
 
 def prepare() -> None:
@@ -49,18 +45,20 @@ def prepare() -> None:
     warm_up()
 
 
-def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], int]) -> None:
+def main(
+    read: Callable[[int], Any], write: Callable[[bytes], None], stopped_run: Callable[[], int]
+) -> None:
     """Serve the host until it closes the connection.
 
     Args:
-        read: see above.
+        read: as of :class:`Link`; gives a JavaScript array with ``to_bytes``.
         write: writes all of its argument to the host.
-        stopped_run: gives the last run that the host has asked to stop.
+        stopped_run: gives the last run that the host has asked to stop; -1 when it has died.
     """
     _use_own_loops()
     # The snapshot has the state that its maker's generator had.
     random.seed()
-    link = StreamLink(read, write, stopped_run)
+    link = Link(lambda size: read(size).to_bytes(), lambda part: write(bytes(part)), stopped_run)
     link.send(Kind.ACCEPTED, 0)
     # The engine compiles a function at its first call, here while the host may not wait.
     warm_up()
@@ -150,37 +148,3 @@ def _install(wheel: bytes | bytearray) -> None:
                     continue
             archive.extract(member, target)
     importlib.invalidate_caches()
-
-
-class StreamLink:
-    """The guest's end of the connection."""
-
-    def __init__(
-        self, read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], int]
-    ) -> None:
-        self._read = read
-        self._write = write
-        self._stopped_run = stopped_run
-        self._reader = FrameReader(from_host())
-        self.run = 0
-        self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-
-    @property
-    def stop_asked(self) -> bool:
-        """Tell whether the host has asked the present run to stop, or has died."""
-        return self._stopped_run() in (self.run, _ANY_RUN)
-
-    def receive(self) -> Frame | None:
-        """Return the next frame; none when the host has closed the connection."""
-        while True:
-            wanted = self._reader.wanted
-            data: bytes = self._read(wanted).to_bytes() if wanted else b""
-            if wanted and not data:
-                return None
-            frame = self._reader.feed(data)
-            if frame is not None:
-                return frame
-
-    def send(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Send a frame."""
-        self._write(packed(kind, run, body))

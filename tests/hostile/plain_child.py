@@ -22,9 +22,8 @@ import assault
 from plain_marks import ASSAULT_MADE, REACHED
 
 from smolagents_fork.guest.frames import Frame
-from smolagents_fork.guest.guest_worker import Worker
+from smolagents_fork.guest.guest_worker import Link, Worker
 from smolagents_fork.process import worker
-from smolagents_fork.process.worker import SocketLink
 
 #: Modules that programs and attempts use: imported once, before the fork.
 MODULES = (
@@ -42,7 +41,7 @@ class PlainChild(Worker):
     It does not end a program after its final answer.
     """
 
-    def __init__(self, link: SocketLink, options: dict[str, Any]) -> None:
+    def __init__(self, link: Link, options: dict[str, Any]) -> None:
         super().__init__(link, options)
         self._host: dict[str, Any] = {}
         self._assaulted = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 
@@ -38,16 +37,15 @@ def open_listener() -> socket.socket:
     return listener
 
 
-def send_listener(number: int, listener: socket.socket | None) -> None:
-    """Send the listener to the host before the first frame, and close it here.
+def send_listener(connection: socket.socket, listener: socket.socket | None) -> None:
+    """Send the host the listener before the first frame, and close it here.
 
     Args:
-        number: Descriptor of the connection to the host.
+        connection: to the host.
         listener: Listener to send; ``None``: there is none, which the host learns at once.
     """
-    with socket.socket(fileno=os.dup(number)) as connection:
-        if listener is None:
-            connection.send(_MISSING)
-            return
-        with listener:
-            send_descriptors(connection, _GIVEN, [listener.fileno()])
+    if listener is None:
+        connection.send(_MISSING)
+        return
+    with listener:
+        send_descriptors(connection, _GIVEN, [listener.fileno()])

@@ -316,7 +316,7 @@ GROUPS: dict[str, dict[str, str]] = {
     ),
     "larger pipe": "r, w = os.pipe()\nfcntl.fcntl(w, 1031, 1 << 20)",
     "larger socket": "a, b = socket.socketpair()\na.setsockopt(1, 7, 1 << 20)",
-    "memory of the stop request": (
+    "memory of an inherited descriptor": (
         "found = 'nothing'\nfor number in (*range(256), *range(990, 1010)):\n"
         "    try:\n        os.fstat(number)\n"
         "    except OSError:\n        continue\n    try:\n        os.ftruncate(number, 900 << 20)\n"

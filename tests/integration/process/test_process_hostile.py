@@ -13,17 +13,6 @@ from process_harness import SHARP, NewResources, executor, gone
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 
-def test_the_shared_memory_can_be_made_neither_shorter_nor_longer():
-    # An extended file is memory that no limit counts.
-    code = (
-        "import os\nchanged = []\nfor number in range(1100):\n    for size in (0, 900 << 20):\n"
-        "        try:\n            os.ftruncate(number, size)\n            changed.append(number)\n"
-        "        except OSError:\n            pass\nchanged"
-    )
-    with executor(SHARP) as ex:
-        assert ex(code).output == []
-
-
 def test_descriptors_sent_over_the_connection_do_not_reach_the_host():
     with executor(SHARP) as ex:
         ex("import os, socket")

@@ -58,7 +58,7 @@ for path in paths:
 [path for path in seen if path]
 """
 #: Files that a child has open: no input, its standard error, its frames, its output log.
-OPEN = ["/dev/null", "/memfd:stop (deleted)", "pipe", "pipe", "socket"]
+OPEN = ["/dev/null", "pipe", "pipe", "socket", "socket"]
 
 
 def open_files(pid: int) -> list[str]:

@@ -260,7 +260,7 @@ def own_limits() -> dict[str, Any]:
     for kind, most in ((resource.RLIMIT_AS, 3 << 30), (resource.RLIMIT_FSIZE, 100_000_000)):
         resource.setrlimit(kind, (most, most))
     found: dict[str, Any] = {}
-    for files in (400, 30, 16):
+    for files in (400, 30, 24, 16):
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
         stop_fork_servers()
         found[str(files)] = at_once([in_force])[0]

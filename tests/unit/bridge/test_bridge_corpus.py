@@ -82,10 +82,11 @@ def test_streams_of_a_child_give_no_call(path, piece):
     reader = FrameReader(from_guest(1_000_000, 1_000_000))
     data, frames = path.read_bytes(), []
     try:
-        while data and (size := min(reader.wanted, piece, len(data))):
-            frame = reader.feed(data[:size])
-            data = data[size:]
-            frames += [frame] if frame is not None else []
+        while data:
+            reader.feed(data[:piece])
+            data = data[piece:]
+            while (frame := reader.next()) is not None:
+                frames.append(frame)
     except ProtocolError:
         pass
     else:

@@ -17,7 +17,7 @@ from smolagents_fork.guest import guest_worker
 from smolagents_fork.interpreter import plain
 from smolagents_fork.process import fork_server, worker
 
-worker.rehearse()
+guest_worker.warm_up()
 print(*sorted(name for name in sys.modules if name.startswith("smolagents_fork.")))
 """
 

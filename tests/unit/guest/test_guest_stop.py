@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import linecache
 import os
@@ -35,7 +34,6 @@ class Host:
     """
 
     run = 0
-    shield: Callable[[], contextlib.AbstractContextManager[None]]
 
     def __init__(self, *codes: str) -> None:
         self._runs = iter(enumerate(codes, 1))

@@ -17,7 +17,6 @@ from smolagents_fork.codec import decode
 from smolagents_fork.guest.frames import Frame, FrameReader, Kind, from_guest, packed
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.child_relay import ChildRelay
-from smolagents_fork.process.stop_request import REQUEST_SIZE
 
 SECONDS = 60
 LONG = 16 << 20
@@ -31,10 +30,9 @@ class Ends:
         status, self.status = socket.socketpair()
         self.host, stream = socket.socketpair()
         output, self.output = os.pipe()
-        request = os.memfd_create("request")
-        os.ftruncate(request, REQUEST_SIZE)
+        stops, self.stops = socket.socketpair()
         kinds = from_guest(2 * LONG, 2 * LONG)
-        self.child = Child(ours, status, output, request, kinds, cpu_seconds)
+        self.child = Child(ours, status, output, stops, kinds, cpu_seconds)
         self.child.pid = os.getpid()
         self.stream = stream
         self.relay = ChildRelay(self.child, stream)
@@ -43,12 +41,11 @@ class Ends:
             end.settimeout(SECONDS)
 
     def received(self) -> Frame:
-        while True:
-            data = self.host.recv(min(self.reader.wanted, 1 << 20)) if self.reader.wanted else b""
-            assert data or not self.reader.wanted, "the relay has ended"
-            frame = self.reader.feed(data)
-            if frame is not None:
-                return frame
+        while (frame := self.reader.next()) is None:
+            data = self.host.recv(1 << 20)
+            assert data, "the relay has ended"
+            self.reader.feed(data)
+        return frame
 
     def close(self) -> None:
         # The status too, or the relay waits for the end of a process that there is not.
@@ -58,6 +55,7 @@ class Ends:
     def remove(self) -> None:
         self.child.close()
         self.stream.close()
+        self.stops.close()
         os.close(self.output)
 
 

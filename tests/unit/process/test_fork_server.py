@@ -67,20 +67,21 @@ def test_stopping_a_child_that_just_ended():
 
 # A host with some fifty children gives its fork server descriptors of any number.
 MOVES = """
-import os
-from smolagents_fork.process.fork_server import _kept
+import os, socket
+from smolagents_fork.process.fork_server import _arrange
 
-sources = list(range(96, 110))
-files = {}
-for number in sources:
-    reading, writing = os.pipe()
-    files[number] = os.fstat(reading).st_ino
-    os.dup2(reading, number)
-moves = _kept(tuple((source, target) for target, source in enumerate(reversed(sources))))
-for (aside, target), source in zip(moves, reversed(sources)):
-    assert aside >= len(sources), (aside, target)
-    assert os.fstat(aside).st_ino == files[source], (source, aside)
-print("kept")
+files, pairs = {}, []
+for number in (45, 43, 44, 90, 1001, 1003, 1000):
+    pairs.append(socket.socketpair())
+    os.dup2(pairs[-1][0].fileno(), number)
+    files[number] = os.fstat(number).st_ino
+os.dup2(1, 70)
+ends = _arrange([1001, 43, 70, 1003], 45)
+assert [end.fileno() for end in ends] == [1000, 1001, 1002], ends
+assert [os.fstat(end.fileno()).st_ino for end in ends] == [files[1001], files[1003], files[45]]
+assert sorted(map(int, os.listdir("/proc/self/fd"))) == [0, 1, 2, 3, 1000, 1001, 1002]
+os.write(1, b"kept\\n")
+os._exit(0)
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import resource
 import socket
@@ -14,8 +13,7 @@ from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.guest.frame_stream import FrameStream
 from smolagents_fork.guest.frames import Kind, from_guest, packed
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.stop_request import REQUEST_SIZE
-from smolagents_fork.process.worker import SocketLink
+from smolagents_fork.process.worker import socket_link
 
 ENDED = struct.pack("!i", 3)
 
@@ -27,17 +25,14 @@ class Ends:
         ours, self.data = socket.socketpair()
         status, self.status = socket.socketpair()
         output, self.output = os.pipe()
-        request = os.memfd_create("request")
-        os.ftruncate(request, REQUEST_SIZE)
-        self.request = mmap.mmap(request, REQUEST_SIZE)
-        self.child = Child(ours, status, output, request, from_guest(1000, 1000))
+        stops, self.stops = socket.socketpair()
+        self.child = Child(ours, status, output, stops, from_guest(1000, 1000))
 
     def close(self):
         self.child.close()
-        self.data.close()
-        self.status.close()
+        for end in (self.data, self.status, self.stops):
+            end.close()
         os.close(self.output)
-        self.request.close()
 
 
 @pytest.fixture
@@ -137,25 +132,22 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
     ends.child.kill()
 
 
-def test_interruption_of_a_closed_child_is_not_written_to_the_file_with_its_number(ends):
-    number = ends.child._request
-    ends.child.close()
-    other = os.memfd_create("other")
-    os.dup2(other, number)
-    try:
-        ends.child.interrupt(1)
-        assert os.fstat(other).st_size == 0
-    finally:
-        for one in {other, number}:
-            os.close(one)
-
-
 def test_interruption_names_the_run(ends):
-    link = SocketLink(ends.data, ends.request)
+    link = socket_link(ends.data, ends.stops)
     link.run = 2
-    for run, asked in ((1, False), (2, True), (2 + (1 << 32), True), (3, False)):
+    assert not link.stop_asked
+    for run, asked in ((1, False), (2, True), (2, True), (3, False)):
         ends.child.interrupt(run)
         assert link.stop_asked is asked
+
+
+def test_child_that_reads_no_stops_does_not_block_its_host(ends):
+    ends.status.setblocking(False)
+    for _ in range(10_000):
+        ends.child.interrupt(1)
+        assert ends.status.recv(100) == b"I"
+    with pytest.raises(OSError, match="Broken pipe"):
+        ends.stops.send(b"what the host keeps")
 
 
 def test_host_with_more_descriptors_than_select_takes():
