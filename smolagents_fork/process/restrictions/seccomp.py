@@ -36,10 +36,8 @@ _SECCOMP = {"x86_64": 317, "aarch64": 277}  # the system call's number
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _ALLOW, _ERRNO, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_EQUAL, _AT_LEAST, _GO = 0x15, 0x35, 0x05
-_LONGEST_JUMP = 255  # of a conditional jump, in instructions
+_EQUAL, _AT_LEAST = 0x15, 0x35
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-_X32_BIT = 0x40000000
 _ANY_PID = 0x7B5D3F19  # above any process number, and not otherwise used in the instructions
 _VERDICTS = {"allow": _ALLOW, "ask": _ASK, "pretend": _ERRNO}
 
@@ -69,13 +67,14 @@ def program(
         _statement(_RETURN, _KILL),
         _statement(_LOAD, _NUMBER),
     ]
-    if machine == "x86_64":
-        # The x32 calls are the same calls with other numbers.
-        out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), _refused(errno.EPERM)]
-    blocks = {number: [_statement(_RETURN, _ALLOW)] for number in numbers.values()}
+    # First those with conditions: the kernel keeps the verdicts on calls that are always allowed.
     for name, clauses in rules.items():
-        blocks[numbers[name]] = _form(clauses, refusals.get(name, errno.EPERM), listened)
-    out += _search(_intervals(blocks))
+        block = _form(clauses, refusals.get(name, errno.EPERM), listened)
+        out += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
+    for name, number in numbers.items():
+        if name not in rules:
+            out += [_jump(_EQUAL, number, 0, 1), _statement(_RETURN, _ALLOW)]
+    out += [_jump(_AT_LEAST, FIRST_COMMON, 0, 1), _refused(errno.ENOSYS), _refused(errno.EPERM)]
     return b"".join(out)
 
 
@@ -159,37 +158,6 @@ def _test(condition: Condition) -> list[bytes]:
     return out + [
         _jump(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)
     ]
-
-
-def _intervals(blocks: dict[int, list[bytes]]) -> list[tuple[int, list[bytes]]]:
-    """Return the instructions for all numbers: first number of an interval, and its block.
-
-    Args:
-        blocks: the instructions for the listed calls, by number.
-    """
-    refused, unknown = [_refused(errno.EPERM)], [_refused(errno.ENOSYS)]
-    found: list[tuple[int, list[bytes]]] = []
-    # Numbers at which the block may change.
-    for number in sorted({0, FIRST_COMMON, *blocks, *(number + 1 for number in blocks)}):
-        block = blocks.get(number, refused if number < FIRST_COMMON else unknown)
-        if not found or found[-1][1] != block:
-            found.append((number, block))
-    return found
-
-
-def _search(intervals: Sequence[tuple[int, list[bytes]]]) -> list[bytes]:
-    """Return instructions that find the number's interval by halves, and its block.
-
-    The kernel runs the filter for every call; a list of all tests took ten times as long.
-    """
-    if len(intervals) == 1:
-        return intervals[0][1]
-    middle = len(intervals) // 2
-    low, high = _search(intervals[:middle]), _search(intervals[middle:])
-    first = intervals[middle][0]
-    if len(low) <= _LONGEST_JUMP:
-        return [_jump(_AT_LEAST, first, len(low), 0), *low, *high]
-    return [_jump(_AT_LEAST, first, 0, 1), _statement(_GO, len(low)), *low, *high]
 
 
 def _refused(error: int) -> bytes:
