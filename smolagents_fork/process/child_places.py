@@ -17,6 +17,7 @@ from ..results import ExecutorStats
 from ..system.shortages import naming_shortages
 from .child_figures import child_figures
 from .confinement_report import Bounds
+from .restrictions.syscalls import NetworkScope
 from .sandbox_paths import Layout
 from .spawn import spawn
 
@@ -29,14 +30,14 @@ class ChildRequest:
 
     Attributes:
         imports: modules programs may import.
-        readable: files and folders they may read besides libraries.
+        network: what they may reach.
         bounds: their limits; the place completes paths.
         max_value_bytes: largest encoded value in either direction.
         start_seconds: limit of a start.
     """
 
     imports: tuple[str, ...]
-    readable: tuple[str, ...]
+    network: NetworkScope
     bounds: Bounds
     max_value_bytes: int
     start_seconds: float

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..system.proxy_environment import PROXY_PORT
 from ..system.shortages import is_shortage
-from .confinement_report import Bounds, Kernel, Report, Shared
+from .confinement_report import Bounds, Kernel, Report
 from .restrictions import landlock, seccomp
 from .restrictions.call_supervisor import give_listener
 from .restrictions.capabilities import drop_capabilities
+from .restrictions.descriptor_passing import send_descriptors
 from .restrictions.libc import libc
-from .restrictions.proxy_listener import open_listener, send_listener
 from .restrictions.syscalls import REFUSED_WITHOUT_NETWORK
 from .restrictions.user_counts import lower_limit, lower_shared_limits
+from .sandbox_paths import Layout
 
 __all__ = ["Confinement", "die_with_parent"]
 
@@ -35,6 +38,11 @@ _FEWEST_FILES, _FILES_OF_A_MESSAGE = 32, 253
 # Devices that programs may write to.
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
+# include/uapi/linux/sockios.h and if.h
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
+_INTERFACE = struct.Struct("16sH14x")  # struct ifreq: name, flags
+# Connections that wait for the proxy.
+_BACKLOG = 64
 
 
 class Confinement:
@@ -44,29 +52,38 @@ class Confinement:
     measures follow in :meth:`complete`.
 
     Args:
-        shared: by all children of the fork server.
+        layout: of all children of the fork server.
     """
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._kernel = shared.kernel
-        self._linux = shared.kernel.platform == "linux"
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._kernel = layout.kernel
+        self._linux = layout.kernel.platform == "linux"
         self._report = Report()
         if self._linux:
             lower_shared_limits()
         # Without a proxy a second barrier behind the filter, which refuses every socket. First,
         # since the files it writes are not this process's own without core dumps.
-        own_network = self._linux and shared.network != "host"
+        own_network = self._linux and layout.network != "host"
         self._namespace = _network_namespace(self._kernel) if own_network else ""
         self._listener: socket.socket | None = None
         self._listener_error = "needs a network namespace of its own, which this user may not make"
-        if shared.network == "proxy" and self._namespace:
+        if layout.network == "proxy" and self._namespace:
             self._open_listener()
 
     def send_listener(self, connection: socket.socket) -> None:
-        """Send the host the listener for its proxy over the connection, if it asked for one."""
-        if self._shared.network == "proxy":
-            send_listener(connection, self._listener)
+        """Send the host the listener for its proxy, if it asked for one, and close it here.
+
+        Args:
+            connection: to the host, on which nothing was sent yet.
+        """
+        if self._layout.network != "proxy":
+            return
+        if self._listener is None:
+            connection.send(b"N")  # the report says why
+            return
+        with self._listener as listener:
+            send_descriptors(connection, b"L", [listener.fileno()])
 
     def complete(self, bounds: Bounds, parent: socket.socket) -> Report:
         """Take all other measures, before untrusted code runs; return what is in force.
@@ -89,7 +106,7 @@ class Confinement:
 
         def system_call_filter() -> str:
             nonlocal listened
-            listened = _filter(bounds, parent)
+            listened = _filter(self._layout, parent)
             return "only the system calls that a calculation needs, seccomp"
 
         take("syscalls", system_call_filter)
@@ -97,9 +114,9 @@ class Confinement:
         # that the user's processes have in flight.
         take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
         take("processes", lambda: _no_processes(report, bounds.threads, listened))
-        if bounds.network == "host":
+        if self._layout.network == "host":
             report.missing["network"] = "network='host': the host's network was requested"
-        elif bounds.network == "proxy":
+        elif self._layout.network == "proxy":
             take("network", lambda: self._proxy_only(report))
         else:
             take("network", lambda: _no_network(report, self._namespace))
@@ -107,13 +124,20 @@ class Confinement:
         return report
 
     def _open_listener(self) -> None:
+        """Enable loopback in the own network namespace, and listen there for the host's proxy."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             # Before the capabilities are dropped.
-            self._listener = open_listener()
+            fcntl.ioctl(listener, _SIOCSIFFLAGS, _INTERFACE.pack(b"lo", _IFF_UP))
+            listener.bind(("127.0.0.1", PROXY_PORT))
+            listener.listen(_BACKLOG)
         except OSError as error:
+            listener.close()
             if is_shortage(error):
                 raise
             self._listener_error = f"no listener in the own network namespace: {error}"
+        else:
+            self._listener = listener
 
     def _proxy_only(self, report: Report) -> str:
         if self._listener is None:
@@ -141,15 +165,15 @@ class Confinement:
             self._report.missing[measure] = str(error)
 
     def _file_rules(self, bounds: Bounds) -> str:
-        shared = self._shared
+        layout = self._layout
         version = landlock.restrict(
-            (*shared.readable, *bounds.readable),
-            shared.listable,
+            (*layout.readable, *bounds.readable),
+            layout.listable,
             (bounds.work_folder, bounds.temporary_folder, *_DEVICES),
             newest=self._kernel.landlock,
-            ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[shared.network],
+            ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[layout.network],
         )
-        if "/" not in {*bounds.readable, *shared.readable, *shared.listable}:
+        if "/" not in {*bounds.readable, *layout.readable, *layout.listable}:
             _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
         return f"writes in its folder only, reads of libraries only; Landlock {version}"
 
@@ -220,11 +244,11 @@ def _no_capabilities() -> str:
     return "none"
 
 
-def _filter(bounds: Bounds, parent: socket.socket) -> bool:
+def _filter(layout: Layout, parent: socket.socket) -> bool:
     """Install the filter; return whether the parent enforces the limit on threads."""
-    if not bounds.kernel.seccomp:
+    if not layout.kernel.seccomp:
         raise OSError("the kernel has no system call filters")
-    listener = seccomp.install(bounds.network, listener=bounds.kernel.listener)
+    listener = seccomp.install(layout.network, listener=layout.kernel.listener)
     if listener is not None:
         give_listener(parent, listener)
     _see_refused("to set a priority", lambda: os.nice(0))

@@ -7,9 +7,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-from .restrictions.syscalls import NetworkScope
 
 __all__ = [
     "MEASURES",
@@ -19,7 +16,6 @@ __all__ = [
     "MeasureRow",
     "MeasureTable",
     "Report",
-    "Shared",
     "table_of",
 ]
 
@@ -82,33 +78,6 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Shared:
-    """Settings that all children of a fork server share; nothing in it is of one executor.
-
-    Attributes:
-        readable: files and folders of libraries.
-        listable: folders whose names they may list.
-        network: what they may reach.
-        kernel: the kernel features that may be used.
-    """
-
-    readable: tuple[str, ...]
-    listable: tuple[str, ...]
-    network: NetworkScope
-    kernel: Kernel
-
-    def as_data(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {**vars(self), "kernel": vars(self.kernel)}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Shared:
-        """Rebuild it from the output of :meth:`as_data`."""
-        lists = {name: tuple(data[name]) for name in ("readable", "listable")}
-        return cls(**{**data, **lists, "kernel": Kernel(**data["kernel"])})
-
-
-@dataclass(frozen=True)
 class Bounds:
     """Limits and access rights of a child.
 
@@ -120,8 +89,6 @@ class Bounds:
         open_files: descriptors at once.
         threads: threads at once.
         cpu_seconds: processor time of one run; ``None`` for no limit.
-        network: what it may reach.
-        kernel: the kernel features that may be used.
     """
 
     folder: str
@@ -131,8 +98,6 @@ class Bounds:
     open_files: int = 256
     threads: int = 256
     cpu_seconds: float | None = None
-    network: NetworkScope = "none"
-    kernel: Kernel = field(default_factory=Kernel)
 
     @property
     def work_folder(self) -> str:
@@ -143,16 +108,6 @@ class Bounds:
     def temporary_folder(self) -> str:
         """Folder for temporary files, which are not among the results."""
         return os.path.join(self.folder, "temporary")
-
-    def as_data(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {**vars(self), "kernel": vars(self.kernel)}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Bounds:
-        """Rebuild bounds from the output of :meth:`as_data`."""
-        kernel = Kernel(**data["kernel"])
-        return cls(**{**data, "readable": tuple(data["readable"]), "kernel": kernel})
 
 
 @dataclass(frozen=True)

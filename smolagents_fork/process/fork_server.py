@@ -6,8 +6,8 @@ signals and receives the exit code. When the host closes the socket or dies, the
 
 A child's memory begins as a copy of this process's. So this process never reads what a child is
 asked for: it learns how many threads a child may have, and passes descriptors on. A child reads its
-own folder, files and limits after the fork, from its connection to the host. And it leaves the
-frames of this process, in which are the children before it, before it does anything.
+own folder, files and limits after the fork, in a frame of its connection to the host. And it leaves
+the frames of this process, in which are the children before it, before it does anything.
 
 The host starts it as ``python -I -c <bootstrap>`` with the control socket's number as argument.
 """
@@ -20,7 +20,6 @@ import errno
 import fcntl
 import gc
 import importlib
-import json
 import os
 import resource
 import selectors
@@ -40,12 +39,11 @@ from ..folders.user_folder import remove_abandoned
 from ..guest.guest_worker import warm_up
 from ..system.shortages import shortage_text
 from . import confinement, worker
-from .confinement_report import Bounds, Shared
 from .restrictions import file_attributes, seccomp
 from .restrictions.call_supervisor import CallSupervisor, take_listener
 from .restrictions.libc import libc
 from .restrictions.user_counts import UserCounts
-from .sandbox_paths import OWN_PROCESS_FILES
+from .sandbox_paths import OWN_PROCESS_FILES, Layout
 
 __all__ = ["main"]
 
@@ -58,8 +56,6 @@ EXIT = struct.Struct("!i")
 REQUEST = struct.Struct("!I")
 #: Answer to a request for a child: its process number, or the negative number of the error.
 ANSWER = struct.Struct("!i")
-#: Length of what a child is to be, sent to the child before it, as JSON.
-LENGTH = struct.Struct("!I")
 # Longest wait for the end of a host that has closed its connection, in seconds.
 _HOST_SECONDS = 5.0
 _DESCRIPTORS = 4  # data socket, status socket, output, socket for runs to stop
@@ -79,21 +75,6 @@ class _Starting:
     threads: int
 
 
-@dataclass(frozen=True)
-class _Beginning:
-    """All that a child has of the fork server.
-
-    Attributes:
-        server: process id of the fork server.
-        parent: connection to it.
-        descriptors: those of its request.
-    """
-
-    server: int
-    parent: socket.socket
-    descriptors: list[int]
-
-
 class _ServerEnd(enum.Enum):
     """Reasons for the end of a fork server: nobody needs it any more, or its host has ended."""
 
@@ -101,11 +82,19 @@ class _ServerEnd(enum.Enum):
 
 
 class _Forked(BaseException):
-    """Raised in a child, to leave the frames of the fork server."""
+    """Raised in a child, to leave the frames of the fork server; has all that the child has of it.
 
-    def __init__(self, beginning: _Beginning) -> None:
+    Args:
+        server: process id of the fork server.
+        parent: connection to it.
+        descriptors: those of the request.
+    """
+
+    def __init__(self, server: int, parent: socket.socket, descriptors: list[int]) -> None:
         super().__init__()
-        self.beginning = beginning
+        self.server = server
+        self.parent = parent
+        self.descriptors = descriptors
 
 
 def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
@@ -113,12 +102,15 @@ def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
 
     Args:
         control_number: descriptor of the connection.
-        data: settings of all its children, see :class:`Shared`.
+        data: of the :class:`Layout` of its children.
         temporary: folder of the system in which the user's own is.
     """
     host = os.getppid()
     try:
-        shared = Shared.from_data(data)
+        layout = Layout.from_data(data)
+        for name in layout.preload:
+            with contextlib.suppress(Exception):  # such an import fails in the child, too
+                importlib.import_module(name)
         # The thread that started this process may block signals, which children would inherit.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         # A child hands its listener over before it lowers this limit, see descriptor_passing.
@@ -131,8 +123,8 @@ def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
     except Exception as error:
         _write_failure("the fork server failed", error)
         os._exit(0)
-    if isinstance(end, _Beginning):
-        _run_child(end, shared)
+    if isinstance(end, _Forked):
+        _run_child(end, layout)
     if end is not _ServerEnd.HOST:
         os._exit(0)
     # The files of a process that ends are closed some time before it has no children.
@@ -182,7 +174,7 @@ class ForkServer:
         self._selector.register(control, selectors.EVENT_READ, "control")
         self._selector.register(self._wake, selectors.EVENT_READ, "wake")
 
-    def serve(self) -> _Beginning | _ServerEnd:
+    def serve(self) -> _Forked | _ServerEnd:
         """Serve requests until the host closes the control socket, or the server is idle.
 
         Returns:
@@ -213,7 +205,7 @@ class ForkServer:
         except _Forked as forked:
             is_child = True
             self._selector.close()  # it refers to itself
-            return forked.beginning
+            return forked.with_traceback(None)
         finally:
             if not is_child:
                 self._end_all()
@@ -334,25 +326,17 @@ class ForkServer:
             _signal(pid, signal.SIGKILL)
 
 
-def _run_child(beginning: _Beginning, shared: Shared) -> NoReturn:
+def _run_child(forked: _Forked, layout: Layout) -> NoReturn:
     """Do all that a child does, in a process that was forked for it."""
     code = 70
     try:
-        confinement.die_with_parent(beginning.server)
+        confinement.die_with_parent(forked.server)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gc.collect()  # what is left of the fork server, before its descriptors have other files
-        data, stops, parent = _arrange(beginning.descriptors, beginning.parent.detach())
+        data, stops, parent = _arrange(forked.descriptors, forked.parent.detach())
         _reseed()
         threading.main_thread().name = "program"
-        begun = confinement.Confinement(shared)
-        bounds = _received_bounds(data)
-        begun.send_listener(data)
-        os.setsid()
-        for folder in (bounds.work_folder, bounds.temporary_folder):
-            with contextlib.suppress(FileExistsError):  # the child before it has made it
-                os.mkdir(folder, 0o700)
-        _use_folders(bounds.work_folder, bounds.temporary_folder)
-        worker.main(data, stops, begun, bounds, parent)
+        worker.main(data, stops, parent, layout)
         code = 0
     except SystemExit:
         code = 71
@@ -366,25 +350,6 @@ def _write_failure(what: str, error: BaseException) -> None:
     """Write to standard error, which the host reads, why a process ends."""
     with contextlib.suppress(OSError):
         os.write(2, f"{what}: {shortage_text(error)}\n".encode())
-
-
-def _received_bounds(connection: socket.socket) -> Bounds:
-    """Receive from the host what this process is to be; exit if the host has ended."""
-    (size,) = LENGTH.unpack(connection.recv(LENGTH.size, socket.MSG_WAITALL))
-    data = b""
-    while len(data) < size:
-        part = connection.recv(size - len(data), socket.MSG_WAITALL)
-        if not part:
-            os._exit(0)
-        data += part
-    return Bounds.from_data(json.loads(data))
-
-
-def _use_folders(work: str, temporary: str) -> None:
-    os.chdir(work)
-    os.environ.update(HOME=work, TMPDIR=temporary)
-    file_attributes.use_folders(work, temporary)
-    tempfile.tempdir = None
 
 
 def _arrange(descriptors: list[int], parent: int) -> list[socket.socket]:
@@ -436,7 +401,7 @@ def _forked(descriptors: list[int]) -> tuple[socket.socket, int]:
         raise
     if pid == 0:
         signal.set_wakeup_fd(-1)
-        raise _Forked(_Beginning(server, theirs, descriptors))
+        raise _Forked(server, theirs, descriptors)
     theirs.close()
     return ours, pid
 
@@ -466,10 +431,3 @@ def _reseed() -> None:
     numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
     if numpy_random is not None:
         numpy_random.seed()
-
-
-def preload(names: list[str]) -> None:
-    """Import modules that children are likely to use; a failing import fails in the child, too."""
-    for name in names:
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)

@@ -9,8 +9,10 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+from .confinement_report import Kernel
 from .restrictions.control_groups import control_group_folders
 from .restrictions.syscalls import NetworkScope
 
@@ -54,28 +56,33 @@ _WORTH_PRELOADING = ("numpy", "pandas")
 
 @dataclass(frozen=True)
 class Layout:
-    """Paths at which children find their modules.
+    """Settings that all children of a fork server share; nothing in it is of one executor.
 
     Attributes:
         path: their ``sys.path``.
         readable: files and folders of libraries, which they may read.
         listable: folders whose names they may list, since imports search them.
         preload: modules that the fork server imports for them.
-        granted: what one executor's children may read besides; unknown to the fork server.
+        network: what they may reach.
+        kernel: the kernel features that may be used.
     """
 
     path: tuple[str, ...]
     readable: tuple[str, ...]
     listable: tuple[str, ...]
     preload: tuple[str, ...]
-    granted: tuple[str, ...] = ()
+    network: NetworkScope = "none"
+    kernel: Kernel = field(default_factory=Kernel)
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Layout:
+        """Rebuild it from what JSON has made of ``dataclasses.asdict(layout)``."""
+        lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+        return cls(**{**data, **lists, "kernel": Kernel(**data["kernel"])})
 
 
 def layout_for(
-    imports: Iterable[str],
-    extra_readable: Iterable[str] = (),
-    *,
-    network: NetworkScope = "none",
+    imports: Iterable[str], *, network: NetworkScope = "none", kernel: Kernel | None = None
 ) -> Layout:
     """Return the layout for children that may import ``imports``.
 
@@ -102,7 +109,7 @@ def layout_for(
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
         "/sys/devices/system", *(f"/proc/self/{name}" for name in OWN_PROCESS_FILES),
-        *_limit_files(),
+        *_limit_files(), *_FILES_FOR[network],
     ]  # fmt: skip
     listable = [root, *modules.values()]
     preload = [name for name in _WORTH_PRELOADING if name in packages]
@@ -111,7 +118,8 @@ def layout_for(
         readable=tuple(dict.fromkeys([*installed, package, *modules, *system])),
         listable=tuple(dict.fromkeys(listable)),
         preload=tuple(preload),
-        granted=(*_FILES_FOR[network], *extra_readable),
+        network=network,
+        kernel=kernel or Kernel(),
     )
 
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..deadline import Deadline
+from ..codec import encode
 from ..errors import ExecutorStartError
 from ..guest.frames import Kind
 from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
@@ -25,7 +25,7 @@ from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from ..system.received_listener import receive_listener
 from ..system.shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
-from .confinement_report import Bounds, Shared
+from .confinement_report import Bounds
 from .restrictions.descriptor_passing import send_descriptors
 from .sandbox_paths import Layout
 
@@ -33,7 +33,7 @@ __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
 _KEPT_STDERR = 8 * 1024
 # Request to a fork server: how many threads a child may have. Answer: a process number, or the
-# negative number of an error. To the child: the length of what it is to be.
+# negative number of an error.
 _NUMBER, _ANSWER = struct.Struct("!I"), struct.Struct("!i")
 # Sent before the connection is closed: the host goes on, and removes what it has made.
 _END = b"E"
@@ -42,11 +42,10 @@ _START_SECONDS = 60.0
 #: Program of a fork server; its command line tells it and its children from other processes.
 BOOTSTRAP = (
     "import json, sys\n"
-    "fd, path, names, shared, folder = json.loads(sys.argv[1])\n"
-    "sys.path[:] = path\n"
+    "fd, layout, folder = json.loads(sys.argv[1])\n"
+    "sys.path[:] = layout['path']\n"
     "from smolagents_fork.process import fork_server\n"
-    "fork_server.preload(names)\n"
-    "fork_server.main(fd, shared, folder)\n"
+    "fork_server.main(fd, layout, folder)\n"
 )
 
 
@@ -54,21 +53,20 @@ class _ServerProcess:
     """Host side of a running fork server.
 
     Args:
-        layout: paths of its modules, and modules to import.
-        shared: by all its children.
+        layout: of all its children.
     """
 
-    def __init__(self, layout: Layout, shared: Shared) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._owner = Owner()
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
-            known = [layout.path, layout.preload, shared.as_data(), tempfile.gettempdir()]
-            arguments = json.dumps([theirs.fileno(), *known])
+            data = dataclasses.asdict(layout)
+            arguments = json.dumps([theirs.fileno(), data, tempfile.gettempdir()])
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], env=_environment(shared), cwd="/",
+                pass_fds=[theirs.fileno()], env=_environment(layout), cwd="/",
                 start_new_session=True,
             )  # fmt: skip
         except BaseException:
@@ -164,28 +162,24 @@ _ENVIRONMENT = {
 }
 
 
-def _environment(shared: Shared) -> dict[str, str]:
-    return {**_ENVIRONMENT, **(proxy_environment(PROXY_PORT) if shared.network == "proxy" else {})}
+def _environment(layout: Layout) -> dict[str, str]:
+    return {**_ENVIRONMENT, **(proxy_environment(PROXY_PORT) if layout.network == "proxy" else {})}
 
 
-_fork_servers: dict[tuple[Any, ...], _ServerProcess] = {}
+_fork_servers: dict[Layout, _ServerProcess] = {}
 _fork_servers_lock = ForkSafeLock()
 
 
-def _fork_server(
-    layout: Layout, bounds: Bounds, renew: _ServerProcess | None = None
-) -> _ServerProcess:
-    shared = Shared(layout.readable, layout.listable, bounds.network, bounds.kernel)
-    key = (layout.path, layout.preload, shared)
+def _fork_server(layout: Layout, renew: _ServerProcess | None = None) -> _ServerProcess:
     with _fork_servers_lock:
         # Also those of other layouts: a process that has ended is there until its host asks for it.
         for other, fork_server in list(_fork_servers.items()):
             if fork_server is renew or fork_server.process.poll() is not None:
                 del _fork_servers[other]
                 fork_server.close()
-        if key not in _fork_servers:
-            _fork_servers[key] = _ServerProcess(layout, shared)
-        return _fork_servers[key]
+        if layout not in _fork_servers:
+            _fork_servers[layout] = _ServerProcess(layout)
+        return _fork_servers[layout]
 
 
 def stop_fork_servers() -> None:
@@ -215,7 +209,7 @@ def spawn(
 
     Args:
         layout: paths of the child's modules; each layout has its fork server.
-        bounds: limits of the child; the layout gives what it may read.
+        bounds: limits of the child.
         kinds: frames that are accepted from the child.
         serve: takes the listener of a child whose network is the proxy.
 
@@ -223,16 +217,15 @@ def spawn(
         ExecutorStartError: the fork server or the child did not start.
     """
     check_global_lock("ProcessExecutor")
-    whole = dataclasses.replace(bounds, readable=layout.granted)
     with naming_shortages("the child cannot be started"):
-        fork_server = _fork_server(layout, bounds)
+        fork_server = _fork_server(layout)
         for attempt in (1, 2):
-            child = _forked(fork_server, whole, kinds, serve)
+            child = _forked(fork_server, bounds, kinds, serve)
             if child is not None:
                 return child
             if attempt == 1:
                 # It exited after a long idle time, or was killed.
-                fork_server = _fork_server(layout, bounds, renew=fork_server)
+                fork_server = _fork_server(layout, renew=fork_server)
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
@@ -261,7 +254,7 @@ def _forked(
             pid = fork_server.fork(bounds.threads, theirs)
             if pid is None:
                 return None
-            _send_bounds(data, bounds)
+            child.put(Kind.SETUP, 0, encode(bounds))
             if serve is not None:
                 listener = receive_listener(data, _START_SECONDS)
                 if listener is not None:  # the child's report says why there is none
@@ -269,20 +262,3 @@ def _forked(
             failed.pop_all()
         child.pid = pid
         return child
-
-
-def _send_bounds(connection: socket.socket, bounds: Bounds) -> None:
-    """Tell a child, and nobody else, what it is to be."""
-    request = json.dumps(bounds.as_data()).encode()
-    rest = memoryview(_NUMBER.pack(len(request)) + request)
-    deadline = Deadline(_START_SECONDS)
-    # A child that has ended says why when it gets its first frame.
-    with contextlib.suppress(ConnectionError):
-        while rest:
-            try:
-                rest = rest[connection.send(rest) :]
-            except BlockingIOError:
-                if deadline.expired():
-                    raise ExecutorStartError(
-                        f"the child did not read its limits within {_START_SECONDS} s"
-                    ) from None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,8 @@ from ..guest.frames import READ_BYTES, Kind
 from ..guest.guest_worker import Link, Worker
 from .confinement import Confinement
 from .confinement_report import STOPPED_RUN, Bounds
+from .restrictions import file_attributes
+from .sandbox_paths import Layout
 
 __all__ = ["main", "socket_link"]
 
@@ -21,33 +25,56 @@ __all__ = ["main", "socket_link"]
 def main(
     data: socket.socket,
     stops: socket.socket,
-    confinement: Confinement,
-    bounds: Bounds,
     parent: socket.socket,
+    layout: Layout,
     worker_class: Callable[..., Worker] = Worker,
 ) -> None:
     """Confine this process, report that, and serve the host until it closes the connection.
 
+    The first two frames are SETUP: the limits of this process, and the options of the worker.
+
     Args:
         data: connection to the host.
         stops: connection on which it names the runs that it wants to stop.
-        confinement: begun in this process.
-        bounds: the limits of this process.
-        parent: connection to the fork server, which enforces some of them; closed when the host
-            knows that this process is ready.
+        parent: connection to the fork server, which enforces some of the limits; closed when the
+            host knows that this process is ready.
+        layout: of all children of the fork server.
         worker_class: Class of the worker.
     """
+    confinement = Confinement(layout)
+    confinement.send_listener(data)
     link = socket_link(data, stops)
-    setup = link.receive()
-    if setup is None or setup.kind is not Kind.SETUP:
-        raise ProtocolError("the first frame is SETUP")
-    options: Any = decode(setup.body)
+    bounds: Bounds = _setup(link, Bounds)
+    os.setsid()
+    _use_folders(bounds)
+    options = _setup(link)
     report = confinement.complete(bounds, parent)
     worker = worker_class(link, options)
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     parent.close()
     worker.serve()
+
+
+def _setup(link: Link, *classes: type) -> Any:
+    """Return the content of a SETUP frame; end this process if the host has ended."""
+    frame = link.receive()
+    if frame is None:
+        os._exit(0)
+    if frame.kind is not Kind.SETUP:
+        raise ProtocolError("the first two frames are SETUP")
+    return decode(frame.body, classes=classes)
+
+
+def _use_folders(bounds: Bounds) -> None:
+    work, temporary = bounds.work_folder, bounds.temporary_folder
+    for folder in (work, temporary):
+        with contextlib.suppress(FileExistsError):  # the child before it has made it
+            os.mkdir(folder, 0o700)
+    os.chdir(work)
+    os.environ.update(HOME=work, TMPDIR=temporary)
+    file_attributes.use_folders(work, temporary)
+    tempfile.tempdir = None
 
 
 def socket_link(data: socket.socket, stops: socket.socket) -> Link:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from .. import errors
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..process.child_places import ChildRequest
-from ..process.confinement_report import Bounds, Kernel
+from ..process.confinement_report import Bounds
 from ..results import ExecutorStats, FileInfo
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
@@ -133,7 +133,7 @@ class NodeStats:
 
 #: Classes whose instances are sent; an instance of any other is refused.
 CLASSES: tuple[type, ...] = (
-    Bounds, ChildRequest, ContainerOptions, ExecutorStats, FileInfo, ImageSpec, Kernel, Limits,
+    Bounds, ChildRequest, ContainerOptions, ExecutorStats, FileInfo, ImageSpec, Limits,
     Reservation, SandboxSpec, SandboxStatus, SupervisorPlace,
 )  # fmt: skip
 

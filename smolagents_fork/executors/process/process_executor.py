@@ -81,18 +81,17 @@ class ProcessExecutor(GuestExecutor):
         options = self.options
         bounds = Bounds(
             folder="",
+            readable=options.readable,
             memory_bytes=options.memory_bytes,
             file_bytes=options.file_bytes,
             open_files=options.open_files,
             threads=options.max_threads,
             cpu_seconds=options.run_cpu_seconds,
-            network=options.network_scope,
-            kernel=self.kernel,
         )
         if self.engine is not None:
             request = ChildRequest(
                 imports=(*DEFAULT_IMPORTS, *self.additional_imports),
-                readable=options.readable,
+                network=options.network_scope,
                 bounds=bounds,
                 max_value_bytes=options.max_value_bytes,
                 start_seconds=options.startup_timeout_seconds,
@@ -103,7 +102,7 @@ class ProcessExecutor(GuestExecutor):
             raise ConfigurationError(message)
         names = [*DEFAULT_IMPORTS, *imports]
         return LocalChildren(
-            layout_for(names, options.readable, network=options.network_scope),
+            layout_for(names, network=options.network_scope, kernel=self.kernel),
             bounds,
             None if proxy is None else proxy.serve,
         )

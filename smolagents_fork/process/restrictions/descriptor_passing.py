@@ -8,18 +8,15 @@ message, so that no child can keep it from sending.
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from ...system.forks import ForkSafeLock, reset_in_child
+from ...system.forks import ForkSafeLock
 
 __all__ = ["send_descriptors"]
 
 _limit_lock = ForkSafeLock()
-_senders = 0
-_usual_limit = (0, 0)
 
 
 def send_descriptors(connection: socket.socket, data: bytes, descriptors: Sequence[int]) -> int:
@@ -33,34 +30,14 @@ def send_descriptors(connection: socket.socket, data: bytes, descriptors: Sequen
     Raises:
         OSError: the other end has closed, or the hard limit is reached.
     """
-    with _highest_limit():
-        return socket.send_fds(connection, [data], list(descriptors))
-
-
-@contextlib.contextmanager
-def _highest_limit() -> Iterator[None]:
     if sys.platform != "linux":
-        yield
-        return
-    import resource
+        return socket.send_fds(connection, [data], list(descriptors))
+    import resource  # not available on Windows, where this module is imported
 
-    global _senders, _usual_limit
     with _limit_lock:
-        if _senders == 0:
-            _usual_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (_usual_limit[1], _usual_limit[1]))
-        _senders += 1
-    try:
-        yield
-    finally:
-        with _limit_lock:
-            _senders -= 1
-            if _senders == 0:
-                resource.setrlimit(resource.RLIMIT_NOFILE, _usual_limit)
-
-
-@reset_in_child
-def _after_fork() -> None:
-    """Reset a forked child, in which no other thread sends."""
-    global _senders
-    _senders = 0
+        usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (usual[1], usual[1]))
+        try:
+            return socket.send_fds(connection, [data], list(descriptors))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, usual)

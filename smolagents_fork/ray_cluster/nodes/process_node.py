@@ -20,7 +20,7 @@ from ...process.child import Child
 from ...process.child_figures import child_figures
 from ...process.child_places import ChildRequest
 from ...process.child_relay import ChildRelay
-from ...process.confinement_report import Bounds, Kernel
+from ...process.confinement_report import Bounds
 from ...process.sandbox_paths import Layout, layout_for
 from ...process.spawn import spawn, stop_fork_servers
 from ...process.watchdog import Watchdog
@@ -56,15 +56,12 @@ class ProcessKind:
         request: ChildRequest = options["request"]
         if message := missing_packages(list(request.imports)):
             raise ConfigurationError(f"on this node: {message} Every node needs the same packages.")
-        layout = layout_for(
-            import_names(list(request.imports)), request.readable, network=request.bounds.network
-        )
+        layout = layout_for(import_names(list(request.imports)), network=request.network)
         # This package goes before another version of it that the node has installed.
         layout = replace(layout, path=(_SENT, *layout.path))
         folder = os.path.join(self._folder, sandbox)
         os.mkdir(folder, 0o700)
-        # The features of the kernel are those of this node.
-        bounds = replace(request.bounds, folder=folder, readable=(), kernel=Kernel())
+        bounds = replace(request.bounds, folder=folder)
         return ProcessSandbox(layout, bounds, request.max_value_bytes)
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ def test_place_of_a_supervisor_is_checked():
 @pytest.mark.parametrize(
     "value",
     [
-        ChildRequest(("numpy",), ("/data",), Bounds("", threads=3), 1000, 5.0),
+        ChildRequest(("numpy",), "host", Bounds("", ("/data",), threads=3), 1000, 5.0),
         ContainerOptions(environment={"A": "b"}),
         ImageSpec(image="mine:1", requirements=[]),
         SandboxSpec("mine:1", Limits(memory=None)),

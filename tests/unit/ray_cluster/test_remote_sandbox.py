@@ -20,7 +20,7 @@ from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
 from smolagents_fork.sandboxes.containers import container_files
 
 SECONDS = 60.0
-OPTIONS: dict[str, Any] = {"request": ChildRequest((), (), Bounds(""), 1000, SECONDS)}
+OPTIONS: dict[str, Any] = {"request": ChildRequest((), "none", Bounds(""), 1000, SECONDS)}
 
 
 @pytest.fixture
