@@ -1,4 +1,4 @@
-"""The run of CPython's language tests: what is taken out, counted, grouped and refused."""
+"""The run of CPython's language tests: what is taken out, counted and refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.language_tests import __main__ as command
-from tools.language_tests.files import FILES, LEFT_OUT, QUICK
-from tools.language_tests.measurement import Settings, measure
+from tools.language_tests.__main__ import measure
 from tools.language_tests.programs import (
     find_test_folder,
     imported_modules,
@@ -42,19 +41,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "test_made_up.py"
-    path.write_text(FILE)
-    return path
-
-
-def test_lists_name_a_file_once_and_none_twice():
-    assert list(FILES) == sorted(set(FILES))
-    assert set(QUICK) < set(FILES)
-    assert not set(FILES) & set(LEFT_OUT)
-
-
 def test_main_block_is_left_out_and_lines_keep_their_numbers():
     text = program_text(FILE)
     assert "unittest.main" not in text
@@ -76,65 +62,47 @@ def test_modules_are_found_with_their_packages():
     ],
 )
 def test_smallest_part_is_taken_out(line: int, error: str, first_line: str):
+    before = program_text(FILE).splitlines()
     shorter = without_line(program_text(FILE), line, error)
     assert shorter is not None
-    text, removed = shorter
-    assert text.splitlines()[removed.first - 1].startswith(first_line)
-    assert text.count("\n") == FILE.count("\n")
+    after = shorter.splitlines()
+    assert len(after) == len(before)
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert changed[0].startswith(first_line)
+    assert set(changed[1:]) <= {""}
 
 
-def test_only_methods_that_cpython_passes_are_counted(file: Path):
-    result = measure("test_made_up", file, Settings())
-    assert result.baseline == ["Tests.test_code", "Tests.test_helper", "Tests.test_sum"]
-    assert list(result.not_counted) == ["Tests.test_wrong_everywhere"]
-    kept = {method.name for method in result.methods if method.passed}
-    assert kept == {"Tests.test_sum"}
-    errors = {method.name: method.error for method in result.methods}
-    assert "__code__" in errors["Tests.test_code"]
-    assert "eval" in errors["Tests.test_helper"]
+def test_only_methods_that_cpython_passes_are_counted(tmp_path: Path):
+    path = tmp_path / "test_made_up.py"
+    path.write_text(FILE)
+    result = measure("test_made_up", path)
+    assert result.counted == ["Tests.test_code", "Tests.test_helper", "Tests.test_sum"]
+    assert result.kept == 1
+    assert "__code__" in result.failures["Tests.test_code"]
+    assert "eval" in result.failures["Tests.test_helper"]
 
 
-def test_process_that_ends_costs_its_method_only(tmp_path: Path):
+def test_process_that_ends_or_hangs_costs_its_method_only(tmp_path: Path):
     path = tmp_path / "test_ends.py"
     path.write_text(
-        "import unittest, os\n"
+        "import os, time, unittest\n"
         "class Tests(unittest.TestCase):\n"
         "    def test_a(self):\n        pass\n"
         "    def test_b(self):\n        os._exit(3)\n"
-        "    def test_c(self):\n        pass\n"
+        "    def test_c(self):\n        time.sleep(3600)\n"
+        "    def test_d(self):\n        pass\n"
     )
-    result = measure("test_ends", path, Settings())
-    assert result.baseline == ["Tests.test_a", "Tests.test_c"]
-    assert result.not_counted == {"Tests.test_b": "the process ended with status 3"}
+    result = measure("test_ends", path, seconds=1.0)
+    assert result.counted == ["Tests.test_a", "Tests.test_d"]
     assert result.kept == 2
 
 
-def test_method_without_an_end_is_killed_at_its_deadline(tmp_path: Path):
-    path = tmp_path / "test_hangs.py"
-    path.write_text(
-        "import time, unittest\n"
-        "class Tests(unittest.TestCase):\n"
-        "    def test_a(self):\n        time.sleep(3600)\n"
-        "    def test_b(self):\n        pass\n"
-    )
-    result = measure("test_hangs", path, Settings(patience=3.0))
-    assert result.baseline == ["Tests.test_b"]
-    assert result.not_counted == {"Tests.test_a": "over 3 s without an answer"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["test_dis"], "test-language: test_dis: about code objects and the compiler"),
-        (["test_nothing"], "test-language: test_nothing: not listed in"),
-    ],
-)
-def test_wrong_arguments_are_a_line_and_an_exit_status(arguments, words, monkeypatch, capsys):
+def test_file_that_is_not_listed_is_a_line_and_an_exit_status(monkeypatch, capsys):
     if find_test_folder() is None:
         pytest.skip("this Python has no package 'test'")
-    monkeypatch.setattr(sys, "argv", ["language_tests", *arguments])
+    monkeypatch.setattr(sys, "argv", ["language_tests", "test_nothing"])
     assert command.main() == 2
-    assert words in capsys.readouterr().err
+    assert "test-language: test_nothing: not listed in" in capsys.readouterr().err
 
 
 def test_python_without_the_test_package_is_told_how_to_get_it(monkeypatch, capsys):

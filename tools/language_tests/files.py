@@ -1,8 +1,12 @@
-"""The test files that are measured, and the ones about the language that are not."""
+"""The test files that are measured.
+
+Left out are those about what programs are not given (code objects, frames, loaders, the host's
+process), those whose tests stand in a helper module, and those with doctests only.
+"""
 
 from __future__ import annotations
 
-__all__ = ["FILES", "LEFT_OUT", "QUICK"]
+__all__ = ["FILES"]
 
 #: Names in ``Lib/test`` without their ending, in alphabetical order. A name that a Python version
 #: does not have is reported as absent; test_str is test_unicode until Python 3.12.
@@ -110,68 +114,3 @@ FILES: tuple[str, ...] = (
     "test_with",
     "test_yield_from",
 )
-
-#: A part of :data:`FILES` that touches every group of rules, for work in progress.
-QUICK: tuple[str, ...] = (
-    "test_augassign",
-    "test_bool",
-    "test_class",
-    "test_contains",
-    "test_decorators",
-    "test_enumerate",
-    "test_exception_group",
-    "test_generators",
-    "test_global",
-    "test_grammar",
-    "test_int",
-    "test_iter",
-    "test_keywordonlyarg",
-    "test_named_expressions",
-    "test_patma",
-    "test_property",
-    "test_raise",
-    "test_scope",
-    "test_subclassinit",
-    "test_super",
-    "test_with",
-    "test_yield_from",
-)
-
-_CODE = "about code objects and the compiler, which programs are not given"
-_FRAMES = "about frames and tracing, which programs are not given"
-_HOST = "about the host's process, not about the language"
-
-#: Files about the language or its machinery that are not measured, each with the reason.
-LEFT_OUT: dict[str, str] = {
-    "test_ast": _CODE,
-    "test_bdb": _FRAMES,
-    "test_code": _CODE,
-    "test_codeop": _CODE,
-    "test_compile": _CODE,
-    "test_crashers": _HOST,
-    "test_descrtut": "doctests only",
-    "test_dis": _CODE,
-    "test_doctest": "about doctest, which reads frames and modules' files",
-    "test_eof": "gives wrong programs to eval and exec, which programs do not have",
-    "test_flufl": _CODE,
-    "test_frame": _FRAMES,
-    "test_future_stmt": "imports files of its own folder that have the statements",
-    "test_gc": _HOST,
-    "test_import": "about loaders and files of modules",
-    "test_importlib": "about loaders and files of modules",
-    "test_inspect": _FRAMES,
-    "test_marshal": _CODE,
-    "test_module": "makes and changes module objects",
-    "test_opcodes": _CODE,
-    "test_peepholer": _CODE,
-    "test_pickle": "its tests stand in a helper module, which would run outside",
-    "test_sundry": "imports the whole library",
-    "test_symtable": _CODE,
-    "test_syntax": "gives wrong programs to compile in the helper module, which runs outside",
-    "test_sys": _HOST,
-    "test_sys_settrace": _FRAMES,
-    "test_threading": _HOST,
-    "test_traceback": _FRAMES,
-    "test_type_comments": _CODE,
-    "test_weakref": _HOST,
-}

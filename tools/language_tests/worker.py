@@ -1,30 +1,39 @@
-"""One process that runs test methods of one file, in CPython or in the interpreter.
+"""One process that runs the test methods of one file, in CPython or in the interpreter.
 
-The first line of standard input is the request; see :func:`main`. Each answer is a line of JSON on
-what was standard output when the process began. Tests print to nowhere.
+``python -m tools.language_tests.worker ENGINE FILE SECONDS [CLASS.METHOD ...]`` runs these methods,
+or those that the file defines. It prints one line of JSON: what the file does not load with, and
+the error of each method, empty for one that passed. Each method runs in a child process of the
+loaded program, which is killed at its deadline. Tests print to nowhere.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
 import re
 import resource
+import select
+import signal
 import sys
 import types
 import unittest
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .programs import REMOVED, Removed, imported_modules, program_text, without_line
+from .programs import REMOVED, imported_modules, program_text, without_line
 
 __all__ = ["main"]
 
 FILENAME = "<language test>"
 _MANY = 1 << 62
+#: Bytes of address space of a process.
+_MEMORY = 4 << 30
+#: Deadline of a method's process, as a multiple of what a run inside the interpreter may take.
+_PATIENCE = 3
+_MOST_ERROR_CHARS = 400
 
 #: The program that runs one method: the fixtures of its class, then the method itself.
 _DRIVER = """\
@@ -44,7 +53,6 @@ class Outcome(unittest.TestResult):
     def __init__(self) -> None:
         super().__init__()
         self.error = ""
-        self.line = 0
 
     def addError(self, _test: Any, err: Any) -> None:
         self._keep(err)
@@ -63,16 +71,11 @@ class Outcome(unittest.TestResult):
         self.error = self.error or "passed where a failure was expected"
 
     def _keep(self, err: Any) -> None:
-        if not self.error:
-            self.error, self.line = describe(err[1])
-
-    @property
-    def passed(self) -> bool:
-        return self.testsRun == 1 and not self.error
+        self.error = self.error or describe(err[1])[0]
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """Type and first line of an error, and the line of the program it left last."""
+    """Return type and first line of an error, and the line of the program it left last."""
     cause = error.__cause__
     if type(error).__name__ == "ProgramFailedError" and cause is not None:
         error = cause
@@ -92,7 +95,8 @@ def describe(error: BaseException) -> tuple[str, int]:
     if text.startswith(REMOVED):
         return text.removeprefix(REMOVED), line
     text = re.sub(r"^Code execution failed at line .*? due to: (InterpreterError: )?", "", text)
-    return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"[:400], line
+    described = f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
+    return described[:_MOST_ERROR_CHARS], line
 
 
 class CPython:
@@ -142,12 +146,12 @@ class Inside:
 ENGINES: dict[str, Callable[[str, str, float], Any]] = {"cpython": CPython, "inside": Inside}
 
 
-def discovered(space: dict[str, Any]) -> list[tuple[str, str, int]]:
-    """Class, method and its first line, of every test that the program itself defines.
+def discover(space: dict[str, Any]) -> list[str]:
+    """List ``CLASS.METHOD`` of every test that the program itself defines.
 
     Methods inherited from a helper module are left out: they would run outside the interpreter.
     """
-    found: list[tuple[str, str, int]] = []
+    found: list[str] = []
     seen: set[int] = set()
     for name, value in list(space.items()):
         if not (isinstance(value, type) and issubclass(value, unittest.TestCase)):
@@ -161,125 +165,97 @@ def discovered(space: dict[str, Any]) -> list[tuple[str, str, int]]:
                 function = function.__wrapped__
             code = getattr(function, "__code__", None)
             if code is not None and code.co_filename == FILENAME:
-                found.append((name, method, code.co_firstlineno))
+                found.append(f"{name}.{method}")
     return found
 
 
-def run_method(engine: Any, cls: str, method: str) -> dict[str, Any]:
-    """Run one method in a loaded engine and say whether it passed, or the first error."""
+def run_method(engine: Any, name: str) -> str:
+    """Run one method in a loaded engine; return the first error, or nothing if it passed."""
     outcome = Outcome()
+    cls, _, method = name.partition(".")
     try:
         engine.send("language_test_result", outcome)
         engine.run(_DRIVER.format(cls=cls, method=method))
     except BaseException as error:
-        if not outcome.error:
-            outcome.error, outcome.line = describe(error)
-    text = outcome.error or ("" if outcome.passed else "no test ran")
-    # A smaller line is one of the driver.
-    line = outcome.line if outcome.line > _DRIVER.count("\n") else 0
-    return {"passed": outcome.passed, "error": text, "line": line}
+        outcome.error = outcome.error or describe(error)[0]
+    return outcome.error or ("" if outcome.testsRun == 1 else "no test ran")
 
 
-def load(request: dict[str, Any], text: str) -> Any:
+def run_apart(action: Callable[[], str], seconds: float) -> str:
+    """Return what an action returns in a child process, or why that came to no end.
+
+    Args:
+        action: returns a text.
+        seconds: after which the child is killed.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(reading)
+        with open(writing, "w", encoding="utf-8", errors="backslashreplace") as answers:
+            answers.write(f"{action()}\n")
+        os._exit(0)  # threads that a test has left do not keep the process
+    os.close(writing)
+    with open(reading, encoding="utf-8") as lines:
+        in_time = bool(select.select([lines], [], [], seconds)[0])
+        answer = lines.readline() if in_time else ""
+        os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if answer:
+        return answer.rstrip("\n")
+    return f"the process ended with status {status}" if in_time else f"over {seconds:g} s"
+
+
+def load(engine: str, text: str, path: str, seconds: float) -> Any:
     """Return an engine with the program run in it, and its ``setUpModule``."""
-    engine = ENGINES[request["engine"]](text, request["path"], request["seconds"])
+    loaded = ENGINES[engine](text, path, seconds)
     if re.search(r"^def setUpModule\(", text, re.MULTILINE):
-        engine.run(_MODULE_FIXTURE)
-    return engine
+        loaded.run(_MODULE_FIXTURE)
+    return loaded
 
 
-def load_reduced(
-    request: dict[str, Any], text: str, say: Callable[[dict[str, Any]], None]
-) -> tuple[Any, list[Removed]]:
-    """Return an engine with the file, less the parts with which it does not load, and these parts.
+def load_reduced(engine: str, path: str, seconds: float) -> tuple[Any, list[str]]:
+    """Return an engine with a file, and the errors of the parts with which it does not load.
 
     Raises:
         Exception: the file does not load, and no part of it can be blamed.
     """
-    removed: list[Removed] = []
+    text = program_text(Path(path).read_text("utf-8"))
+    errors: list[str] = []
     while True:
         try:
-            return load(request, text), removed
+            return load(engine, text, path, seconds), errors
         except BaseException as error:
             described, line = describe(error)
-            part = blamed(removed, described, "", 0)
-            reason = described if part is None else part.error
-            shorter = without_line(text, line, reason, removed)
-            if shorter is None:
+            shorter = without_line(text, line, described)
+            if shorter is None or engine == "cpython":
                 raise
-        text, part = shorter
-        removed.append(part)
-        say({"removed": asdict(part)})
-
-
-def blamed(removed: list[Removed], error: str, cls: str, line: int) -> Removed | None:
-    """Return the removed part because of which a method cannot pass, if there is one.
-
-    Args:
-        removed: the parts.
-        error: the method's error.
-        cls: its class.
-        line: its first line in the file.
-    """
-    for part in removed:
-        if part.first <= line <= part.last:
-            return part
-    missing = re.match(r"NameError: name '(\w+)' is not defined", error)
-    if missing is None:
-        return None
-    for part in removed:
-        if missing[1] in part.names:
-            return part
-    return removed[-1] if removed and missing[1] == cls else None
-
-
-def serve(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
-    """Answer one request; see :func:`main`."""
-    text = program_text(Path(request["path"]).read_text("utf-8"))
-    methods = request["methods"]
-    removed: list[Removed] = []
-    try:
-        if request["whole"]:
-            engine = load(request, text)
-        else:
-            engine, removed = load_reduced(request, text, say)
-    except BaseException as error:
-        described, line = describe(error)
-        say({"load_error": described, "line": line})
-        return
-    if methods is None:
-        methods = discovered(engine.space)
-    say({"methods": methods})
-    for cls, method, line in methods:
-        say({"begin": [cls, method, line]})
-        answer = run_method(engine, cls, method)
-        if not answer["passed"]:
-            part = blamed(removed, answer["error"], cls, line)
-            if part is not None:
-                answer.update(error=part.error, line=part.first)
-        say({"end": [cls, method, line], **answer})
+        text = shorter
+        errors.append(described)
 
 
 def main() -> None:
-    """Serve the request on standard input.
-
-    The request has ``engine`` (a key of ``ENGINES``), ``path`` of the test file, ``whole`` (load
-    the file as it is, or without the parts with which it does not load), ``methods`` (class, name
-    and first line of each, or null for all), ``seconds`` a run may take inside, and ``memory`` in
-    bytes for the process.
-    """
-    request = json.loads(sys.stdin.readline())
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    """Run one file's methods and print the answer."""
+    engine, path, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Nothing that needs a network, a display or a large machine.
     importlib.import_module("test.support").use_resources = []  # type: ignore[attr-defined]
-    serve(request, lambda answer: print(json.dumps(answer), file=answers))
-    answers.flush()
-    # Threads that a test left behind do not keep the process.
+    answer: dict[str, Any] = {}
+    try:
+        loaded, answer["removed"] = load_reduced(engine, path, seconds)
+        answer["methods"] = {
+            name: run_apart(functools.partial(run_method, loaded, name), _PATIENCE * seconds)
+            for name in sys.argv[4:] or discover(loaded.space)
+        }
+    except BaseException as error:
+        answer = {"error": describe(error)[0]}
+    print(json.dumps(answer), file=answers, flush=True)
     os._exit(0)
 
 
