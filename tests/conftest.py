@@ -1,4 +1,4 @@
-"""Rules of every run: order, time limits, dead workers; and the shared engine."""
+"""Rules of every run: order and time limits; and the shared engine."""
 
 from __future__ import annotations
 
@@ -113,8 +113,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-#: Exit status of a run that a dead worker ended (of an interrupted one): some tests have not run.
-WORKER_DIED = 2
 #: Seconds for one test with its fixtures, after which the process that runs it is ended.
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
 #: The same for tests with a marker that they build, install or start something.
@@ -124,28 +122,10 @@ SLOW_MARKERS = ("slow", "docker", "network", "ray", "wasm")
 _stacks = pytest.StashKey[int]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of a run that a dead worker may end."""
-    parser.addoption("--finished", metavar="FILE", help="leave out the tests that FILE names")
-    parser.addoption("--crashes", metavar="FOLDER", help="keep the stacks of crashed workers")
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose where a dying process writes its stacks, and note the tests that finish.
-
-    Stacks go to the terminal's stderr, which pytest redirects while a test runs. There they get
-    lost between the lines of other workers, hence ``--crashes``.
-    """
-    folder, worker = config.getoption("crashes"), os.environ.get("PYTEST_XDIST_WORKER")
-    if folder and worker:
-        stacks = os.open(f"{folder}/{worker}.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        faulthandler.enable(stacks)
-    else:
-        stacks = os.dup(2)
-    config.stash[_stacks] = stacks
-    file = config.getoption("finished")
-    config.pluginmanager.register(FinishedTests(Path(file) if file else None))
+    """Note where a dying process writes its stacks: pytest redirects stderr while a test runs."""
+    config.stash[_stacks] = os.dup(2)
     if "KUBERNETES_CLUSTER" in os.environ:
         # Python's own module leaves a socket open that is reset before its handshake, as tests of
         # faults do. The garbage collector may find it in any test.
@@ -180,54 +160,6 @@ def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
     """Restart the timer after a failure, because pytest's plugin has stopped it."""
     if isinstance(node, pytest.Item):
         _start_watchdog(node)
-
-
-class FinishedTests:
-    """The end of a run by a dead worker, and the run of the tests that had no turn in it.
-
-    pytest-xdist by itself starts another worker, which gets no work under ``--dist loadfile``.
-    """
-
-    def __init__(self, file: Path | None) -> None:
-        """Read what an earlier run has finished.
-
-        Args:
-            file: ids of tests, one a line; a dead worker adds those of this run. None: keep none.
-        """
-        self._file = file
-        known = file is not None and file.exists()
-        self._earlier = frozenset(file.read_text("utf-8").splitlines()) if known else frozenset()
-        self._finished: list[str] = []
-
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Leave out what an earlier run has finished."""
-        done = [item for item in items if item.nodeid in self._earlier]
-        if done:
-            items[:] = [item for item in items if item.nodeid not in self._earlier]
-            config.hook.pytest_deselected(items=done)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the end of a test."""
-        if report.when == "teardown":
-            self._finished.append(report.nodeid)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
-        """End the run when one of its workers dies, and name the test that the worker ran."""
-        if error is None:
-            return
-        session = node.config.pluginmanager.getplugin("dsession")
-        test = session.sched.remove_node(node) if node in session.sched.nodes else None
-        if test is not None:
-            session.handle_crashitem(test, node)
-            self._finished.append(test)
-        if self._file is not None:
-            with self._file.open("a", encoding="utf-8") as file:
-                file.writelines(f"{test}\n" for test in self._finished)
-        what = f"worker {node.gateway.id} died while it ran {test or 'no test'}"
-        pytest.exit(what, returncode=WORKER_DIED)
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ which fails if a test was not stable in either, or if either left something behi
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
 them, and they are to be mended before anything else. A test that fails twice fails the
-run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
-the tests that had no turn run once more, and the test that it ran counts as a failed one.
+run, as do more failures than load explains, and a test that crashes its worker, which ends the run.
 
 Upstream's tests begin before the lint: their packages take time to arrive. Beside it, one process
 collects the tests, which compiles them: in a fresh checkout each worker would compile all of them.
@@ -25,6 +24,7 @@ Exit: 0 no failure, 1 some, 2 no run.
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import signal
 import subprocess
@@ -51,12 +51,18 @@ MOST_REPEATED = 5
 #: Lists in the folder of reports, and how many failed tests the last lines name.
 _FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
 _LEFT_LIST = "left-behind.txt"
-#: pytest's exit statuses: all passed, some failed, nothing to run.
-_PASSED, _FAILED, _NONE = 0, 1, 5
+#: pytest's exit statuses: all passed, some failed.
+_PASSED, _FAILED = 0, 1
+#: xdist's words for a test whose worker died.
+_CRASHED = re.compile(r"^worker '\w+' crashed while running ", re.MULTILINE)
 _UPSTREAM_SECONDS = 3600.0
 _COLLECT_SECONDS = 600.0
 _COLLECT = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider")
-_ALL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--durations=20")
+# A worker in a dead one's place would get no work: the run would wait for ever.
+_ALL = (
+    *("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"),
+    "--durations=20",
+)
 
 
 class OwnTests(NamedTuple):
@@ -80,18 +86,18 @@ class OwnTests(NamedTuple):
         Raises:
             SuiteError: a run wrote no readable results.
         """
-        shutil.rmtree(self.reports / "own", ignore_errors=True)
-        crashes = self.reports / "own" / "crashes"
-        crashes.mkdir(parents=True)
+        self.reports.mkdir(parents=True, exist_ok=True)
         for name in (_FAILED_LIST, _UNSTABLE_LIST):
             (self.reports / name).unlink(missing_ok=True)
-        status, failed = self._together()
-        for file in sorted(crashes.iterdir()):
-            if stacks := file.read_text("utf-8", "replace"):
-                print(f"\n== stacks of the worker {file.stem}\n{stacks}", flush=True)
+        results = self.reports / "tests.xml"
+        results.unlink(missing_ok=True)
+        status = self._pytest("--cache-clear", f"--junitxml={results}", *self.arguments)
+        outcomes = read_junit(results)
+        failed = sorted(k for k, one in outcomes.items() if one.status in ("failed", "error"))
         if not failed:
             return status == _PASSED
-        passed_alone = status in (_PASSED, _FAILED) and len(failed) <= MOST_REPEATED
+        has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
+        passed_alone = status == _FAILED and len(failed) <= MOST_REPEATED and not has_crashed
         if passed_alone:
             print(f"\n== once more, alone: {len(failed)} failed", flush=True)
             again = self._pytest("--last-failed", "--last-failed-no-failures=none")
@@ -125,25 +131,6 @@ class OwnTests(NamedTuple):
             return (self.reports / name).read_text("utf-8").splitlines()
         except FileNotFoundError:
             return []
-
-    def _together(self) -> tuple[int, list[str]]:
-        # pytest's exit status, and the ids of the failed tests.
-        finished = self.reports / "own" / "finished.txt"
-        options = (f"--finished={finished}", f"--crashes={self.reports / 'own' / 'crashes'}")
-        results = self.reports / "tests.xml"
-        results.unlink(missing_ok=True)
-        status = self._pytest("--cache-clear", f"--junitxml={results}", *options, *self.arguments)
-        outcomes = read_junit(results)
-        if finished.exists():
-            print("\n== a worker died: the tests that had no turn", flush=True)
-            rest = self.reports / "own" / "rest.xml"
-            status = self._pytest(f"--junitxml={rest}", *options, *self.arguments)
-            if status == _NONE:
-                status = _PASSED
-            else:
-                outcomes |= read_junit(rest)
-        failed = (name for name, one in outcomes.items() if one.status in ("failed", "error"))
-        return status, sorted(failed)
 
     def _pytest(self, *arguments: str) -> int:
         command = [sys.executable, "-m", "pytest", "-o", "cache_dir=build/test-cache", *arguments]

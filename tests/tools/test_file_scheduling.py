@@ -1,4 +1,4 @@
-"""Undocumented parts of xdist that ``tests/file_scheduling.py`` and ``tests/conftest.py`` use.
+"""Undocumented parts of xdist that ``tests/file_scheduling.py`` uses.
 
 A new xdist that changes any of it fails here, and not by a worse distribution that nobody notices.
 """
@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from xdist.dsession import DSession
 
 from tools.paths import ROOT
 
@@ -68,14 +67,3 @@ def test_files_of_a_shared_folder_are_left_to_two_workers(scheduler: Any) -> Non
 def test_no_worker_is_idle_while_a_shared_folder_has_files(scheduler: Any) -> None:
     workers = start(scheduler, [f"{FOLDER}/test_{number}.py" for number in range(4)])
     assert all(worker.sent for worker in workers)
-
-
-def test_dead_worker_names_its_test(scheduler: Any) -> None:
-    workers = start(scheduler, [f"tests/unit/test_{number}.py" for number in range(4)])
-    scheduler.mark_test_complete(workers[0], workers[0].sent[0])
-    assert scheduler.remove_node(workers[0]) == "tests/unit/test_0.py::test_1"
-
-
-def test_session_has_what_the_end_of_a_worker_needs() -> None:
-    assert callable(DSession.handle_crashitem)
-    assert "sched" in DSession.__init__.__code__.co_names

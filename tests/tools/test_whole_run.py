@@ -26,22 +26,7 @@ import os
 def test_needs_quiet():
     assert "PYTEST_XDIST_WORKER" not in os.environ
 """
-# Crashes its process as long as another process runs tests beside it.
-CRASHES_BESIDE_OTHERS = """
-import os, signal
-
-def test_crashes():
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        os.kill(os.getpid(), signal.SIGSEGV)
-"""
 CRASHES = "import os\n\ndef test_crashes():\n    os.abort()\n"
-LEAVES_A_MARK = """
-from pathlib import Path
-
-def test_leaves_a_mark():
-    with open("marks.txt", "a") as file:
-        file.write("x")
-"""
 
 
 def own_tests(folder: Path, *texts: str) -> OwnTests:
@@ -52,9 +37,9 @@ def own_tests(folder: Path, *texts: str) -> OwnTests:
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for number, text in enumerate(texts):
         (folder / f"test_number_{number}.py").write_text(text)
-    reports = folder / "reports"
-    reports.mkdir()
-    return OwnTests(folder, reports, ("-p", "xdist", "-n", "1"))
+    return OwnTests(
+        folder, folder / "reports", ("-p", "xdist", "-n", "1", "--max-worker-restart=0")
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -116,29 +101,21 @@ def test_passed_tests_run_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_dead_worker_shows_its_stacks_and_the_other_tests_run_once(
+def test_test_that_crashes_its_worker_fails_the_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    tests = own_tests(tmp_path, LEAVES_A_MARK, CRASHES_BESIDE_OTHERS, LEAVES_A_MARK)
-    assert tests.run()
-    assert (tmp_path / "marks.txt").read_text() == "xx"
-    assert tests.shortcomings() == ["test_number_1.py::test_crashes"]
-    output = capfd.readouterr().out
-    assert "worker gw0 died while it ran test_number_1.py::test_crashes" in output
-    stacks = output.partition("== stacks of the worker gw0")[2]
-    assert "Segmentation fault" in stacks
-    assert "in test_crashes" in stacks
-
-
-@pytest.mark.slow
-def test_test_that_crashes_alone_too_fails_the_run(tmp_path: Path) -> None:
-    assert not own_tests(tmp_path, CRASHES).run()
+    tests = own_tests(tmp_path, PASSES, CRASHES)
+    assert not tests.run()
+    tests.print_names()
+    output = capfd.readouterr()
+    assert output.out.splitlines()[-1] == "test_number_1.py::test_crashes"
+    assert "once more" not in output.out
+    assert "in test_crashes" in output.err  # its stacks
 
 
 @pytest.mark.slow
 def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
-    """Also after a dead worker, whose test passes alone."""
-    tests = own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1))
+    tests = own_tests(tmp_path, FAILS.format(1))
     assert not tests.run()
     assert tests.shortcomings() == []
 
