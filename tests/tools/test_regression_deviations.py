@@ -44,15 +44,15 @@ def test_an_entry_may_be_for_some_releases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("reason = ", "# reason = "), "lacks ['reason'], has unknown none"),
+        (("reason = ", "# reason = "), "reason, releases, test, got test, outcome"),
         (("the fork stops this program on purpose, as its documentation says", "   "),
          "the reason has 0 characters; say in at least 40 why"),
         (("the fork stops this program on purpose, as its documentation says", "see the docs"),
          "the reason has 12 characters; say in at least 40 why"),
         (('outcome = "failed"', 'outcome = "passed"'), "outcome must be one of failed, error,"),
         (("tests/test_a.py::test_a", "tests/test_a.py"), "test must be one test's id"),
-        (("outcome = ", "result = "), "lacks ['outcome'], has unknown ['result']"),
-        (('outcome = "failed"', "outcome = 1"), "outcome must be a string, got 1"),
+        (("outcome = ", "result = "), "got test, result, reason"),
+        (('outcome = "failed"', "outcome = 1"), "outcome must be one of failed, error,"),
     ],
 )  # fmt: skip
 def test_a_bad_entry_is_refused(tmp_path: Path, change: tuple[str, str], words: str) -> None:
@@ -74,9 +74,9 @@ def test_a_test_listed_twice_is_refused(tmp_path: Path) -> None:
         ("", "", "expected `schema = 1`"),
         ("", "schema = 2\n", "expected `schema = 1`"),
         ("[[deviations]]\n", "schema = 1\n", "expected `schema = 1`"),
-        ("deviation = 3\n", "schema = 1\n", "must be written as [[deviation]] tables"),
-        ("deviation = [3]\n", "schema = 1\n", "deviation 1: expected a table, got 3"),
-        ("= broken", "schema = 1\n", "not TOML"),
+        ("deviation = 3\n", "schema = 1\n", "and [[deviation]] tables"),
+        ("deviation = [3]\n", "schema = 1\n", "and [[deviation]] tables"),
+        ("= broken", "schema = 1\n", "cannot be read"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, body: str, head: str, words: str) -> None:

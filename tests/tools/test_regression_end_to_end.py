@@ -17,9 +17,10 @@ from whole_contract import WHOLE
 from tools.paths import CACHE
 from tools.regression import Kind, Report, SuiteError, environments, run
 from tools.regression.comparison import compare
-from tools.regression.environments import Side, Twins
+from tools.regression.environments import Environment, Side
 from tools.regression.execution import THE_RUN, Runner
 from tools.upstream.fetch import fetch_wheel
+from tools.uv import Uv
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
@@ -86,18 +87,17 @@ class Suite(NamedTuple):
     folder: Path
     runner: Runner
 
-    def break_module(self, name: str) -> None:
-        """Have a module of the fork's side raise on import."""
-        (site,) = (self.folder / "fork-env" / "lib").glob("python*/site-packages")
-        path = site / "smolagents" / name
-        text = path.read_text("utf-8") + '\n\nraise OSError("broken")\n'
-        path.unlink()  # the installer may have linked it to its cache
-        path.write_text(text, "utf-8")
+    def with_broken(self, module: str, folder: Path) -> Runner:
+        """Return a runner whose fork raises when a module is imported."""
+        wheel = altered(self.runner.pristine.wheel, folder, module, '\n\nraise OSError("broken")\n')
+        return self.runner._replace(fork=Side("fork", wheel, LOCKED))
 
-    def again(self, *tests: str) -> Report:
-        """Compare both sides as they are now."""
-        found, stale = compare(*self.runner.run([f"tests/{name}" for name in tests]), [])
-        return Report(LOCKED, "broken", found, stale)
+
+def again(runner: Runner, *names: str) -> Report:
+    """Compare both sides of a runner."""
+    tests = [f"tests/{name}" for name in names]
+    found, stale = compare(runner.run_pristine(tests), runner.run_fork(tests), [])
+    return Report(LOCKED, "broken", found, stale)
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,10 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     module = "smolagents/_function_type_hints_utils.py"
     broken = altered(pristine, folder / "wheel", module, BREAK)
     report = compared(broken, folder)
-    sides = [
-        Side(name, folder / f"{name}-env" / "bin" / "python", wheel, LOCKED)
-        for name, wheel in (("pristine", pristine), ("fork", broken))
-    ]
+    environment = Environment(Uv(), folder / "env" / "bin" / "python", [], {}, [])
+    sides = Side("pristine", pristine, LOCKED), Side("fork", broken, LOCKED)
     tests = folder / "sdist" / f"smolagents-{LOCKED}" / "tests"
-    shared = folder / "shared-env" / "bin" / "python"
-    return Suite(report, folder, Runner(Twins(*sides, shared, {}, []), tests, folder))
+    return Suite(report, folder, Runner(environment, *sides, tests, folder))
 
 
 def test_a_broken_function_is_caught(suite: Suite) -> None:
@@ -130,43 +127,33 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     assert (suite.folder / "reports" / "regression.json").exists()
 
 
-def test_a_side_that_imports_another_copy_stops_the_run(suite: Suite) -> None:
-    pristine, fork = suite.runner.twins.pristine, suite.runner.twins.fork
-    twins = suite.runner.twins
-    crossed = twins._replace(fork=fork._replace(python=pristine.python))
-    with pytest.raises(SuiteError, match=r"the fork side .*_function_type_hints_utils\.py differs"):
-        suite.runner._replace(twins=crossed).prepare()
-    other = twins._replace(fork=fork._replace(version="1.0+fork.1"))
+def test_a_side_that_imports_another_copy_stops_the_run(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = suite.runner
+    runner.run_pristine([f"tests/{TESTS}"])
+    other = runner._replace(fork=runner.fork._replace(version="1.0+fork.1"))
     with pytest.raises(SuiteError, match=rf"the fork side .* {LOCKED} at .*; expected 1\.0\+fork"):
-        suite.runner._replace(twins=other).prepare()
-    assert pristine.python != fork.python
-    suite.runner.prepare()
-
-
-def test_each_side_has_only_its_own_smolagents(suite: Suite) -> None:
-    sides = {"shared-env": set[str](), "pristine-env": set[str](), "fork-env": set[str]()}
-    for name, found in sides.items():
-        (site,) = (suite.folder / name / "lib").glob("python*/site-packages")
-        found |= {path.name for path in site.iterdir() if path.is_dir()}
-    assert "pytest" in sides["shared-env"]
-    assert "smolagents" not in sides["shared-env"]
-    mine = {"smolagents", f"smolagents-{LOCKED}.dist-info"}
-    assert sides["pristine-env"] == sides["fork-env"] == mine
+        other.run_fork()
+    # An installer that leaves the other side's files.
+    runner.environment.use(runner.pristine)
+    monkeypatch.setattr(Environment, "use", lambda *_: None)
+    with pytest.raises(SuiteError, match=r"the fork side .*_function_type_hints_utils\.py differs"):
+        runner.run_fork()
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
-def test_a_module_that_no_longer_imports_is_caught(suite: Suite) -> None:
-    suite.break_module("vision_web_browser.py")
-    report = suite.again("test_vision_web_browser.py")
+def test_a_module_that_no_longer_imports_is_caught(suite: Suite, tmp_path: Path) -> None:
+    runner = suite.with_broken("smolagents/vision_web_browser.py", tmp_path)
+    report = again(runner, "test_vision_web_browser.py")
     assert report.exit_status == 1
     different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
     assert different.pop("tests/test_vision_web_browser.py") == "error"
     assert set(different.values()) == {"missing"}
 
 
-def test_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> None:
-    suite.break_module("__init__.py")
-    report = suite.again(TESTS)
+def test_a_fork_that_no_longer_imports_is_caught(suite: Suite, tmp_path: Path) -> None:
+    report = again(suite.with_broken("smolagents/__init__.py", tmp_path), TESTS)
     assert report.exit_status == 1
     outcomes = {found.test: found.fork for found in report.of(Kind.UNDECLARED)}
     assert "OSError: broken" in outcomes[THE_RUN].message

@@ -76,17 +76,14 @@ def test_keys_and_proxies_are_kept_from_the_tests(tmp_path: Path) -> None:
     variables = environment_of_a_run(
         environ,
         python=tmp_path / "env" / "bin" / "python",
-        shared=tmp_path / "shared" / "bin" / "python",
         home=tmp_path,
-        port_lock=tmp_path / "lock",
-        halfway=tmp_path / "halfway",
         network=False,
         run_all=False,
     )
     assert not {"OPENAI_API_KEY", "HF_TOKEN", "HTTPS_PROXY", "PYTHONPATH"} & set(variables)
     assert not {"RUN_ALL", "REGRESSION_NETWORK"} & set(variables)
     assert variables["PIP_INDEX_URL"] == MAIN
-    assert variables["PATH"] == f"{tmp_path}/env/bin:{tmp_path}/shared/bin:/usr/bin"
+    assert variables["PATH"] == f"{tmp_path}/env/bin:/usr/bin"
 
 
 def test_a_command_past_its_deadline_is_killed_with_what_it_started() -> None:

@@ -1,8 +1,6 @@
-"""Two virtual environments with the same packages, but for smolagents itself.
+"""One virtual environment, in which one smolagents follows the other.
 
-A third one has the packages of both: what the fork requires, which may be more than upstream does.
-The two have nothing but their smolagents, and read the rest from the shared one. So it is installed
-once, and compiled by the side that imports it first.
+It has the packages of both: what the fork requires, which may be more than upstream does.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from tools.errors import CommandError, SuiteError, last_lines
 from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS, ROOT
 from tools.uv import Uv, compile_requirements
 
-__all__ = ["Side", "Twins", "build_twins", "relock", "wheel_metadata"]
+__all__ = ["Environment", "Side", "build_environment", "relock", "wheel_metadata"]
 
 OLDEST_PYTHON = "3.10"
 
@@ -31,28 +29,38 @@ _LEFT_OUT = re.compile(r"(smolagents|torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
 
 
 class Side(NamedTuple):
-    """One of the two environments: its name, interpreter, and the smolagents in it."""
+    """One of the two smolagents: its name, its wheel and its version."""
 
     name: str
-    python: Path
     wheel: Path
     version: str
 
 
-class Twins(NamedTuple):
-    """Both sides.
+class Environment(NamedTuple):
+    """The environment.
 
     Attributes:
-        shared: interpreter of the environment that has the packages of both sides.
+        uv: what has made it.
+        python: its interpreter.
+        packages: what it has beside smolagents, as requirements.
         absent: optional groups that did not resolve, with the installer's words.
         notes: complaints of the installer's own check, as sentences.
     """
 
-    pristine: Side
-    fork: Side
-    shared: Path
+    uv: Uv
+    python: Path
+    packages: list[str]
     absent: dict[str, str]
     notes: list[str]
+
+    def use(self, side: Side) -> None:
+        """Put a side's smolagents in the place of the one that is there.
+
+        Raises:
+            CommandError: the wheel cannot be installed.
+        """
+        wheel = side.wheel.resolve()
+        self.uv.install(self.python, "--no-deps", "--reinstall-package", "smolagents", wheel)
 
 
 def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
@@ -70,17 +78,6 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
     return headers["Name"], headers["Version"], set(headers.get_all("Provides-Extra") or [])
 
 
-def _site(python: Path) -> Path:
-    """Return the folder of an environment's packages."""
-    (site,) = (python.parent.parent / "lib").glob("python*/site-packages")
-    return site
-
-
-def _packages(uv: Uv, python: Path) -> list[str]:
-    """List an environment's own packages, as requirements."""
-    return sorted(uv("pip", "freeze", "--python", python).splitlines())
-
-
 def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str, str]:
     """Install everything in one environment; returns the groups that could not be had."""
     absent: dict[str, str] = {}
@@ -95,27 +92,26 @@ def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str,
     return absent
 
 
-def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned: bool) -> Twins:
-    """Make both environments, and the one that they share, anew below a folder.
+def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool) -> Environment:
+    """Make the environment anew below a folder.
 
     Args:
-        fork_wheel: the wheel under test.
-        pristine_wheel: upstream's.
-        folder: environments of the same names in it are removed.
+        fork: the side under test.
+        pristine: upstream's.
+        folder: an environment in it is removed.
         pinned: refuse versions other than ``constraints.txt``'s. Without it they are tried first,
             and left aside with a note when they do not suit this release.
 
     Raises:
-        SuiteError: an environment has a package that it must not have.
         CommandError: a set of packages cannot be had.
     """
-    _, _, provided = wheel_metadata(fork_wheel)
+    _, _, provided = wheel_metadata(fork.wheel)
     uv, notes = Uv(), list[str]()
-    shared = uv.environment(folder / "shared-env")
+    python = uv.environment(folder / "env")
     extras = ",".join(sorted(set(EXTRAS) & provided))
-    wanted = f"smolagents[{extras}] @ {fork_wheel.resolve().as_uri()}"
+    wanted = f"smolagents[{extras}] @ {fork.wheel.resolve().as_uri()}"
     try:
-        absent = _resolved(uv, shared, wanted, "-c", CONSTRAINTS)
+        absent = _resolved(uv, python, wanted, "-c", CONSTRAINTS)
     except CommandError as error:
         if pinned or "No solution found" not in str(error):
             raise
@@ -123,38 +119,19 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
             f"{CONSTRAINTS.name} does not suit this release, so both sides have the newest "
             f"versions that do: {last_lines(str(error), lines=4)}"
         )
-        absent = _resolved(uv, shared, wanted)
-    notes += _complaints(uv, shared, "fork")
-    uv.install(shared, "--no-deps", "--reinstall-package", "smolagents", pristine_wheel.resolve())
-    notes += _complaints(uv, shared, "pristine")
-    uv("pip", "uninstall", "--quiet", "--python", shared, "smolagents")
-    packages = _packages(uv, shared)
-    (folder / "packages.txt").write_text("\n".join(packages) + "\n", "utf-8")
-    if left := [line for line in packages if re.match(r"smolagents(?!-)", line)]:
-        raise SuiteError(f"both sides would see the shared environment's {left[0]}")
-    pristine = _side(uv, "pristine", pristine_wheel, folder, shared)
-    return Twins(pristine, _side(uv, "fork", fork_wheel, folder, shared), shared, absent, notes)
-
-
-def _complaints(uv: Uv, python: Path, name: str) -> list[str]:
-    """Return a side's complaints of the installer's own check, as sentences."""
-    try:
-        uv("pip", "check", "--python", python)
-    except CommandError as error:
-        return [f"`uv pip check` on the {name} side: {last_lines(str(error), lines=6)}"]
-    return []
-
-
-def _side(uv: Uv, name: str, wheel: Path, folder: Path, shared: Path) -> Side:
-    """Make the environment that has a wheel, and reads the rest from the shared one."""
-    python = uv.environment(folder / f"{name}-env")
-    uv.install(python, "--no-deps", wheel.resolve())
-    if len(found := _packages(uv, python)) != 1:
-        raise SuiteError(f"the {name} side has more than smolagents: {found[:10]}")
-    # Behind the side's own packages, and with the ``.pth`` files of the shared ones.
-    line = f"import site; site.addsitedir({str(_site(shared))!r})\n"
-    (_site(python) / "shared.pth").write_text(line, "utf-8")
-    return Side(name, python, wheel, wheel_metadata(wheel)[1])
+        absent = _resolved(uv, python, wanted)
+    frozen = uv("pip", "freeze", "--python", python).splitlines()
+    packages = sorted(line for line in frozen if not re.match(r"smolagents(?!-)", line))
+    made = Environment(uv, python, packages, absent, notes)
+    for side in (fork, pristine):
+        made.use(side)
+        try:
+            uv("pip", "check", "--python", python)
+        except CommandError as error:
+            notes.append(
+                f"`uv pip check` on the {side.name} side: {last_lines(str(error), lines=6)}"
+            )
+    return made
 
 
 def relock() -> int:

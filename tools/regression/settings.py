@@ -74,28 +74,22 @@ def environment_of_a_run(
     environ: Mapping[str, str],
     *,
     python: Path,
-    shared: Path,
     home: Path,
-    port_lock: Path,
-    halfway: Path,
     network: bool,
     run_all: bool,
 ) -> dict[str, str]:
-    """Variables for one run of upstream's tests, the same on both sides but for the paths.
+    """Variables for one run of upstream's tests, the same on both sides but for their homes.
 
     Args:
         environ: the caller's variables.
-        python: interpreter of the side's virtual environment.
-        shared: interpreter of the environment whose packages both sides read.
+        python: interpreter of the virtual environment.
         home: an empty folder that serves as home, cache and temporary folder.
-        port_lock: file that the two sides lock around tests that use a fixed port.
-        halfway: file that is made when half of the tests have run.
         network: let the test processes reach other machines.
         run_all: run what upstream marks ``require_run_all``.
     """
     return {
         **{name: value for name, value in environ.items() if _PASSED_ON.match(name)},
-        "PATH": f"{python.parent}:{shared.parent}:{environ.get('PATH', '/usr/bin:/bin')}",
+        "PATH": f"{python.parent}:{environ.get('PATH', '/usr/bin:/bin')}",
         "VIRTUAL_ENV": str(python.parent.parent),
         "HOME": str(home),
         "TMPDIR": str(home),
@@ -112,8 +106,6 @@ def environment_of_a_run(
         "COLUMNS": "120",
         # arize-phoenix registers a pytest plugin that does not import on every Python.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "REGRESSION_PORT_LOCK": str(port_lock),
-        "REGRESSION_HALFWAY": str(halfway),
         **({"REGRESSION_NETWORK": "1"} if network else {}),
         **({"RUN_ALL": "1"} if run_all else {}),
     }

@@ -16,7 +16,7 @@ from buildsys.errors import BuildError
 from tools.errors import SuiteError, ToolError
 from tools.regression.comparison import Report, compare, run_again
 from tools.regression.deviations import load_deviations
-from tools.regression.environments import build_twins, wheel_metadata
+from tools.regression.environments import Side, build_environment, wheel_metadata
 from tools.regression.execution import Runner
 from tools.regression.output import show, write
 from tools.regression.record import changed_outcomes, conditions, read_record, write_record
@@ -119,31 +119,32 @@ def run(
                     f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
                     f"or say --unlocked to run it unverified"
                 )
-            sdist, pristine = _release_files(version, lock, sdist_sha256)
+            sdist, wheel = _release_files(version, lock, sdist_sha256)
             declared = load_deviations(deviations, version)
             tests_folder = _unpacked_tests(sdist, folder / "sdist")
         if fork_wheel is None:
             with step("build the fork"):
                 fork_wheel = Uv().wheel(ROOT, folder / "fork-wheel")
-        name, _, _ = wheel_metadata(fork_wheel)
+        name, fork_version, _ = wheel_metadata(fork_wheel)
         if name != "smolagents":
             raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
+        fork, pristine = Side("fork", fork_wheel, fork_version), Side("pristine", wheel, version)
         with step("install"):
-            twins = build_twins(fork_wheel, pristine, folder, pinned=version == lock.version)
-        runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
+            made = build_environment(fork, pristine, folder, pinned=version == lock.version)
+        runner = Runner(made, pristine, fork, tests_folder, folder, network, run_all)
         known = None
         is_usual = version == lock.version and not (selection or network or run_all)
         if is_usual:
-            wanted = conditions(version, sdist, (folder / "packages.txt").read_text("utf-8"))
+            wanted = conditions(version, sdist, "\n".join(made.packages) + "\n")
             known = read_record(wanted)
-        runner.prepare()
         if recorded and known is not None:
-            with step("run the fork's side"):
-                outcomes = known, runner.run_fork()
+            expected = known
         else:
-            with step("run both sides"):
-                outcomes = runner.run(selection)
-        notes = list(twins.notes)
+            with step("run pristine's side"):
+                expected = runner.run_pristine(selection)
+        with step("run the fork's side"):
+            outcomes = expected, runner.run_fork(selection)
+        notes = list(made.notes)
         if record and is_usual:
             notes.append(f"recorded: {write_record(wanted, outcomes[0])}")
         elif known is not None:
@@ -155,7 +156,7 @@ def run(
             notes += run_again(found, runner.run_alone, say)
     except (BuildError, ToolError) as error:
         raise SuiteError(str(error)) from error
-    report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
+    report = Report(version, fork_version, found, stale, made.absent, notes, seconds)
     write(report, reports)
     show(report, console)
     return report

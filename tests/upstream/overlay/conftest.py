@@ -7,7 +7,6 @@ anything of this repository: only `smolagents` of the side under test, and pytes
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import inspect
 import ipaddress
@@ -15,7 +14,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -85,13 +84,6 @@ def pytest_configure(config: pytest.Config) -> None:
     socket.socket.connect = guarded_connect
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Report half of the tests: most of what they import is compiled, the other side may begin."""
-    path, items = os.environ.get("REGRESSION_HALFWAY"), item.session.items
-    if path and item is items[len(items) // 2]:
-        open(path, "a").close()
-
-
 @pytest.fixture(autouse=True)
 def quiet_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents log nothing unless a test asks for a level (a test of upstream's checks for this)."""
@@ -119,28 +111,18 @@ def _sleep_until_served(port: int, sleep: Callable[[float], None], seconds: floa
 
 
 @pytest.fixture(autouse=True)
-def alone_on_its_port(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """The two sides run side by side: only one at a time in a test that uses a fixed port.
+def served_port(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the server of a test that uses a fixed port.
 
     These tests give their server one second to start, which a busy machine does not keep: their
     sleep ends when the server answers.
     """
-    path = os.environ.get("REGRESSION_PORT_LOCK")
     function = getattr(request, "function", None)
     try:
-        source = inspect.getsource(function) if path and function else ""
+        source = inspect.getsource(function) if function else ""
     except (OSError, TypeError):
         source = ""
-    match = FIXED_PORT.search(source)
-    if not path or match is None:
-        yield
-        return
-    with open(path, "a") as lock:
-        # The wait is part of the test's time limit (pytest-timeout counts fixtures).
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    if (match := FIXED_PORT.search(source)) is not None:
         monkeypatch.setattr(
             time, "sleep", functools.partial(_sleep_until_served, int(match[1]), time.sleep)
         )
-        yield
