@@ -18,6 +18,7 @@ import contextlib
 import enum
 import errno
 import fcntl
+import functools
 import gc
 import importlib
 import os
@@ -30,7 +31,8 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..deadline import Deadline
@@ -66,13 +68,27 @@ _FIRST_OWN = 1000
 _NUMBERS_ABOVE = 16
 
 
-@dataclass(frozen=True)
-class _Starting:
-    """A child that is not ready; it sends the listener of its filter."""
+@dataclass
+class _Child:
+    """A child, as its fork server knows it.
 
-    channel: socket.socket
+    Attributes:
+        pid: its process number.
+        status: connection to the host.
+        channel: connection to the child, which sends the listener of its filter.
+        threads: largest number of its threads.
+        supervisor: answers its filter; ``None`` before the listener has come.
+        files: what it may read about itself, kept open. A rule of Landlock is about an inode; those
+            in ``/proc`` are made again for the same name when the kernel has dropped its caches,
+            except while a descriptor refers to them.
+    """
+
     pid: int
+    status: socket.socket
+    channel: socket.socket
     threads: int
+    supervisor: CallSupervisor | None = None
+    files: list[int] = field(default_factory=list)
 
 
 class _ServerEnd(enum.Enum):
@@ -158,21 +174,18 @@ class ForkServer:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._selector = selectors.DefaultSelector()
-        self._children: dict[int, socket.socket] = {}
+        self._children: dict[int, _Child] = {}
         self._counts = UserCounts()
-        self._supervisors: dict[int, CallSupervisor] = {}
-        # Child -> descriptors, see _keep_process_files().
-        self._process_files: dict[int, list[int]] = {}
-        self._wake, wake_up = socket.socketpair()
-        for end in (self._wake, wake_up):
+        self._end: _ServerEnd | None = None
+        self._wake, self._wake_up = socket.socketpair()
+        for end in (self._wake, self._wake_up):
             end.setblocking(False)
-        self._wake_up = wake_up
-        signal.set_wakeup_fd(wake_up.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_up.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         # Ctrl-C on a terminal signals the whole group; only the host decides about children.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._selector.register(control, selectors.EVENT_READ, "control")
-        self._selector.register(self._wake, selectors.EVENT_READ, "wake")
+        self._selector.register(control, selectors.EVENT_READ, (None, self._answer))
+        self._selector.register(self._wake, selectors.EVENT_READ, (None, self._reap))
 
     def serve(self) -> _Forked | _ServerEnd:
         """Serve requests until the host closes the control socket, or the server is idle.
@@ -180,40 +193,37 @@ class ForkServer:
         Returns:
             Why it ended; in a child, what the child begins with.
         """
+        server = os.getpid()
         self._control.sendall(b"R")
-        is_child = False
         try:
-            while True:
+            while self._end is None:
                 events = self._selector.select(IDLE_SECONDS)
                 if not events and not self._children:
-                    return _ServerEnd.ORDERLY
+                    self._end = _ServerEnd.ORDERLY
                 for key, _ in events:
-                    if key.data == "control":
-                        end = self._request()
-                        if end is not None:
-                            return end
-                    elif key.data == "wake":
-                        self._reap()
-                    elif isinstance(key.data, CallSupervisor):
-                        if self._supervisors.get(key.data.pid) is key.data:
-                            key.data.answer()
-                    elif isinstance(key.data, _Starting):
-                        self._progress(key.data)
-                    elif self._children.get(key.data) is key.fileobj:
-                        # A child reaped earlier in the same batch no longer has one.
-                        self._status(key.data)
+                    child, action = key.data
+                    # One that was reaped earlier in the same batch has nothing any more.
+                    if child is None or self._children.get(child.pid) is child:
+                        action()
+            return self._end
         except _Forked as forked:
-            is_child = True
             self._selector.close()  # it refers to itself
             return forked.with_traceback(None)
         finally:
-            if not is_child:
-                self._end_all()
+            if os.getpid() == server:
+                # The host has ended or no longer needs this process: leave nothing behind.
+                for pid in self._children:
+                    _signal(pid, signal.SIGKILL)
 
-    def _request(self) -> _ServerEnd | None:
+    def _watch(self, child: _Child, source: Any, action: Callable[[], None]) -> None:
+        self._selector.register(source, selectors.EVENT_READ, (child, action))
+
+    def _answer(self) -> None:
+        """Answer a request for a child; note the end of the host."""
         data, descriptors = _received(self._control, REQUEST.size)
         if len(data) < REQUEST.size:
-            return _ServerEnd.ORDERLY if data else _ServerEnd.HOST
+            self._end = _ServerEnd.ORDERLY if data else _ServerEnd.HOST
+            return
         (threads,) = REQUEST.unpack(data)
         try:
             answer = self._start(threads, descriptors)
@@ -223,107 +233,95 @@ class ForkServer:
         for descriptor in descriptors:
             os.close(descriptor)
         self._control.sendall(ANSWER.pack(answer))
-        return None
 
     def _start(self, threads: int, descriptors: list[int]) -> int:
         """Start a child, which has copies of the descriptors; return its process number.
 
         Raises:
             OSError: the system has no descriptor, process or memory left.
+            _Forked: this is the child.
         """
         if len(descriptors) != _DESCRIPTORS:  # the kernel drops those for which no number is left
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        status = socket.socket(fileno=os.dup(descriptors[1]))
-        try:
-            ours, pid = _forked(descriptors)
-        except OSError:
-            status.close()
-            raise
-        self._children[pid] = status
-        self._keep_process_files(pid)
-        starting = _Starting(ours, pid, threads)
-        try:
-            self._selector.register(status, selectors.EVENT_READ, pid)
-            self._selector.register(ours, selectors.EVENT_READ, starting)
-        except OSError:
-            _signal(pid, signal.SIGKILL)
-            raise
+        server = os.getpid()
+        with contextlib.ExitStack() as failed:
+            status = failed.enter_context(socket.socket(fileno=os.dup(descriptors[1])))
+            ours, theirs = socket.socketpair()
+            failed.enter_context(ours)
+            with theirs:
+                pid = os.fork()
+                if pid == 0:
+                    failed.pop_all()
+                    signal.set_wakeup_fd(-1)
+                    raise _Forked(server, theirs.dup(), descriptors)
+            failed.pop_all()
+        self._adopt(_Child(pid, status, ours, threads))
         return pid
 
-    def _keep_process_files(self, pid: int) -> None:
-        """Keep open what a process may read about itself.
-
-        A rule of Landlock is about an inode. Those in ``/proc`` are made again for the same name
-        when the kernel has dropped its caches, except while a descriptor refers to them.
-        """
-        self._process_files[pid] = found = []
+    def _adopt(self, child: _Child) -> None:
+        """Serve a child that was forked; kill it if a descriptor is missing."""
+        self._children[child.pid] = child
+        try:
+            self._watch(child, child.status, functools.partial(self._obey, child))
+            self._watch(child, child.channel, functools.partial(self._supervise, child))
+        except OSError:
+            _signal(child.pid, signal.SIGKILL)
+            raise
         with contextlib.suppress(OSError):  # no more descriptors: the rules hold until then
             for name in OWN_PROCESS_FILES:
-                found.append(os.open(f"/proc/{pid}/{name}", os.O_PATH | os.O_CLOEXEC))
+                child.files.append(os.open(f"/proc/{child.pid}/{name}", os.O_PATH | os.O_CLOEXEC))
 
-    def _progress(self, starting: _Starting) -> None:
+    def _supervise(self, child: _Child) -> None:
         """Take the listener of a child, until the child is ready."""
-        listener = take_listener(starting.channel)
+        listener = take_listener(child.channel)
         if listener is None:
-            self._selector.unregister(starting.channel)
-            starting.channel.close()
+            self._selector.unregister(child.channel)
+            child.channel.close()
             return
-        supervisor = CallSupervisor(listener, starting.pid, starting.threads, self._counts)
-        if starting.pid not in self._children:  # it ended meanwhile
-            supervisor.close()
-            return
-        self._supervisors[starting.pid] = supervisor
-        self._selector.register(supervisor, selectors.EVENT_READ, supervisor)
+        child.supervisor = CallSupervisor(listener, child.pid, child.threads, self._counts)
+        self._watch(child, child.supervisor, child.supervisor.answer)
 
-    def _status(self, pid: int) -> None:
-        status = self._children[pid]
+    def _obey(self, child: _Child) -> None:
+        """Send a child the signals that its host has asked for."""
         try:
-            asked = status.recv(64)
+            asked = child.status.recv(64)
         except OSError:
             asked = b""
         if not asked:
             asked = b"K"  # the host closed the socket, or died
-            self._selector.unregister(status)
+            self._selector.unregister(child.status)
         for letter in asked:
             number = SIGNALS.get(bytes([letter]))
             if number is not None:
-                _signal(pid, number)
+                _signal(child.pid, number)
 
     def _reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while self._wake.recv(4096):
                 pass
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            self._ended(pid, os.waitstatus_to_exitcode(status))
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                child = self._children.pop(pid, None)
+                if child is not None:
+                    self._bury(child, os.waitstatus_to_exitcode(status))
 
-    def _ended(self, pid: int, code: int) -> None:
-        for descriptor in self._process_files.pop(pid, []):
-            os.close(descriptor)
-        status = self._children.pop(pid, None)
-        if status is None:
-            return
-        supervisor = self._supervisors.pop(pid, None)
-        if supervisor is not None:
-            self._selector.unregister(supervisor)
-            supervisor.close()
+    def _bury(self, child: _Child, code: int) -> None:
+        """Tell the host how a child has ended, and close what was its."""
+        ends: list[socket.socket | CallSupervisor] = [child.status, child.channel]
+        if child.supervisor is not None:
+            ends.append(child.supervisor)
+        for end in ends:
+            with contextlib.suppress(KeyError, ValueError):  # not watched any more
+                self._selector.unregister(end)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # all processes it started
-        with contextlib.suppress(KeyError, ValueError):
-            self._selector.unregister(status)
+            os.killpg(child.pid, signal.SIGKILL)  # all processes it started
         with contextlib.suppress(OSError):
-            status.send(EXIT.pack(code))
-        status.close()
-
-    def _end_all(self) -> None:
-        # The host has ended or no longer needs this process: leave nothing behind.
-        for pid in self._children:
-            _signal(pid, signal.SIGKILL)
+            child.status.send(EXIT.pack(code))
+        for number in child.files:
+            os.close(number)
+        for end in ends:
+            end.close()
 
 
 def _run_child(forked: _Forked, layout: Layout) -> NoReturn:
@@ -379,31 +377,6 @@ def _arrange(descriptors: list[int], parent: int) -> list[socket.socket]:
         ends.append(socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, first)))
         os.close(number)
     return ends
-
-
-def _forked(descriptors: list[int]) -> tuple[socket.socket, int]:
-    """Fork a child; return the connection to it, and its number.
-
-    Args:
-        descriptors: those of its request.
-
-    Raises:
-        OSError: the system has no descriptor, process or memory left.
-        _Forked: this is the child.
-    """
-    server = os.getpid()
-    ours, theirs = socket.socketpair()
-    try:
-        pid = os.fork()
-    except OSError:
-        ours.close()
-        theirs.close()
-        raise
-    if pid == 0:
-        signal.set_wakeup_fd(-1)
-        raise _Forked(server, theirs, descriptors)
-    theirs.close()
-    return ours, pid
 
 
 def _received(connection: socket.socket, size: int) -> tuple[bytes, list[int]]:

@@ -8,7 +8,7 @@ import sys
 # In a separate process: a fork server handles signals, and forks.
 SCRIPT = """
 import atexit, os, signal, socket
-from smolagents_fork.process.fork_server import EXIT, ForkServer
+from smolagents_fork.process.fork_server import EXIT, ForkServer, _Child
 
 near, far = socket.socketpair()
 server = ForkServer(far)
@@ -23,10 +23,11 @@ class Batches:
         return getattr(self.selector, name)
 
     def select(self, timeout):
-        keys = {key.data: key for key in self.selector.get_map().values()}
+        keys = {key.fileobj: key for key in self.selector.get_map().values()}
         if not self.batches:
-            return [(keys["control"], 1)]
-        return [(keys[data], 1) for data in self.batches.pop(0)]
+            server._end = "the end"
+            return []
+        return [(keys[fileobj], 1) for fileobj in self.batches.pop(0)]
 
 def child(wait):
     ours, theirs = socket.socketpair()
@@ -36,23 +37,20 @@ def child(wait):
         if wait:
             signal.pause()
         os._exit(3)
-    server._children[pid] = theirs
-    server._selector.register(theirs, 1, pid)
-    return pid, ours
+    channel, _ = socket.socketpair()
+    server._adopt(_Child(pid, theirs, channel, 8))
+    return pid, ours, theirs
 
 signal.alarm(60)  # whatever happens, nothing is left
-ended, its_status = child(wait=False)
-other, other_status = child(wait=True)
+ended, its_status, its_end = child(wait=False)
+other, other_status, _ = child(wait=True)
 atexit.register(os.kill, other, signal.SIGKILL)
 os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
 its_status.send(b"I")  # the host stops it just when it ends by itself
 server._selector = Batches(server._selector)
-looked = []
-server._selector.batches = [["wake", ended], ["wake"]]
-server._request = lambda: "the end"
-server._end_all = lambda: looked.append(list(server._children))
+server._selector.batches = [[server._wake, its_end], [server._wake]]
 server.serve()
-assert looked == [[other]], looked
+assert list(server._children) == [other], server._children
 assert EXIT.unpack(its_status.recv(4)) == (3,)
 print("served on")
 """
