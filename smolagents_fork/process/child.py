@@ -18,13 +18,13 @@ from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import GuestProcess, exit_text
 from ..system.forks import forget, keep_open
 from .confinement_report import STOPPED_RUN
-from .processor_clock import ProcessorClock
 
 __all__ = ["Child"]
 
 _EXIT = struct.Struct("!i")
 # Bytes of output that are read at once: as many as a pipe has.
 _PIPE_BYTES = 64 * 1024
+_CLOCK_SECONDS = 0.05  # between two looks at a processor clock
 # Bytes of output that an error about the end quotes.
 _QUOTED = 2000
 
@@ -53,7 +53,7 @@ class Child(GuestProcess):
         cpu_seconds: float | None = None,
     ) -> None:
         self.pid = 0
-        self._processor = ProcessorClock(cpu_seconds)
+        self._processor = _ProcessorClock(cpu_seconds)
         self.exit_code: int | None = None
         self._data = data
         self._status = status
@@ -215,3 +215,53 @@ class Child(GuestProcess):
         if self._output is not None:
             os.close(self._output)
             self._output = None
+
+
+class _ProcessorClock:
+    """Limit of the processor time of one run, which no program can set back or ignore.
+
+    Args:
+        seconds: the limit; ``None`` for none, and where the system has no such clock.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._clock = 0
+        self._end: float | None = None
+        # Monotonic time of the next look.
+        self._next = float("inf")
+
+    def begin(self, pid: int) -> None:
+        """Count from now on.
+
+        Args:
+            pid: the child.
+        """
+        if self._seconds is None:
+            return
+        # clock_getcpuclockid(3): CPUCLOCK_SCHED of the whole process.
+        self._clock = ~pid << 3 | 2
+        now = self._now()
+        if now is not None:
+            self._end = now + self._seconds
+            self._next = 0.0
+
+    def is_over(self, monotonic: float) -> bool:
+        """Return whether the child has used more than the limit since :meth:`begin`.
+
+        Args:
+            monotonic: the time now. The clock is read 20 times a second at most.
+        """
+        if monotonic < self._next or self._end is None:
+            return False
+        self._next = monotonic + _CLOCK_SECONDS
+        now = self._now()
+        return now is not None and now > self._end
+
+    def __str__(self) -> str:
+        return f"cpu_seconds={self._seconds}"
+
+    def _now(self) -> float | None:
+        with contextlib.suppress(OSError):  # the child has ended
+            return time.clock_gettime(self._clock)
+        return None

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
-from ..system.inventory import Inventory, SandboxEntry
-from ..system.local_processes import kill_process, owner_in
-from ..system.proc_table import ProcessEntry, is_in_a_container, process_table
+from ..system.local_processes import LocalInventory
+from ..system.proc_table import ProcessEntry, is_in_a_container
 from .spawn import BOOTSTRAP
 
-__all__ = ["ChildInventory", "fork_servers"]
+__all__ = ["ChildInventory"]
 
 
-class ChildInventory(Inventory):
-    """Children of every fork server, found in ``/proc``; none on a system without it."""
+class ChildInventory(LocalInventory):
+    """Children of every fork server."""
 
-    def sandboxes(self) -> list[SandboxEntry]:
-        return _children(process_table())
+    executor: ClassVar[str] = "process"
 
-    def kill(self, sandbox: str) -> None:
-        kill_process(sandbox, _children)
+    def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
+        """Return the children. A fork server runs no code of others: its command line is its own.
 
-
-def fork_servers(table: Mapping[int, ProcessEntry]) -> set[int]:
-    """Return the fork servers, which run no code of others and so have their own command line.
-
-    Args:
-        table: processes of this machine.
-    """
-    similar = {
-        pid for pid, entry in table.items() if BOOTSTRAP in entry.argv and entry.session == pid
-    }
-    # Children have the same command line, unless they have overwritten it.
-    return {
-        pid for pid in similar if table[pid].parent not in similar and not is_in_a_container(pid)
-    }
-
-
-def _children(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
-    servers = fork_servers(table)
-    return [
-        SandboxEntry(
-            id=f"process-{pid}",
-            executor="process",
-            owner=owner_in(table, table[table[pid].parent].parent),
-            started_at=table[pid].started_at,
-            state=table[pid].state,
-            memory_bytes=table[pid].memory_bytes,
-        )
-        for pid in sorted(table)
+        Args:
+            table: processes of this machine.
+        """
+        similar = {
+            pid for pid, entry in table.items() if BOOTSTRAP in entry.argv and entry.session == pid
+        }
+        # Children have the same command line, unless they have overwritten it.
+        servers = {
+            pid
+            for pid in similar
+            if table[pid].parent not in similar and not is_in_a_container(pid)
+        }
         # A child leads a session once it is set up.
-        if table[pid].parent in servers and table[pid].session == pid
-    ]
+        return {
+            pid: table[entry.parent].parent
+            for pid, entry in table.items()
+            if entry.parent in servers and entry.session == pid
+        }

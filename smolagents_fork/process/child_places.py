@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from ..errors import ExecutorStartError
 from ..folders.file_store import FileStore
 from ..folders.removal import discard_tree
 from ..folders.user_folder import temporary_folder
@@ -15,13 +17,12 @@ from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
 from ..results import ExecutorStats
 from ..system.shortages import naming_shortages
-from .child_figures import child_figures
 from .confinement_report import Bounds
 from .restrictions.syscalls import NetworkScope
 from .sandbox_paths import Layout
 from .spawn import spawn
 
-__all__ = ["ChildEngine", "ChildPlace", "ChildRequest", "LocalChildren"]
+__all__ = ["ChildEngine", "ChildPlace", "ChildRequest", "LocalChildren", "child_figures"]
 
 
 @dataclass(frozen=True)
@@ -146,3 +147,29 @@ class LocalChildren:
         if self._whole is not None:
             discard_tree(self._whole.folder)
             self._whole = None
+
+
+def child_figures(pid: int | None, memory_limit_bytes: int | None) -> ExecutorStats:
+    """Return a child's resource use now.
+
+    Args:
+        pid: Process id of the child; ``None`` without one.
+        memory_limit_bytes: its limit; ``None`` without one.
+
+    Raises:
+        ExecutorStartError: the system has no ``/proc``, or there is no child.
+    """
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1])
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (OSError, ValueError) as error:
+        raise ExecutorStartError(f"no statistics of process {pid}: {error}") from None
+    ticks = os.sysconf("SC_CLK_TCK")
+    return ExecutorStats(
+        memory_bytes=resident * os.sysconf("SC_PAGE_SIZE"),
+        memory_limit_bytes=memory_limit_bytes,
+        cpu_seconds=(int(fields[11]) + int(fields[12])) / ticks,
+        pids=int(fields[17]),
+    )

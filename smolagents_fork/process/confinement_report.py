@@ -16,7 +16,6 @@ __all__ = [
     "MeasureRow",
     "MeasureTable",
     "Report",
-    "table_of",
 ]
 
 #: Number of a run that the host wants to stop, as it is sent to the child.
@@ -116,63 +115,48 @@ class MeasureRow:
 
     Attributes:
         measure: name of the measure.
-        in_force: whether it applies to a child on this machine.
         held_by: the mechanism; empty if it is not in force.
         missing: why it is not in force; empty if it is.
-        keyword: the argument of the executor that waives it.
     """
 
     measure: str
-    in_force: bool
     held_by: str
     missing: str
-    keyword: str
+
+    @property
+    def in_force(self) -> bool:
+        """Whether it applies to a child on this machine."""
+        return bool(self.held_by)
+
+    @property
+    def keyword(self) -> str:
+        """Argument of the executor that waives it."""
+        return f"allow_missing=({self.measure!r},)"
 
 
-@dataclass(frozen=True)
 class MeasureTable:
-    """Measures on this machine; ``str()`` gives a table."""
+    """Measures on this machine; ``str()`` gives a table.
 
-    rows: tuple[MeasureRow, ...]
+    Args:
+        in_force: measure -> the mechanism that enforces it.
+        missing: measure -> why it is not in force.
+    """
+
+    def __init__(self, in_force: dict[str, str], missing: dict[str, str]) -> None:
+        self.rows = tuple(
+            MeasureRow(name, in_force.get(name, ""), missing.get(name, "")) for name in MEASURES
+        )
 
     def __iter__(self) -> Iterator[MeasureRow]:
         return iter(self.rows)
 
     def __getitem__(self, measure: str) -> MeasureRow:
-        for row in self.rows:
-            if row.measure == measure:
-                return row
-        raise KeyError(measure)
+        return {row.measure: row for row in self.rows}[measure]
 
     def __str__(self) -> str:
         lines = [("measure", "in force", "mechanism, or why it is missing", "to waive it")]
         for row in self.rows:
             state = "yes" if row.in_force else "no"
             lines.append((row.measure, state, row.held_by or row.missing, row.keyword))
-        widths = [max(len(line[column]) for line in lines) for column in range(3)]
-        texts = []
-        for line in lines:
-            cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-            texts.append("  ".join([*cells, line[-1]]).rstrip())
-        return "\n".join(texts)
-
-
-def table_of(in_force: dict[str, str], missing: dict[str, str]) -> MeasureTable:
-    """Build the table of a report.
-
-    Args:
-        in_force: measure -> the mechanism that enforces it.
-        missing: measure -> why it is not in force.
-    """
-    return MeasureTable(
-        tuple(
-            MeasureRow(
-                name,
-                name in in_force,
-                in_force.get(name, ""),
-                missing.get(name, ""),
-                f"allow_missing=({name!r},)",
-            )
-            for name in MEASURES
-        )
-    )
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)

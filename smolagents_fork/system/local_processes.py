@@ -6,22 +6,61 @@ import contextlib
 import os
 import platform
 import signal
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
 
 from ..errors import ExecutorError
-from .inventory import GONE, RUNNING, OwnerProcess, SandboxEntry
+from .inventory import GONE, RUNNING, Inventory, OwnerProcess, SandboxEntry
 from .proc_table import ProcessEntry, process_exists, process_table
 
-__all__ = ["kill_process", "owner_in"]
+__all__ = ["LocalInventory"]
 
 
-def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> OwnerProcess:
-    """Return the owner with this process id.
+class LocalInventory(Inventory, ABC):
+    """Sandboxes that are processes, found in ``/proc``; none on a system without it."""
 
-    Args:
-        table: processes of this machine.
-        pid: Process id of the process that started the sandbox.
-    """
+    #: Name of their executor.
+    executor: ClassVar[str]
+
+    @abstractmethod
+    def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
+        """Return the process id of each sandbox, with that of the process that started it.
+
+        Args:
+            table: processes of this machine.
+        """
+
+    def sandboxes(self) -> list[SandboxEntry]:
+        table = process_table()
+        return [
+            SandboxEntry(
+                id=f"{self.executor}-{pid}",
+                executor=self.executor,
+                owner=_owner_in(table, owner),
+                started_at=table[pid].started_at,
+                state=table[pid].state,
+                memory_bytes=table[pid].memory_bytes,
+            )
+            for pid, owner in sorted(self.owners(table).items())
+        ]
+
+    def kill(self, sandbox: str) -> None:
+        pid = int(sandbox.rpartition("-")[2])
+        with contextlib.suppress(ProcessLookupError):
+            # A process id can be reused; this names the process itself.
+            process = os.pidfd_open(pid)
+            try:
+                if sandbox == f"{self.executor}-{pid}" and pid in self.owners(process_table()):
+                    signal.pidfd_send_signal(process, signal.SIGKILL)
+            except PermissionError as error:
+                raise ExecutorError(f"{sandbox} belongs to another user: {error}") from None
+            finally:
+                os.close(process)
+
+
+def _owner_in(table: Mapping[int, ProcessEntry], pid: int) -> OwnerProcess:
+    """Return the owner with this process id."""
     host = table.get(pid)
     if host is not None:
         return OwnerProcess(platform.node(), pid, RUNNING, " ".join(host.argv))
@@ -29,28 +68,3 @@ def owner_in(table: Mapping[int, ProcessEntry], pid: int) -> OwnerProcess:
     if pid > 0 and process_exists(pid):
         return OwnerProcess(platform.node(), pid, RUNNING)
     return OwnerProcess(platform.node(), None, GONE)
-
-
-def kill_process(
-    sandbox: str, entries: Callable[[Mapping[int, ProcessEntry]], list[SandboxEntry]]
-) -> None:
-    """Kill a sandbox that is a process; no error if it is gone.
-
-    Args:
-        sandbox: Id of the sandbox, which ends in the process id.
-        entries: lists the sandboxes in a table of processes.
-
-    Raises:
-        ExecutorError: this user may not.
-    """
-    pid = int(sandbox.rpartition("-")[2])
-    with contextlib.suppress(ProcessLookupError):
-        # A process id can be reused; this names the process itself.
-        process = os.pidfd_open(pid)
-        try:
-            if any(entry.id == sandbox for entry in entries(process_table())):
-                signal.pidfd_send_signal(process, signal.SIGKILL)
-        except PermissionError as error:
-            raise ExecutorError(f"{sandbox} belongs to another user: {error}") from None
-        finally:
-            os.close(process)

@@ -18,7 +18,7 @@ from ..system.forks import forget, keep_open
 from ..system.host_pipe import HostPipe
 from ..system.shortages import shortage_text
 from .deno_binary import BARE_ENVIRONMENT
-from .guest_records import record_guest
+from .guest_inventory import record_guest
 
 __all__ = ["DenoProcess", "answer_of"]
 

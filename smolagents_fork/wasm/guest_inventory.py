@@ -1,38 +1,53 @@
-"""Inventory of the Wasm guests on this machine."""
+"""Inventory of the Wasm guests on this machine.
+
+A guest is recorded in a file of the host beside its stop file, where no program can write: one in a
+guest may overwrite its command line, and one elsewhere may write that of a guest.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
 
-from ..system.inventory import Inventory, SandboxEntry
-from ..system.local_processes import kill_process, owner_in
-from ..system.proc_table import ProcessEntry, process_table
-from .guest_records import recorded_guests
+from ..folders.user_folder import user_folder
+from ..system.local_processes import LocalInventory
+from ..system.proc_table import ProcessEntry, start_ticks
 
-__all__ = ["GuestInventory"]
+__all__ = ["GuestInventory", "record_guest"]
 
-
-class GuestInventory(Inventory):
-    """Guests of this user's host processes, found in ``/proc``; none on a system without it."""
-
-    def sandboxes(self) -> list[SandboxEntry]:
-        return _guests(process_table())
-
-    def kill(self, sandbox: str) -> None:
-        kill_process(sandbox, _guests)
+_SUFFIX = ".guest"
+_NUMBERS = re.compile(r"\.([0-9]{1,18})\.([0-9]{1,18})\.guest$")
 
 
-def _guests(table: Mapping[int, ProcessEntry]) -> list[SandboxEntry]:
-    recorded = recorded_guests()
-    return [
-        SandboxEntry(
-            id=f"wasm-{entry.pid}",
-            executor="wasm",
-            owner=owner_in(table, entry.parent),
-            started_at=entry.started_at,
-            state=entry.state,
-            memory_bytes=entry.memory_bytes,
-        )
-        for entry in table.values()
-        if (entry.pid, entry.start) in recorded
-    ]
+def record_guest(stop_file: str, pid: int) -> str:
+    """Record a guest that this process has started; return the path of the record.
+
+    Args:
+        stop_file: Stop file of the guest.
+        pid: process id of the guest.
+    """
+    path = f"{stop_file}.{pid}.{start_ticks(pid)}{_SUFFIX}"
+    Path(path).touch(0o600)
+    return path
+
+
+class GuestInventory(LocalInventory):
+    """Guests of this user's host processes."""
+
+    executor: ClassVar[str] = "wasm"
+
+    def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
+        """Return the guests that are recorded, with the process that started each.
+
+        Args:
+            table: processes of this machine.
+        """
+        found = [_NUMBERS.search(path.name) for path in Path(user_folder()).glob(f"*/*{_SUFFIX}")]
+        recorded = {(int(match[1]), int(match[2])) for match in found if match is not None}
+        return {
+            entry.pid: entry.parent
+            for entry in table.values()
+            if (entry.pid, entry.start) in recorded
+        }

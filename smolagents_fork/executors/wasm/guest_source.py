@@ -1,4 +1,4 @@
-"""Guests with Pyodide and the packages loaded, which wait for an executor's SETUP frame."""
+"""Guests with Pyodide and the packages loaded, and their start for an executor."""
 
 from __future__ import annotations
 
@@ -9,23 +9,33 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...deadline import Deadline
 from ...distributions.import_names import import_names
 from ...distributions.requirements import parse_entry, requirements_for
-from ...errors import ConfigurationError, ExecutorStartError
+from ...errors import ConfigurationError, ExecutorStartError, ProtocolError
 from ...folders.user_folder import temporary_file
 from ...guest.frames import Kind, from_guest
 from ...standard_library import absence
+from ...system.shortages import naming_shortages
 from ...wasm.deno_binary import confined_command, find_deno
 from ...wasm.deno_process import DenoProcess, answer_of
 from ...wasm.pyodide_files import cache_folder, check_files, pyodide_files
 from ...wasm.snapshots import START_BYTES, snapshot_file
 from ...wasm.wheels import MINOR, wheels_for
 from ...wasm.worker_archive import worker_archive
+from ..guests.frame_guest import GuestLauncher
 from .wasm_options import SetupOptions, WasmOptions
 
-__all__ = ["Installation", "PyodideSource", "check_imports", "installation", "log_line"]
+__all__ = [
+    "Installation",
+    "PyodideSource",
+    "WasmLauncher",
+    "check_imports",
+    "installation",
+    "log_line",
+]
 
 _PAGE = 64 << 10
 _MIB = 1 << 20
@@ -196,3 +206,47 @@ class PyodideSource:
             return []
         pages = (START_BYTES + memory) // _PAGE
         return [f"--wasm-max-mem-pages={pages}", f"--max-old-space-size={memory // _MIB}"]
+
+
+class WasmLauncher(GuestLauncher):
+    """Starts guests one after the other.
+
+    Args:
+        options: the executor's.
+        imports: modules programs may import.
+        source: starts a guest.
+        first: a guest that a pool has started; ``None`` to start the first one, too.
+    """
+
+    def __init__(
+        self,
+        options: WasmOptions,
+        imports: Sequence[str],
+        source: PyodideSource,
+        first: DenoProcess | None,
+    ) -> None:
+        super().__init__(options, imports)
+        self._source = source
+        self._first = first
+        self._process: DenoProcess | None = None
+
+    def start_process(self) -> DenoProcess:
+        """Return a guest that waits for the SETUP frame."""
+        first, self._first = self._first, None
+        seconds = self._options.startup_timeout_seconds
+        with naming_shortages("the guest cannot be started"):
+            self._process = first or self._source.start(seconds)
+        return self._process
+
+    def accept(self, report: Any) -> None:
+        """Limit the process, now that it has what it needs to start."""
+        if type(report) is not dict or type(report.get("python")) is not str:
+            raise ProtocolError("a READY frame has the version of Python")
+        assert self._process is not None
+        self._process.confine(self._options.memory_bytes)
+
+    def close(self) -> None:
+        """Close a guest that was never started from. Idempotent."""
+        first, self._first = self._first, None
+        if first is not None:
+            first.close()

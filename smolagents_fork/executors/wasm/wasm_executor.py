@@ -19,8 +19,7 @@ from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from ..weak_methods import weakly
-from .guest_source import PyodideSource, check_imports, installation, log_line
-from .wasm_launcher import WasmLauncher
+from .guest_source import PyodideSource, WasmLauncher, check_imports, installation, log_line
 from .wasm_options import SetupOptions, WasmOptions
 from .wasm_pool import WasmPool
 

@@ -17,8 +17,7 @@ from ...folders.user_folder import temporary_folder
 from ...folders.work_folder import WorkFolder
 from ...guest.frames import from_guest
 from ...process.child import Child
-from ...process.child_figures import child_figures
-from ...process.child_places import ChildRequest
+from ...process.child_places import ChildRequest, child_figures
 from ...process.child_relay import ChildRelay
 from ...process.confinement_report import Bounds
 from ...process.sandbox_paths import Layout, layout_for
