@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -378,18 +377,3 @@ def test_nothing_is_left_when_the_host_ends(way: str):
     assert eventually(lambda: gone(int(child)))
     assert eventually(lambda: gone(int(fork_server)))
     assert eventually(lambda: not os.path.exists(folder))
-
-
-def test_a_fork_of_the_host_does_not_end_its_child():
-    with executor() as ex:
-        ex("kept = 1")
-        with warnings.catch_warnings():
-            # Python 3.12 and later warn about the test runner's threads.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            ex.cleanup()
-            spawn.stop_fork_servers()
-            os._exit(0)
-        os.waitpid(pid, 0)
-        assert ex("kept").output == 1

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 
 import pytest
-from background import eventually, running
+from background import eventually
 from process_harness import SHARP, executor, gone, limited_to
 
 from smolagents_fork.errors import (
     ConfigurationError,
-    ExecutorClosedError,
     ProgramFailedError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -66,19 +64,6 @@ def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost
         assert eventually(lambda: gone(before))
         with pytest.raises(ProgramFailedError, match="NameError"):
             ex("lost")
-
-
-def test_cleanup_ends_a_call_in_another_thread():
-    started = threading.Event()
-    code = "print('started')\nimport time\ntime.sleep(1000)"
-    with executor(timeout_seconds=600, on_output=lambda text: started.set()) as ex:
-        pid = ex.pid
-        with running(ex, code, stop=ex.cleanup) as call:
-            call.until(started.is_set)
-            ex.cleanup()
-            assert type(call.error(GENEROUS)) is ExecutorClosedError
-    assert pid is not None
-    assert eventually(lambda: gone(pid))
 
 
 def test_memory_is_limited_and_the_state_survives():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from background import PrintedLine, acting
 from process_harness import executor
 
 from smolagents_fork import ProcessExecutor
@@ -12,18 +11,6 @@ from smolagents_fork.errors import (
     InterpreterError,
     ProgramFailedError,
 )
-
-
-def test_a_single_print_before_a_long_silence_is_seen_at_once():
-    seen = PrintedLine()
-    with executor(on_output=seen, timeout_seconds=600) as ex:
-        # Interrupted here as soon as the print is seen; otherwise it would reach its limit.
-        with (
-            acting(seen.is_set, ex.interrupt),
-            pytest.raises(InterpreterError, match="interrupted"),
-        ):
-            ex("print('one')\nimport time\ntime.sleep(1000)")
-        assert ex.state["_print_outputs"] == "one\n"
 
 
 @pytest.mark.parametrize("count", [1, 3, 5000])
@@ -47,31 +34,11 @@ def test_a_hundred_megabytes_in_one_print_are_bounded():
         assert len(ex("print('x' * 100_000_000)").logs) < 1200
 
 
-def test_unencodable_output_is_returned_as_text():
-    with executor() as ex:
-        assert ex("class Point:\n    def __repr__(self): return 'P'\nPoint()").output == "P"
-        bad = "class Bad:\n    def __repr__(self): return 1 / 0\nBad()"
-        assert ex(bad).output == "<Bad whose repr() raised ZeroDivisionError>"
-        assert "function f" in ex("def f(): pass\nf").output
-
-
 def test_import_that_is_not_installed_is_reported_at_the_start():
     with pytest.raises(
         ConfigurationError, match="Non-installed authorized modules: no_such_module"
     ):
         ProcessExecutor(["no_such_module.sub"], None)
-
-
-def test_the_final_answer_may_come_from_a_thread():
-    with executor(["threading"]) as ex:
-        ex.send_tools({"final_answer": lambda answer: answer})
-        code = (
-            "import threading, time\n"
-            "threading.Thread(target=lambda: final_answer('from a thread')).start()\n"
-            "while True: time.sleep(0.01)"
-        )
-        result = ex(code)
-        assert (result.output, result.is_final_answer) == ("from a thread", True)
 
 
 def test_program_that_closes_its_descriptors_keeps_its_tools_and_its_output():
