@@ -34,3 +34,15 @@ def test_wasm_has_no_guards():
     names = [name.removeprefix("smolagents_fork/").replace("/", ".") for name in files]
     assert "interpreter.plain.plain_engine.py" in names
     assert [name for name in names if name.startswith(OF_LOCAL)] == []
+
+
+def test_archive_of_a_guest_has_all_that_it_imports(tmp_path):
+    path = tmp_path / "sources.zip"
+    path.write_bytes(worker_archive())
+    program = (
+        "import sys\nsys.path.insert(0, sys.argv[1])\n"
+        "from smolagents_fork.wasm import wasm_worker\n"
+        "from smolagents_fork.guest.guest_worker import warm_up\n"
+        "assert wasm_worker.__file__.startswith(sys.argv[1])\nwarm_up()\n"
+    )
+    subprocess.run([sys.executable, "-I", "-c", program, str(path)], check=True)
