@@ -11,11 +11,10 @@ import math
 import select
 import socket
 import struct
-import threading
 from collections import deque
 from collections.abc import Callable
 
-from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, frame_parts, packed
+from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, frame_parts
 
 __all__ = ["FrameStream"]
 
@@ -29,7 +28,7 @@ _NOT_BLOCKING = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows
 class FrameStream:
     """Frames over a connected socket.
 
-    Only one thread at a time may call :meth:`turn` and :meth:`put`.
+    Only one thread at a time may call :meth:`turn`.
 
     Args:
         connection: closed by the caller.
@@ -51,8 +50,6 @@ class FrameStream:
         self._noticed = noticed
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
-        # Serialises post() with a turn.
-        self._lock = threading.RLock()
         self._outgoing: deque[memoryview] = deque()
         #: Whether the last turn neither sent nor read anything.
         self.idle = False
@@ -64,11 +61,6 @@ class FrameStream:
         """Number of bytes that the other side has not taken yet."""
         return sum(map(len, self._outgoing))
 
-    @property
-    def partial(self) -> bool:
-        """True while an incoming frame is incomplete."""
-        return self._reader.partial
-
     def watch(self, number: int) -> None:
         """End the wait of a turn when another descriptor is ready, too."""
         self._poll.register(number, select.POLLIN)
@@ -78,24 +70,16 @@ class FrameStream:
         self._poll.unregister(number)
 
     def put(self, kind: Kind, run: int, body: Body = b"") -> None:
-        """Have the next turns send a frame, behind those that wait.
+        """Have the next turns send a frame, behind those that wait; any thread may call this.
 
         Args:
             kind: Kind of the frame.
             run: Number of the run.
             body: must not change until it is sent.
         """
-        with self._lock:
-            parts = frame_parts(kind, run, body)
-            self._outgoing.extend(memoryview(part).cast("B") for part in parts)
-
-    def post(self, kind: Kind, run: int) -> None:
-        """Send a frame without a body now, or behind those that wait; any thread may call this."""
-        with self._lock:
-            waits = bool(self._outgoing)
-            self._outgoing.append(memoryview(packed(kind, run)))
-            if not waits:
-                self._send()
+        # At once, since a frame of another thread must not come between the parts.
+        parts = [memoryview(part).cast("B") for part in frame_parts(kind, run, body)]
+        self._outgoing.extend(parts)
 
     def turn(self, seconds: float) -> Frame | None:
         """Send what the other side takes, and return a frame that is complete.
@@ -119,21 +103,19 @@ class FrameStream:
         return self._reader.next() if received else None
 
     def _send(self) -> int:
-        with self._lock:
-            part = self._outgoing[0]
-            # Until what was sent is noted: a signal's handler may raise in between.
-            self.broken = True
-            try:
-                sent = self._connection.send(part[:_SENT_AT_ONCE])
-            except BlockingIOError:
-                self.broken = False
-                return 0
-            if sent < len(part):
-                self._outgoing[0] = part[sent:]
-            else:
-                self._outgoing.popleft()
-            self.broken = False
-            return sent
+        part = self._outgoing[0]
+        # Until what was sent is noted: a signal's handler may raise in between.
+        self.broken = True
+        try:
+            sent = self._connection.send(part[:_SENT_AT_ONCE])
+        except BlockingIOError:
+            sent = 0
+        if sent < len(part):
+            self._outgoing[0] = part[sent:]
+        else:
+            self._outgoing.popleft()
+        self.broken = False
+        return sent
 
     def _receive(self) -> bool:
         """Read what has arrived; return whether anything has."""

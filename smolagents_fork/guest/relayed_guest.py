@@ -56,10 +56,15 @@ class RelayedGuest(GuestProcess):
         self._closed = False
         self._killed = False
         self._death: SandboxDiedError | None = None
+        # A frame that was read while the child was asked whether it has ended.
+        self._early: Frame | None = None
         keep_open((stream,))
 
     def turn(self, seconds: float) -> Frame | None:
         """Send what the relay reads, and return a frame that is complete."""
+        if self._early is not None:
+            early, self._early = self._early, None
+            return early
         try:
             frame = self._stream.turn(seconds)
         except OSError as error:
@@ -86,22 +91,11 @@ class RelayedGuest(GuestProcess):
     @property
     def ended(self) -> bool:
         """True if the child is known to have ended."""
-        if self._death is None and not self._closed:
-            # An idle child sends nothing; what is there is its end, or late output before it.
-            try:
-                data = self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return bool(self._sandbox.lost)
-            except OSError:
-                data = b""
-            if not data:
-                return True
-            if data[0] == Kind.ENDED and not self._stream.partial:
-                end = Deadline(1.0)
-                with contextlib.suppress(SandboxDiedError, ProtocolError):
-                    while not end.expired():
-                        self.turn(end.at_most(1.0))
-        return self._death is not None or self._closed
+        # An idle child sends nothing; what is there is its end, or late output before it.
+        if self._death is None and not self._closed and self._early is None:
+            with contextlib.suppress(SandboxDiedError, ProtocolError):
+                self._early = self.turn(0)
+        return self._death is not None or self._closed or bool(self._sandbox.lost)
 
     def death(self) -> SandboxDiedError:
         """Return the error that describes the end; a child still running is killed."""
@@ -129,16 +123,12 @@ class RelayedGuest(GuestProcess):
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; from any thread."""
-        self._post(Kind.INTERRUPT, run)
+        self.put(Kind.INTERRUPT, run)
 
     def kill(self) -> None:
         """Kill the child; from any thread."""
         self._killed = True
-        self._post(Kind.KILL, 0)
-
-    def _post(self, kind: Kind, run: int) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.post(kind, run)
+        self.put(Kind.KILL, 0)
 
     def close(self) -> None:
         """Kill the child and release all resources. Idempotent."""

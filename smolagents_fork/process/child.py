@@ -69,13 +69,10 @@ class Child(GuestProcess):
         # Other threads may query, stop and close the child. The lock serialises them, because the
         # descriptor of a closed socket may be reused.
         self._status_lock = threading.RLock()
-        self._exit = b""
         self._closed = False
         for end in (status, stops):
             end.setblocking(False)
         stops.shutdown(socket.SHUT_RD)  # nothing that the child sends there is kept
-        self._status_poll = select.poll()
-        self._status_poll.register(status, select.POLLIN)
         keep_open((data, status, stops))
         os.set_blocking(output, False)
 
@@ -141,14 +138,10 @@ class Child(GuestProcess):
 
     def _read_status(self) -> None:
         with self._status_lock, contextlib.suppress(OSError):
-            # Asked before every call: a poll costs less than the error of a read without data.
-            while self.exit_code is None and (self._closed or self._status_poll.poll(0)):
-                data = self._status.recv(_EXIT.size - len(self._exit))
-                self._exit += data
-                if len(self._exit) == _EXIT.size:
-                    self.exit_code = _EXIT.unpack(self._exit)[0]
-                elif not data:
-                    self.exit_code = -signal.SIGKILL
+            if self.exit_code is None:
+                data = self._status.recv(_EXIT.size)
+                # Without a status the fork server has ended, and its children with it.
+                self.exit_code = _EXIT.unpack(data)[0] if data else -signal.SIGKILL
 
     @property
     def ended(self) -> bool:

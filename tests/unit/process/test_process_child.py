@@ -68,14 +68,6 @@ def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
         ends.child.turn(60)
 
 
-def test_exit_status_sent_byte_by_byte_is_read(ends):
-    for byte in ENDED:
-        assert not ends.child.ended
-        ends.status.sendall(bytes([byte]))
-    assert ends.child.ended
-    assert ends.child.exit_code == 3
-
-
 def test_output_precedes_the_frame_that_was_sent_after_it(ends):
     os.write(ends.output, b"before ")
     ends.data.sendall(packed(Kind.DONE, 1, b"value"))
