@@ -13,8 +13,7 @@ import threading
 from collections.abc import Mapping
 from typing import IO, Any
 
-from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
-from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
+from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream, exit_code
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

@@ -1,11 +1,11 @@
-"""A running container as a sandbox: streams, files, statistics, status."""
+"""A running container as a sandbox: streams, files, statistics, and how it ended."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +21,15 @@ from ..containers.relay import relay_command
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
-from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
-from .resource_usage import usage
-from .streams.exec_run import exit_code
-from .streams.exec_stream import ExecStream, exec_stream
+from .list_fields import usage
+from .streams.exec_stream import ExecStream, exec_stream, exit_code
 from .streams.gateway_socket import GatewaySocket
 from .streams.logged_connection import LoggedConnection
 
 if TYPE_CHECKING:
     from docker import DockerClient
+    from docker.api.client import APIClient
 
 __all__ = ["DockerSandbox", "StartedContainer"]
 
@@ -43,6 +42,12 @@ _CONNECT_SECONDS = 30.0
 _EXEC_SECONDS = 15.0
 # Time the engine may take to list the published port of a container that has been started.
 _PORT_SECONDS = 5.0
+# Limit of a query about a container's end: the engine may have ended, too.
+_QUERY_SECONDS = 1.5
+# Seconds until the end of an ended container's output is read. The engine closes the output before
+# it reports the end of the container, and a thread of this process reads it.
+_OUTPUT_SECONDS = 2.0
+_LOG_LINES = 8
 
 
 @dataclass
@@ -54,7 +59,7 @@ class StartedContainer:
         name: of the container.
         gateway_token: that its gateway asks for.
         published: whether its gateway's port is published.
-        connection: to its first process, which renews its lease: see the lease module.
+        connection: to its first process, which renews its lease: see create_arguments.
         gateway: socket that its gateway connects to; ``None`` where it does not.
         started_at: seconds of the epoch.
         answered: whether its gateway has answered on the published port.
@@ -277,10 +282,56 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def status(self) -> SandboxStatus:
         """Return the container's status; never raises, takes a few seconds at most."""
-        started = self._started
-        return container_status(
-            self._client.api, self.container.id, started.started_at, started.connection
-        )
+        import docker
+        import requests
+
+        api, tail = client_copy(self._client.api, _QUERY_SECONDS), self._started.connection.tail
+        state: Mapping[str, Any] = {}
+        ended = "ended"
+        try:
+            state = api.inspect_container(self.container.id)["State"]
+        except docker.errors.NotFound:
+            ended = "ended and was removed"
+        except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
+            return SandboxStatus("unknown: the engine does not answer", log_lines=self._log_lines())
+        out_of_memory = bool(state.get("OOMKilled"))
+        if state.get("Running"):
+            return SandboxStatus("running", None, out_of_memory, self._log_lines())
+        is_whole = tail.wait(_OUTPUT_SECONDS)
+        lines = self._log_lines()
+        missing = ""
+        if not is_whole and not lines:
+            missing = f"its output broke off: {tail.broken or 'no end came'}"
+        end = self.first_process.end
+        code, killed = self._find_exit(api) if end is None else (end.exit_code, end.out_of_memory)
+        code = state.get("ExitCode") if code is None else code
+        return SandboxStatus(ended, code, out_of_memory or killed, lines, missing)
+
+    def _log_lines(self) -> tuple[str, ...]:
+        text = self._started.connection.tail.text()
+        lines = (line[:300] for line in text.splitlines()[-_LOG_LINES:])
+        return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
+
+    def _find_exit(self, api: APIClient) -> tuple[int | None, bool]:
+        """Return exit code and out-of-memory from the engine's events, which outlive it."""
+        code, killed = None, False
+        with contextlib.suppress(Exception):
+            # Any: docker-py's types lack fractions of a second.
+            until: Any = f"{time.time():.6f}"
+            events = api.events(
+                since=int(self._started.started_at) - 1,
+                until=until,
+                filters={"container": self.container.id},
+                decode=True,
+            )
+            # To the end of the stream, which "until" sets: a stream that is read in part keeps its
+            # connection.
+            for event in events:
+                if event.get("Action") == "oom":
+                    killed = True
+                elif event.get("Action") == "die":
+                    code = int(event["Actor"]["Attributes"]["exitCode"])
+        return code, killed
 
     def remove(self) -> None:
         """Kill and remove the container, in the background; done before the process exits."""

@@ -1,7 +1,20 @@
-"""Specification of a sandbox as docker-py's arguments."""
+"""Specification of a sandbox as docker-py's arguments, and the lease that it runs under.
+
+The lease ends a container whose host process or engine was killed, with any image. The host process
+writes a byte to the container's standard input several times in each lease. The container's first
+process reads them, and exits when none has come for the time of the lease. With process 1 of a PID
+namespace the system ends all others (``pid_namespaces(7)``), and the engine removes the container.
+A lost connection does not matter by itself: the input stays open, and the host process attaches to
+it again. Nothing but time ends a container whose engine is dead, because nobody closes its input
+then.
+
+It has to be process 1, because the code has the same user and could kill or stop any other. It also
+does the work of an init process: reaps orphans, and passes signals on to the main process.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,15 +22,14 @@ from ... import _version
 from ...system.proxy_environment import PROXY_PORT
 from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
+from ..containers.first_process import first_command
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
 from ..volumes import volume_entries
-from .gateway_access import publish_address
 from .lifetime.labels import labels
-from .lifetime.lease import leased
 from .streams.gateway_socket import SOCKET_PATH
 
-__all__ = ["container_arguments", "merged", "volume_arguments"]
+__all__ = ["container_arguments", "leased", "main_command", "merged", "volume_arguments"]
 
 
 def container_arguments(
@@ -103,8 +115,9 @@ def container_arguments(
     if options.volumes:
         arguments |= volume_arguments(options.volumes)
     if published:
-        address = (publish_address(options.host), options.port)
-        arguments["ports"] = {f"{GATEWAY_PORT}/tcp": address}
+        # Other names are not resolved.
+        host = "127.0.0.1" if options.host == "localhost" else options.host
+        arguments["ports"] = {f"{GATEWAY_PORT}/tcp": (host, options.port)}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
     arguments = merged(arguments, options.run_arguments)
@@ -183,3 +196,42 @@ def volume_arguments(volumes: Any) -> dict[str, Any]:
     if others:
         arguments["volumes"] = others
     return arguments
+
+
+def main_command(config: Mapping[str, Any], extra: Mapping[str, Any]) -> list[str]:
+    """Return the command that the container would run without a lease.
+
+    Args:
+        config: the image's ``Config``, as the engine's inspection gives it.
+        extra: the user's arguments, whose ``entrypoint`` and ``command`` replace the image's. An
+            entrypoint alone removes the image's command, as in the engine.
+    """
+    entrypoint = _arguments(extra.get("entrypoint"))
+    command = _arguments(extra.get("command"))
+    if entrypoint is None:
+        entrypoint = _arguments(config.get("Entrypoint"))
+        if command is None:
+            command = _arguments(config.get("Cmd"))
+    return [*(entrypoint or ()), *(command or ())]
+
+
+def _arguments(value: str | Sequence[str] | None) -> list[str] | None:
+    if value is None:
+        return None
+    return shlex.split(value) if isinstance(value, str) else list(value)
+
+
+def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Return docker-py's arguments that run ``command`` under the lease.
+
+    Args:
+        command: the container's main process and its arguments.
+        seconds: the lease; rounded up.
+    """
+    return {
+        "entrypoint": first_command(seconds),
+        "command": list(command),
+        # Detached: docker-py leaves standard input open when its first connection ends.
+        "stdin_open": True,
+        "detach": True,
+    }

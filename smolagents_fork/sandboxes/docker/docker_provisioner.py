@@ -16,7 +16,7 @@ from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size
 from .container import DockerSandbox, StartedContainer
-from .create_arguments import container_arguments
+from .create_arguments import container_arguments, main_command
 from .engine import (
     API_TIMEOUT_SECONDS,
     check_answers,
@@ -30,12 +30,11 @@ from .gateway_access import GatewayAccess
 from .images.build_record import remove_unfinished
 from .images.image_builder import prepare_image
 from .lifetime.labels import LABEL, own_id, owner_label
-from .lifetime.lease import main_command
 from .lifetime.orphans import reap, remove_container
-from .streams.attaching import attach, attach_again
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
 from .streams.gateway_socket import GatewaySocket
-from .streams.logged_connection import LoggedConnection
+from .streams.hijacking import attach
+from .streams.logged_connection import LoggedConnection, attach_again
 
 __all__ = ["DockerProvisioner"]
 

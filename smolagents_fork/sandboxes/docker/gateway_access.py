@@ -19,14 +19,9 @@ from .streams.gateway_socket import GatewaySocket
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
+__all__ = ["GatewayAccess", "connect_to_gateway"]
 
 _REQUEST = b"GET /api HTTP/1.0\r\nHost: localhost\r\n\r\n"
-
-
-def publish_address(host: str) -> str:
-    """Return the address to publish on; names other than ``localhost`` are not resolved."""
-    return "127.0.0.1" if host == "localhost" else host
 
 
 class GatewayAccess:

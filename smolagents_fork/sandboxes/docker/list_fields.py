@@ -1,4 +1,4 @@
-"""Fields of the entries in the engine's lists, whose types no engine guarantees."""
+"""Fields of the engine's answers: its lists, whose types no engine guarantees, and statistics."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ...results import ExecutorStats
+
 __all__ = [
     "container_name",
     "container_names",
     "created_at",
     "entry_id",
     "labels_of",
+    "usage",
 ]
 
 # Parts of addresses of the engine's API: nothing else may be in them.
@@ -86,3 +89,22 @@ def created_at(entry: Mapping[str, Any]) -> float:
     created, now = entry.get("Created"), time.time()
     # An engine that does not know it sends a date before 1970.
     return float(created) if isinstance(created, (int, float)) and 0 < created < now else now
+
+
+def usage(raw: Mapping[str, Any], *, limited: bool) -> ExecutorStats:
+    """Return a container's resource use without the files that the kernel keeps in memory.
+
+    Args:
+        raw: the engine's answer.
+        limited: whether the container has a limit of memory; the engine names one in any case.
+    """
+    memory = raw.get("memory_stats", {})
+    details = memory.get("stats", {})
+    cache = details.get("total_inactive_file", details.get("inactive_file", 0))
+    limit = memory.get("limit")
+    return ExecutorStats(
+        memory_bytes=max(0, memory.get("usage", 0) - cache),
+        memory_limit_bytes=limit if limited else None,
+        cpu_seconds=raw.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage", 0) / 1e9,
+        pids=raw.get("pids_stats", {}).get("current"),
+    )

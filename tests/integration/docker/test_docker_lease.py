@@ -176,7 +176,7 @@ def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, pr
 
 
 def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
-    from smolagents_fork.sandboxes.docker.lifetime.lease import leased
+    from smolagents_fork.sandboxes.docker.create_arguments import leased
 
     for init in (True, False):
         container = engine.containers.create(

@@ -23,7 +23,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.streams import hijacking
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
-from smolagents_fork.sandboxes.docker.streams.threaded_socket import socket_to
+from smolagents_fork.sandboxes.docker.streams.hijacking import socket_to
 
 
 class Blocking:

@@ -32,8 +32,8 @@ from ..engine_address import EngineAddress
 from ..lifetime.labels import labels
 from ..lifetime.orphans import remove_container
 from ..list_fields import entry_id, labels_of
-from ..streams.attaching import attach
-from ..streams.exec_run import run_lines
+from ..streams.exec_stream import run_lines
+from ..streams.hijacking import attach
 from .build_errors import late_message, step_failure
 from .builds import Build, archive_files
 from .image_plans import CONFIG, SCRIPT, ImagePlan, addressed
@@ -202,7 +202,7 @@ def _container(
                 name=name,
                 entrypoint=["cat"] if config.get("Entrypoint") else None,
                 command=[] if config.get("Entrypoint") else ["cat"],
-                # Standard input ends with its first connection; see the lease module.
+                # Standard input ends with its first connection; see create_arguments.
                 stdin_open=True,
                 detach=False,
                 auto_remove=True,

@@ -21,8 +21,7 @@ from ..images.image_plans import is_address
 from ..images.installation import COMMENT, PACKAGES_LABEL
 from ..lifetime.labels import LABEL, own_labels, owner_of
 from ..lifetime.orphans import remove_at
-from ..list_fields import container_name, created_at, entry_id, labels_of
-from ..resource_usage import usage
+from ..list_fields import container_name, created_at, entry_id, labels_of, usage
 
 if TYPE_CHECKING:
     from docker import DockerClient

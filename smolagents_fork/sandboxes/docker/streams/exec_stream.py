@@ -1,10 +1,11 @@
-"""A byte stream into a container, over the engine's own API connection.
+"""Streams of the engine to programs in a container, and runs of programs over them.
 
 ``docker exec`` with standard input attached turns its HTTP connection into a raw stream. A relay in
 the container joins it to the kernel gateway on the container's loopback, so neither a published
 port nor a network is needed, and it works wherever the engine's API does (a remote engine too).
 
-To the container the stream is raw. From it come frames: see :mod:`.engine_frames`.
+To the container the stream is raw. From it come frames: a header of 8 bytes (stream number,
+length) and a payload, as the engine's API documents for ``attach``.
 """
 
 from __future__ import annotations
@@ -12,37 +13,101 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import struct
+import time
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ....deadline import Deadline
 from ....system.forks import forget, keep_open
-from .engine_frames import STDERR, Frames
+from ...containers.attached_program import read_pieces
+from ...containers.stream_errors import StreamLost
+from ..engine import mapped_errors
 from .hijacking import hijack
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-__all__ = ["ExecStream", "exec_stream"]
+__all__ = [
+    "STDOUT",
+    "UNFRAMED",
+    "ExecStream",
+    "FramedStream",
+    "Frames",
+    "exec_stream",
+    "exit_code",
+    "run_lines",
+]
 
+#: Numbers of the streams that carry standard output and standard error.
+STDOUT, STDERR = 1, 2
+#: Number of what is not framed as the API documents; it is passed on unchanged.
+UNFRAMED = -1
+# Standard input, output and error, and the engine's own messages.
+_STREAMS = range(4)
+_HEADER = struct.Struct(">B3sL")
 _READ_BYTES = 262_144
 # Bytes of standard error that are kept.
 _MAX_STDERR = 8192
+# Time the engine may take to notice the end of a program after the end of its output.
+_EXIT_SECONDS = 15.0
 
 
-class ExecStream:
-    """Stream of an attached ``docker exec``, with the interface of a non-blocking socket.
+class Frames:
+    """Splits a stream into the payloads of its frames, wherever its pieces are cut."""
+
+    def __init__(self) -> None:
+        self._framed = True
+        self._stream = UNFRAMED
+        self._head = b""
+        self._left = 0
+
+    @property
+    def is_within(self) -> bool:
+        """Tell whether the stream is within a frame."""
+        return bool(self._head) or self._left > 0
+
+    def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield stream number and payload of each part of a frame in the next bytes.
+
+        Args:
+            data: Bytes of the stream.
+        """
+        at = 0
+        while at < len(data):
+            if not self._framed:
+                yield UNFRAMED, data[at:]
+                return
+            if self._left:
+                payload = data[at : at + self._left]
+                at += len(payload)
+                self._left -= len(payload)
+                yield self._stream, payload
+                continue
+            part = data[at : at + _HEADER.size - len(self._head)]
+            at += len(part)
+            self._head += part
+            if len(self._head) < _HEADER.size:
+                return
+            head, self._head = self._head, b""
+            self._stream, zeros, self._left = _HEADER.unpack(head)
+            if self._stream not in _STREAMS or any(zeros):
+                self._framed = False
+                yield UNFRAMED, head
+
+
+class FramedStream:
+    """Stream to a program in a container. Its calls do not wait.
 
     Args:
-        sock: the raw connection.
+        sock: the raw connection, which does not block.
     """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        keep_open((sock,))
         self._frames = Frames()
-        self._ready: deque[bytes] = deque()
-        #: The end of the program's standard error.
-        self.stderr = b""
+        keep_open((sock,))
 
     def read_frames(self) -> list[tuple[int, bytes]] | None:
         """Return the parts of frames that have arrived: numbers and payloads.
@@ -61,6 +126,35 @@ class ExecStream:
         if not data and self._frames.is_within:
             raise ConnectionResetError("it ended within a frame")
         return list(self._frames.split(data)) if data else None
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Send bytes to the program's standard input; return the number of bytes sent.
+
+        Raises:
+            BlockingIOError: none can be sent now.
+        """
+        try:
+            return self._sock.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def close(self) -> None:
+        """Close the connection; the program sees the end of its input."""
+        self._sock.close()
+        forget((self._sock,))
+
+
+class ExecStream(FramedStream):
+    """Stream of an attached ``docker exec``, with the interface of a non-blocking socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(sock)
+        self._ready: deque[bytes] = deque()
+        #: The end of the program's standard error.
+        self.stderr = b""
 
     def recv(self, size: int) -> bytes:
         """Return bytes of the program's standard output; ``b""`` at the end of the stream.
@@ -82,20 +176,6 @@ class ExecStream:
             self._ready.appendleft(piece[size:])
         return piece[:size]
 
-    def send(self, data: bytes | memoryview) -> int:
-        """Send bytes to the program's standard input; return the number of bytes sent.
-
-        Raises:
-            BlockingIOError: none can be sent now.
-        """
-        try:
-            return self._sock.send(data)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            raise BlockingIOError from None
-
-    def fileno(self) -> int:
-        return self._sock.fileno()
-
     def setblocking(self, flag: bool) -> None:
         self._sock.setblocking(flag)
 
@@ -104,11 +184,6 @@ class ExecStream:
 
     def shutdown(self, how: int) -> None:
         self._sock.shutdown(how)
-
-    def close(self) -> None:
-        """Close the connection; the program sees the end of its input."""
-        self._sock.close()
-        forget((self._sock,))
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -129,3 +204,68 @@ def exec_stream(api: APIClient, exec_id: str, seconds: float) -> ExecStream:
     """
     body = {"Detach": False, "Tty": False}
     return ExecStream(hijack(api, f"/exec/{exec_id}/start", body=body, seconds=seconds))
+
+
+def run_lines(
+    api: APIClient,
+    container_id: str,
+    argv: list[str],
+    *,
+    environment: Mapping[str, str],
+    deadline: Deadline,
+    line: Callable[[str], None],
+) -> int:
+    """Run a program without input, and pass its output on while it runs; return its exit code.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container.
+        argv: program and arguments, without a shell.
+        environment: variables of the program.
+        deadline: of the program, which runs on when it has passed.
+        line: takes each line of its standard output that is not blank.
+
+    Raises:
+        ExecutorError: it took too long, or the stream broke.
+    """
+    with mapped_errors("running a program in the container", container=container_id[:12]):
+        exec_id = str(api.exec_create(container_id, argv, environment=dict(environment))["Id"])
+        stream = exec_stream(api, exec_id, api.timeout)
+    rest = b""
+    for data in read_pieces(stream, deadline=deadline):
+        *lines, rest = (rest + data).split(b"\n")
+        for text in lines:
+            _pass_on(text, line)
+    _pass_on(rest, line)
+    return exit_code(api, container_id, exec_id)
+
+
+def _pass_on(text: bytes, line: Callable[[str], None]) -> None:
+    written = text.decode("utf-8", "replace").rstrip()
+    if written:
+        line(written)
+
+
+def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
+    """Return the exit code of a program whose output has ended.
+
+    The engine notices that end separately from the output's, and mostly later. At first it may
+    report that the program runs and has no exit code.
+
+    Raises:
+        StreamLost: the engine did not report its end in time, so the output may be incomplete.
+    """
+    end = time.monotonic() + _EXIT_SECONDS
+    pause = 0.002
+    while True:
+        with mapped_errors("asking for an exit code", container=container_id[:12]):
+            report = api.exec_inspect(exec_id)
+        if report["ExitCode"] is not None and not report.get("Running"):
+            return int(report["ExitCode"])
+        if time.monotonic() > end:
+            raise StreamLost(
+                "the stream to a program in the container has ended, and the engine did not report "
+                f"the program's end in {_EXIT_SECONDS:g} s"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)

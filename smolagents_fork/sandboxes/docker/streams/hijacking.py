@@ -4,32 +4,40 @@
 with a head, after which the connection carries the streams of the program ("hijacking" in the
 documentation of Docker's Engine API). docker-py reads ahead of the head, into a buffer that is not
 public; here the head is read no further than to its last byte.
+
+Everything above has a socket, whatever the engine is reached by. docker-py's Windows named pipes
+and channels of SSH have no descriptor that a selector or a poll takes: two threads copy between
+such a connection and a pair of sockets.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import importlib
 import io
 import json
 import socket
+import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from ....deadline import Deadline
 from ....stream.http_exchange import request, time_left
 from ....stream.web_connection import connect_to
-from .threaded_socket import socket_to
+from ....system.forks import disconnect_in_child
 
 if TYPE_CHECKING:
+    from docker import DockerClient
     from docker.api.client import APIClient
 
-__all__ = ["hijack"]
+__all__ = ["BlockingConnection", "attach", "hijack", "socket_to"]
 
 _UPGRADE = {"Connection": "Upgrade", "Upgrade": "tcp", "Content-Type": "application/json"}
 # Without an upgrade where a proxy has removed the header; the stream is the same.
 _HIJACKED = (http.client.SWITCHING_PROTOCOLS, http.client.OK)
+_PIECE_BYTES = 1 << 16
 
 
 def hijack(
@@ -84,6 +92,20 @@ def hijack(
     raise _refused(url, answer, refusal)
 
 
+def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> socket.socket:
+    """Attach to a container, which may not have been started yet.
+
+    Args:
+        client: docker-py client.
+        container: its id or name.
+        output: whether its output is read; if it is not, its writes would block.
+        timeout: seconds until the engine has to answer.
+    """
+    params = {"stdin": 1, "stdout": int(output), "stderr": int(output), "stream": 1}
+    path = f"/containers/{container}/attach"
+    return hijack(client.api, path, query=params, seconds=timeout)
+
+
 def _refused(url: str, answer: http.client.HTTPResponse, body: bytes) -> Exception:
     """Return docker-py's error for an answer that is not a stream."""
     import docker
@@ -130,3 +152,56 @@ def _connect_locally(api: APIClient, transport: str, deadline: Deadline) -> sock
         sock.close()
         raise
     return sock
+
+
+class BlockingConnection(Protocol):
+    """A connection whose calls wait; the part of a socket that such connections have."""
+
+    def recv(self, size: int, /) -> bytes: ...
+    def sendall(self, data: bytes, /) -> object: ...
+    def settimeout(self, seconds: float | None, /) -> object: ...
+    def close(self) -> object: ...
+
+
+def socket_to(connection: BlockingConnection) -> socket.socket:
+    """Return a socket for a connection, which is closed when the socket is.
+
+    Args:
+        connection: open, and used by nobody else from now on.
+
+    Raises:
+        OSError: this process can have no more descriptors.
+        RuntimeError: it can have no more threads.
+    """
+    connection.settimeout(None)
+    near, far = socket.socketpair()
+    disconnect_in_child(far)
+
+    def receive() -> None:
+        # An error of the connection is its end; a named pipe always ends in one.
+        with contextlib.suppress(Exception):
+            while data := connection.recv(_PIECE_BYTES):
+                far.sendall(data)
+        with contextlib.suppress(OSError):
+            far.shutdown(socket.SHUT_RDWR)
+
+    receiver = threading.Thread(target=receive, name="smolagents-fork-receive", daemon=True)
+
+    def send() -> None:
+        with contextlib.suppress(Exception):
+            while data := far.recv(_PIECE_BYTES):
+                connection.sendall(data)
+        with contextlib.suppress(Exception):
+            connection.close()
+        receiver.join()
+        far.close()
+
+    sender = threading.Thread(target=send, name="smolagents-fork-send", daemon=True)
+    try:
+        receiver.start()
+        sender.start()
+    except BaseException:
+        near.close()
+        far.close()
+        raise
+    return near

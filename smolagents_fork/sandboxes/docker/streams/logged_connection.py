@@ -10,22 +10,63 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 
 from ....errors import ExecutorStartError
-from ....system.forks import forget, keep_open
 from ...lease_keeper import Lease
-from .engine_frames import STDOUT, Frames
-from .log_tail import Tail
+from ..engine import connect, disconnect
+from ..engine_address import EngineAddress
+from .exec_stream import STDOUT, FramedStream
+from .hijacking import attach
 
-__all__ = ["LoggedConnection"]
+__all__ = ["KEPT_BYTES", "LoggedConnection", "Tail", "attach_again"]
 
-_READ_BYTES = 262_144
-_NOT_READY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+# Bytes of a container's output that are kept.
+KEPT_BYTES = 4096
+# Limit of each call while a lease runs.
+_AGAIN_SECONDS = 10
 
 
-class _AttachedStream:
-    """One attachment to a container.
+class Tail:
+    """The end of a container's output."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+        self._cut = False
+        self._ended = threading.Event()
+        #: The error that ended the output early; empty without one.
+        self.broken = ""
+
+    def add(self, payload: bytes) -> None:
+        """Add output."""
+        self._cut = self._cut or len(self._kept) + len(payload) > KEPT_BYTES
+        # In one assignment, because other threads read it.
+        self._kept = (self._kept + payload[-KEPT_BYTES:])[-KEPT_BYTES:]
+
+    def end(self, broken: str = "") -> None:
+        """Note the end of the output.
+
+        Args:
+            broken: the error, if it ended early.
+        """
+        self.broken = broken
+        self._ended.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the output; return false if it is late or came early."""
+        return self._ended.wait(seconds) and not self.broken
+
+    def text(self) -> str:
+        """Return the kept text, from the beginning of a line if possible."""
+        kept = self._kept
+        if self._cut and b"\n" in kept[:-1]:
+            kept = kept.partition(b"\n")[2]
+        return kept.decode("utf-8", "replace")
+
+
+class _AttachedStream(FramedStream):
+    """One attachment to a container; see :class:`.LeaseStream`.
 
     Args:
         sock: its socket, which does not block.
@@ -36,24 +77,20 @@ class _AttachedStream:
     unsent = False
 
     def __init__(self, sock: socket.socket, tail: Tail) -> None:
-        self._sock, self._tail = sock, tail
-        self._frames = Frames()
-        keep_open((sock,))
-
-    def fileno(self) -> int:
-        return self._sock.fileno()
+        super().__init__(sock)
+        self._tail = tail
 
     def receive(self) -> bytes | None:
-        """Return the first process's output that has arrived; see :class:`.LeaseStream`."""
+        """Return the first process's output that has arrived; ``None`` at its end."""
         output = bytearray()
         while True:
             try:
-                data = self._sock.recv(_READ_BYTES)
-            except _NOT_READY:
+                parts = self.read_frames()
+            except (BlockingIOError, InterruptedError):
                 return bytes(output)
-            if not data:
+            if parts is None:
                 return None
-            for number, payload in self._frames.split(data):
+            for number, payload in parts:
                 if number == STDOUT:
                     output += payload
                 else:
@@ -61,15 +98,6 @@ class _AttachedStream:
             # A socket is not readable because of bytes that TLS has decrypted already.
             if not (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending()):
                 return bytes(output)
-
-    def send(self, data: bytes) -> None:
-        """Send a message; see :class:`.LeaseStream`."""
-        self._sock.send(data)
-
-    def close(self) -> None:
-        """Close the connection, and with it the container's standard input."""
-        self._sock.close()
-        forget((self._sock,))
 
 
 class LoggedConnection:
@@ -120,3 +148,30 @@ class LoggedConnection:
 
     def __del__(self) -> None:
         self.close()
+
+
+def attach_again(address: EngineAddress, container: str) -> socket.socket | None:
+    """Attach to a container that runs, or is about to, after a connection to it was lost.
+
+    Args:
+        address: of its engine.
+        container: its id.
+
+    Returns:
+        the connection, as from :func:`.attach`; ``None`` if the container has ended.
+
+    Raises:
+        Exception: the engine does not answer, or does not allow it.
+    """
+    import docker
+
+    client = connect(address, timeout=_AGAIN_SECONDS)
+    try:
+        state = client.api.inspect_container(container)["State"]
+        if not state.get("Running") and state.get("Status") != "created":
+            return None
+        return attach(client, container, output=True, timeout=_AGAIN_SECONDS)
+    except docker.errors.NotFound:
+        return None
+    finally:
+        disconnect(client)

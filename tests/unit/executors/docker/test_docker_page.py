@@ -19,7 +19,7 @@ from smolagents_fork.jupyter import wire
 from smolagents_fork.options.option import options_of_calls
 from smolagents_fork.results import ExecutorStats
 from smolagents_fork.sandboxes.docker import engine
-from smolagents_fork.sandboxes.docker.streams import log_tail
+from smolagents_fork.sandboxes.docker.streams import logged_connection
 from tools.paths import ROOT
 
 PAGE = " ".join((ROOT / "docs" / "executors" / "docker.md").read_text("utf-8").split())
@@ -39,7 +39,7 @@ def test_figures_in_the_text_are_those_of_the_code():
             (sandbox_pool._FIRST_PAUSE_SECONDS, sandbox_pool._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
         ),
         ("and has three seconds to answer", engine.PING_SECONDS == 3.0),
-        ("keeps the last 4 KB of each", log_tail.KEPT_BYTES == 4096),
+        ("keeps the last 4 KB of each", logged_connection.KEPT_BYTES == 4096),
         ("or as PNG up to 50 megapixels", displays._MAX_PIXELS == 50_000_000),
     ):
         assert text in PAGE, text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.sandboxes import pip_settings
+from smolagents_fork.sandboxes.docker.create_arguments import leased
 from smolagents_fork.sandboxes.docker.images import image_plans, installation
-from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")

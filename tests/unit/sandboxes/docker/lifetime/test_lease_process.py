@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.sandboxes.containers.first_process import FIRST_PROCESS
-from smolagents_fork.sandboxes.docker.lifetime.lease import leased
+from smolagents_fork.sandboxes.docker.create_arguments import leased
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from smolagents_fork.sandboxes.docker.streams.engine_frames import UNFRAMED, Frames
+from smolagents_fork.sandboxes.docker.streams.exec_stream import UNFRAMED, Frames
 
 
 def frame(stream: int, data: bytes) -> bytes:

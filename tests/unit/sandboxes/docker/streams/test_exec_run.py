@@ -9,8 +9,8 @@ import pytest
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.sandboxes.containers import container_files
 from smolagents_fork.sandboxes.containers.container_files import read_file
-from smolagents_fork.sandboxes.docker.streams import exec_run
-from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
+from smolagents_fork.sandboxes.docker.streams import exec_stream
+from smolagents_fork.sandboxes.docker.streams.exec_stream import exit_code
 
 RUNS = {"Running": True, "ExitCode": None}
 # Some engines have a number there before there is one.
@@ -29,7 +29,7 @@ def test_exit_code_that_comes_after_the_end_of_the_output(before, code):
 
 
 def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
-    monkeypatch.setattr(exec_run, "_EXIT_SECONDS", 0.05)
+    monkeypatch.setattr(exec_stream, "_EXIT_SECONDS", 0.05)
     with pytest.raises(ExecutorError, match=r"has ended, and the engine .* in 0\.05 s"):
         exit_code(engine(RUNS), "c", "e")
 

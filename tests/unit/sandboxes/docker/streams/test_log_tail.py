@@ -8,7 +8,7 @@ import time
 import pytest
 from background import acting
 
-from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES, Tail
+from smolagents_fork.sandboxes.docker.streams.logged_connection import KEPT_BYTES, Tail
 
 
 @pytest.mark.parametrize("size", [1, 5000, 3_000_000])

@@ -20,10 +20,9 @@ from background import eventually, running
 
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.sandboxes import lease_keeper
-from smolagents_fork.sandboxes.docker.streams import logged_connection
+from smolagents_fork.sandboxes.docker.streams import exec_stream
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
-from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
-from smolagents_fork.sandboxes.docker.streams.logged_connection import LoggedConnection
+from smolagents_fork.sandboxes.docker.streams.logged_connection import KEPT_BYTES, LoggedConnection
 
 
 def frame(data: bytes, stream: int = 2) -> bytes:
@@ -360,7 +359,7 @@ def certificate(tmp_path_factory):
 
 def test_what_tls_has_decrypted_already_is_read_too(certificate, monkeypatch):
     # A piece of TLS is up to 16 KB: with smaller reads, its rest makes no socket readable.
-    monkeypatch.setattr(logged_connection, "_READ_BYTES", 100)
+    monkeypatch.setattr(exec_stream, "_READ_BYTES", 100)
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # requests prefers them to docker-py's
         monkeypatch.delenv(name, raising=False)
     engine = Engine(certificate)

@@ -12,7 +12,7 @@ from background import eventually, running
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.sandboxes.docker.streams import hijacking
-from smolagents_fork.sandboxes.docker.streams.threaded_socket import socket_to
+from smolagents_fork.sandboxes.docker.streams.hijacking import socket_to
 
 
 class PipeError(Exception):
