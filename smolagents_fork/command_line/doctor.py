@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.metadata
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -24,11 +26,12 @@ from ..system.checks import (
     Check,
     CheckResult,
     Finding,
+    failed,
     ok,
     run_checks,
 )
 from ..terminal import TerminalConsole
-from .cluster_checks import CLUSTERS
+from .inventories import cluster_named
 from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError
 
 __all__ = ["ASKED", "doctor"]
@@ -36,6 +39,31 @@ __all__ = ["ASKED", "doctor"]
 #: Executors that are asked for when none is named: the others need an account or a cluster.
 ASKED = ("local", "process", "docker", "wasm")
 _STYLES = {OK: "green", WARNING: "yellow", FAILED: "red", SKIPPED: "dim"}
+
+
+def _package(name: str) -> Finding:
+    try:
+        return ok(f"{name} {importlib.metadata.version(name)}")
+    except importlib.metadata.PackageNotFoundError:
+        return failed(f"the package {name} is not installed", f"pip install 'smolagents[{name}]'")
+
+
+def _kubeconfig() -> Finding:
+    if found := cluster_named():
+        return ok(found)
+    named = os.environ.get("KUBECONFIG", "")
+    where = f"KUBECONFIG={named}" if named else "~/.kube/config"
+    return failed(f"{where} cannot be read", "set KUBECONFIG to the file of your cluster")
+
+
+# Checks of what executors on clusters need on this machine.
+_CLUSTERS: Mapping[str, Sequence[Check]] = {
+    "kubernetes": (
+        Check("package", lambda: _package("kubernetes")),
+        Check("kubeconfig", _kubeconfig),
+    ),
+    "ray": (Check("package", lambda: _package("ray")),),
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +86,7 @@ class ExecutorReport:
 
 def doctor(arguments: argparse.Namespace) -> CommandOutcome:
     """Check which executors run on this machine."""
-    known = list(dict.fromkeys([*registry.available_names(), *CLUSTERS]))
+    known = list(dict.fromkeys([*registry.available_names(), *_CLUSTERS]))
     if unknown := [name for name in arguments.executors if name not in known]:
         raise UsageError(f"unknown executor {unknown[0]!r}: known are {', '.join(known)}")
     names = list(dict.fromkeys(arguments.executors or ASKED))
@@ -108,7 +136,7 @@ def _checks(name: str) -> Sequence[Check]:
     if name in registry.BUILT_IN:
         return own
     plug_in = () if name in registry.ENGINES else (Check("executor", lambda: _plug_in(name)),)
-    return (*plug_in, *CLUSTERS.get(name, ()), *own)
+    return (*plug_in, *_CLUSTERS.get(name, ()), *own)
 
 
 def _plug_in(name: str) -> Finding:

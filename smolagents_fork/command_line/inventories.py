@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from ..errors import ExecutorError
 from ..system.inventory import Inventory, SandboxEntry
-from .cluster_checks import cluster_named
 from .outcome import UsageError
 
-__all__ = ["INVENTORIES", "Where", "all_sandboxes", "sandbox_named"]
+__all__ = ["INVENTORIES", "Where", "all_sandboxes", "cluster_named", "sandbox_named"]
 
 _KUBERNETES = "kubernetes"
 #: Executor -> module and class. None of them imports an engine's library before it is used.
@@ -23,6 +24,17 @@ INVENTORIES: Mapping[str, tuple[str, str]] = {
     "wasm": ("smolagents_fork.wasm.guest_inventory", "GuestInventory"),
 }
 _SHORTEST_PREFIX = 4
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+def cluster_named() -> str:
+    """Return what names a cluster of Kubernetes to this process; empty without one."""
+    named = os.environ.get("KUBECONFIG", "")
+    paths = [Path(part) for part in named.split(os.pathsep) if part]
+    for path in paths or [Path.home() / ".kube" / "config"]:
+        if os.access(path, os.R_OK):
+            return str(path)
+    return "the service account of this pod" if _ACCOUNT.is_file() else ""
 
 
 @dataclass(frozen=True)

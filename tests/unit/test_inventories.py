@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smolagents_fork.command_line import cluster_checks, inventories
+from smolagents_fork.command_line import inventories
 from smolagents_fork.command_line.inventories import INVENTORIES, Where
 
 OTHERS = ["docker", "process", "wasm"]
@@ -17,7 +17,7 @@ def config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The path that ``KUBECONFIG`` names; there is no such file yet, and no service account."""
     path = tmp_path / "kubeconfig"
     monkeypatch.setenv("KUBECONFIG", str(path))
-    monkeypatch.setattr(cluster_checks, "_ACCOUNT", tmp_path / "token")
+    monkeypatch.setattr(inventories, "_ACCOUNT", tmp_path / "token")
     monkeypatch.setattr(inventories, "find_spec", lambda _name: object())
     return path
 
