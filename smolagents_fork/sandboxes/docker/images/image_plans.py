@@ -8,9 +8,13 @@ digest nor in the image.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
+import importlib.util
+import io
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -18,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....distributions.requirements import parse_requirement
-from ....errors import ConfigurationError, ImageBuildError
-from .installed_wheel import installed_wheel
+from ....errors import ConfigurationError, ExecutorStartError, ImageBuildError
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -35,6 +38,7 @@ __all__ = [
     "SCRIPT",
     "ImagePlan",
     "addressed",
+    "archive_installation",
     "image_folder",
     "is_address",
     "plan",
@@ -50,6 +54,11 @@ SCRIPT = "install.sh"
 CONFIG = "config"
 #: Name of the file of a plan that the engine's builder builds.
 DOCKERFILE = "Dockerfile"
+# What is copied of this installation.
+_DISTRIBUTION, _PACKAGES = "smolagents", ("smolagents", "smolagents_fork")
+_METADATA = ("METADATA", "entry_points.txt")
+# The same bytes from the same files: a zip archive cannot have an earlier time.
+_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ def plan(
 
     Raises:
         ConfigurationError: a requirement is not one, or two images are given.
-        ExecutorStartError: no wheel can be made of this installation.
+        ExecutorStartError: this installation cannot be copied.
     """
     if image is not None and dockerfile_content is not None:
         raise ConfigurationError("image= and dockerfile_content= exclude one another: give one")
@@ -144,11 +153,46 @@ def _agent_plan(kernel: ImagePlan) -> ImagePlan:
     """Plan the image of agents, in which smolagents is added to the kernel's."""
     folder = image_folder("agent")
     files = {name: folder.joinpath(name).read_bytes() for name in (SCRIPT, "requirements.txt")}
-    # The wheel changes more often than what it requires, so it has a layer of its own.
+    # smolagents changes more often than what it requires, so it has a layer of its own.
     required = addressed(_AGENT_REPOSITORY, files, kernel)
-    wheel_name, wheel = installed_wheel()
-    files = {SCRIPT: folder.joinpath("wheel.sh").read_bytes(), wheel_name: wheel}
+    script = folder.joinpath("smolagents.sh").read_bytes()
+    files = {SCRIPT: script, "smolagents.zip": archive_installation()}
     return addressed(_AGENT_REPOSITORY, files, required)
+
+
+def archive_installation() -> bytes:
+    """Return the installed smolagents as a zip archive of what belongs into a ``site-packages``.
+
+    So an image has the same code as this process, and no index is asked for it. The packages are
+    those that this process imports, also of an editable installation.
+
+    Raises:
+        ExecutorStartError: a package or the metadata is not where it can be read.
+    """
+    try:
+        installed = importlib.metadata.distribution(_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        raise ExecutorStartError(
+            f"the distribution {_DISTRIBUTION!r} is not installed, so it cannot be copied into the "
+            "image: install the fork with pip"
+        ) from None
+    folder = f"{_DISTRIBUTION}-{installed.version}.dist-info"
+    entries = {f"{folder}/{name}": installed.read_text(name) or "" for name in _METADATA}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in entries.items():
+            archive.writestr(zipfile.ZipInfo(name, _TIME), text, zipfile.ZIP_DEFLATED)
+        for package in _PACKAGES:
+            found = importlib.util.find_spec(package)
+            if found is None or not found.submodule_search_locations:
+                raise ExecutorStartError(f"the package {package!r} cannot be found for the image")
+            root = Path(next(iter(found.submodule_search_locations)))
+            for path in sorted(root.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    name = f"{package}/{path.relative_to(root).as_posix()}"
+                    entry = zipfile.ZipInfo(name, _TIME)
+                    archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return target.getvalue()
 
 
 def is_address(name: str) -> bool:

@@ -1,10 +1,7 @@
-"""The wheel of the installed distribution: complete, recorded, the same each time."""
+"""The image of agents: the installed smolagents, the same bytes each time, and what it requires."""
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
 import importlib.metadata
 import io
 import re
@@ -14,45 +11,36 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.sandboxes.docker.images import installed_wheel as module
-from smolagents_fork.sandboxes.docker.images.installed_wheel import installed_wheel
+from smolagents_fork.sandboxes.docker.images import image_plans
 
-REPOSITORY = Path(__file__).resolve().parents[4]
+REPOSITORY = Path(__file__).resolve().parents[5]
 
 
-def test_wheel_has_both_packages_and_a_true_record() -> None:
-    name, data = installed_wheel()
+def test_archive_has_both_packages_and_the_metadata(tmp_path: Path) -> None:
+    data = image_plans.archive_installation()
     version = importlib.metadata.version("smolagents")
-    assert name == f"smolagents-{version}-py3-none-any.whl"
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-        record = f"smolagents-{version}.dist-info/RECORD"
-        rows = list(csv.reader(io.StringIO(archive.read(record).decode())))
-        for path, digest, size in rows[:-1]:
-            content = archive.read(path)
-            hashed = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
-            assert (digest, size) == (f"sha256={hashed.decode()}", str(len(content)))
-    assert [row[0] for row in rows] == names
-    assert rows[-1] == [record, "", ""]
+        archive.extractall(tmp_path)
     assert {
         "smolagents/agents.py",
         "smolagents/prompts/code_agent.yaml",
         "smolagents_fork/agent_sandbox/supervisor.py",
-        f"smolagents-{version}.dist-info/METADATA",
-        f"smolagents-{version}.dist-info/entry_points.txt",
-        f"smolagents-{version}.dist-info/WHEEL",
     } <= set(names)
     assert not [path for path in names if "__pycache__" in path]
+    (copied,) = importlib.metadata.distributions(path=[str(tmp_path)])
+    assert (copied.name, copied.version) == ("smolagents", version)
+    assert {entry.name for entry in copied.entry_points} >= {"smolagent", "smolagents-fork"}
 
 
-def test_wheel_has_the_same_bytes_each_time() -> None:
-    assert installed_wheel() == installed_wheel()
+def test_archive_has_the_same_bytes_each_time() -> None:
+    assert image_plans.archive_installation() == image_plans.archive_installation()
 
 
 def test_distribution_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DISTRIBUTION", "not-there")
+    monkeypatch.setattr(image_plans, "_DISTRIBUTION", "not-there")
     with pytest.raises(ExecutorStartError, match="'not-there' is not installed"):
-        installed_wheel()
+        image_plans.archive_installation()
 
 
 def test_image_requires_what_smolagents_requires() -> None:
