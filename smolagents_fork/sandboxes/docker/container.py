@@ -21,8 +21,8 @@ from ..containers.relay import relay_command
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
-from .gateway_access import GatewayAccess, connect_to_gateway
 from .list_fields import usage
+from .published_port import connect_to_gateway
 from .streams.exec_stream import ExecStream, exec_stream, exit_code
 from .streams.gateway_socket import GatewaySocket
 from .streams.logged_connection import LoggedConnection
@@ -58,7 +58,7 @@ class StartedContainer:
         container: docker-py's object for it.
         name: of the container.
         gateway_token: that its gateway asks for.
-        published: whether its gateway's port is published.
+        published_host: address at which its gateway's published port is reached; ``None`` without.
         connection: to its first process, which renews its lease: see create_arguments.
         gateway: socket that its gateway connects to; ``None`` where it does not.
         started_at: seconds of the epoch.
@@ -68,7 +68,7 @@ class StartedContainer:
     container: Any
     name: str
     gateway_token: str
-    published: bool
+    published_host: str | None
     connection: LoggedConnection
     gateway: GatewaySocket | None = None
     started_at: float = field(default_factory=time.time)
@@ -82,7 +82,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         client: docker-py client.
         started: the container.
         spec: that it was started from.
-        access: to its gateway.
         removals: from its engine.
     """
 
@@ -91,12 +90,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         client: DockerClient,
         started: StartedContainer,
         spec: SandboxSpec,
-        access: GatewayAccess,
         removals: Removals,
     ) -> None:
         super().__init__(started, spec)
         self._client = client
-        self._access = access
         self._removals = removals
         self._has_sent_listener = False
         # Connections that the first process had when the engine's were used last.
@@ -123,9 +120,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         Raises:
             ExecutorStartError: the container has ended.
         """
-        if not self._started.published:
-            return None
-        return self._access.host, self._published_port(_PORT_SECONDS)
+        host = self._started.published_host
+        return None if host is None else (host, self._published_port(_PORT_SECONDS))
 
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel by the first transport that there is, again after a loss.
@@ -185,10 +181,10 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
         """Connect to the published port; ``None`` if none is published."""
         started = self._started
-        if not started.published:
+        if started.published_host is None:
             return None
         sock = connect_to_gateway(
-            self._access.host,
+            started.published_host,
             self._published_port(deadline.at_most(_PORT_SECONDS)),
             deadline,
             is_running=self._is_running,

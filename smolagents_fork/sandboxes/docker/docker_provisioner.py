@@ -26,11 +26,11 @@ from .engine import (
     mapped_errors,
 )
 from .engine_address import EngineAddress
-from .gateway_access import GatewayAccess
 from .images.build_record import remove_unfinished
 from .images.image_builder import prepare_image
 from .lifetime.labels import LABEL, own_id, owner_label
 from .lifetime.orphans import reap, remove_container
+from .published_port import published_host
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
 from .streams.gateway_socket import GatewaySocket
 from .streams.hijacking import attach
@@ -110,7 +110,7 @@ class DockerProvisioner:
                 f"{error}; 'smolagents-fork doctor' lists which executors run here"
             ) from None
         try:
-            self._access = GatewayAccess(self._client, self._address, self._options)
+            self._published_host = published_host(self._client, self._address, self._options)
         except BaseException:
             disconnect(self._client)
             raise
@@ -158,7 +158,7 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken, and the like.
             EngineUnavailableError: the engine did not answer in three seconds.
         """
-        return DockerSandbox(self._client, self._start(spec), spec, self._access, self._removals)
+        return DockerSandbox(self._client, self._start(spec), spec, self._removals)
 
     def _start(self, spec: SandboxSpec) -> StartedContainer:
         import docker
@@ -181,7 +181,7 @@ class DockerProvisioner:
 
     def _start_container(self, spec: SandboxSpec) -> StartedContainer:
         """Start a container, again without a socket where the engine refuses its mount."""
-        gateway = self._access.gateway_socket()
+        gateway = self._open_gateway_socket()
         try:
             return self._start_with(spec, gateway)
         except (ConfigurationError, ExecutorStartError) as error:
@@ -190,8 +190,18 @@ class DockerProvisioner:
                 raise
         return self._start_with(spec, None)
 
+    def _open_gateway_socket(self) -> GatewaySocket | None:
+        """Listen for a container's gateway; ``None`` where none could connect."""
+        options = self._options
+        if self._published_host or options.transport != "auto" or options.runtime is not None:
+            return None
+        # docker-py's name for an engine whose API is on a socket, so that its machine may be this.
+        if str(self._client.api.base_url) != "http+docker://localhost":
+            return None
+        return GatewaySocket.open()
+
     def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
-        options, published = self._options, self._access.published
+        options, published = self._options, self._published_host is not None
         name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
         check_answers(self._client)
         connection: LoggedConnection | None = None
@@ -240,7 +250,7 @@ class DockerProvisioner:
                     gateway.close()
                 self._removals.remove(name, wait=True)
                 raise
-        return StartedContainer(container, name, token, published, connection, gateway)
+        return StartedContainer(container, name, token, self._published_host, connection, gateway)
 
     def _attached(self, container: Any, lease_seconds: float) -> LoggedConnection:
         """Attach to the container's input and output."""

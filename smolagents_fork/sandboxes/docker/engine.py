@@ -33,7 +33,6 @@ __all__ = [
     "image_id",
     "mapped_errors",
     "one_call_client",
-    "publishes_on",
     "remote_host",
 ]
 
@@ -45,8 +44,6 @@ PING_SECONDS = 3.0
 _LOCAL_SOCKET = "/var/run/docker.sock"
 # For a client that has not asked the engine yet; the path of the ping has no version in it.
 _ANY_VERSION = "1.41"
-# Versions that the engines have named; one that names another has been replaced by a newer.
-_versions: dict[EngineAddress, str] = {}
 # Not every message about a runtime: "OCI runtime create failed" begins those of other causes.
 _NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
 
@@ -74,22 +71,15 @@ def connect(
         ) from None
     address = EngineAddress.of() if address is None else address
     _check_url(address)
-    version = _versions.get(address, _ANY_VERSION)
-    client = _make_client(address, version, timeout)
+    client = _make_client(address, _ANY_VERSION, timeout)
     try:
         # The ping names the newest version of the API. The engine's own call for versions is slow:
         # it runs each of the engine's parts to ask for theirs.
-        newest = _ping(client.api, PING_SECONDS).headers.get("Api-Version", version)
+        newest = _ping(client.api, PING_SECONDS).headers.get("Api-Version", _ANY_VERSION)
     except (OSError, docker.errors.DockerException, requests.RequestException) as error:
-        disconnect(client)
         raise EngineUnavailableError(_unavailable(address, error)) from None
-    except BaseException:
+    finally:
         disconnect(client)
-        raise
-    if newest == version:
-        return client
-    disconnect(client)
-    _versions[address] = newest
     return _make_client(address, newest, timeout)
 
 
@@ -201,22 +191,6 @@ def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
         if ipaddress.ip_address(host).is_loopback:
             return None
     return host
-
-
-def publishes_on(client: DockerClient, network: str) -> bool:
-    """Return whether the engine publishes ports on this network: not on an internal one.
-
-    Args:
-        client: docker-py client.
-        network: Name of the network; a missing one counts, and fails the start of a container.
-    """
-    import docker
-    import requests
-
-    try:
-        return not client.api.inspect_network(network).get("Internal")
-    except (docker.errors.DockerException, requests.RequestException):
-        return True
 
 
 def _check_socket(host: str) -> None:

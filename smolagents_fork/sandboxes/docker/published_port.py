@@ -1,4 +1,4 @@
-"""Access to the kernel gateway: the choice of a socket, an attached exec or a published port."""
+"""Published ports of kernel gateways: whether there is one, its address here, and connections."""
 
 from __future__ import annotations
 
@@ -12,76 +12,70 @@ from ...deadline import Deadline
 from ...errors import ConfigurationError
 from ...system.forks import disconnect_in_child
 from ..container_options import ContainerOptions
-from .engine import publishes_on, remote_host
+from .engine import remote_host
 from .engine_address import EngineAddress
-from .streams.gateway_socket import GatewaySocket
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["GatewayAccess", "connect_to_gateway"]
+__all__ = ["connect_to_gateway", "published_host"]
 
 _REQUEST = b"GET /api HTTP/1.0\r\nHost: localhost\r\n\r\n"
 
 
-class GatewayAccess:
-    """Access to the gateways of one engine's containers.
+def published_host(
+    client: DockerClient, address: EngineAddress, options: ContainerOptions
+) -> str | None:
+    """Return the address at which published ports of containers are reached from here.
 
     Args:
         client: docker-py client.
         address: Address of the engine.
         options: Options of the containers.
 
+    Returns:
+        ``None`` if no port is published: none is needed, or the engine's own connection has to
+        reach the gateway.
+
     Raises:
         ConfigurationError: a port was asked for that could not be reached from here.
     """
-
-    def __init__(
-        self,
-        client: DockerClient,
-        address: EngineAddress,
-        options: ContainerOptions,
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._options = options
-        #: Whether containers publish their gateway's port.
-        self.published = options.published
-        obstacle = self._obstacle() if self.published else None
-        if obstacle is not None:
-            if options.transport == "port":
-                raise ConfigurationError(f"transport='port': {obstacle}")
-            self.published = False  # the engine's own connection reaches it
-
-    @property
-    def host(self) -> str:
-        """Address at which a published port is reached from here."""
-        if self._options.host in ("0.0.0.0", "::"):
-            return remote_host(self._client, self._address) or "127.0.0.1"
-        return self._options.host
-
-    def gateway_socket(self) -> GatewaySocket | None:
-        """Listen on a socket for a container's gateway; ``None`` where none could connect to it."""
-        if self.published or self._options.transport != "auto" or self._options.runtime is not None:
-            return None
-        # docker-py's name for an engine whose API is on a socket, so that its machine may be this.
-        if str(self._client.api.base_url) != "http+docker://localhost":
-            return None
-        return GatewaySocket.open()
-
-    def _obstacle(self) -> str | None:
-        """Explain why a published port cannot be reached; ``None`` if it can."""
-        remote, host = remote_host(self._client, self._address), self._options.host
-        network = self._options.network
-        if network not in ("none", "bridge") and not publishes_on(self._client, network):
-            return f"network={network!r} is internal, and the engine publishes no port on it"
-        if remote is None or not _is_loopback(host):
-            return None
-        return (
+    if not options.published:
+        return None
+    remote, host = remote_host(client, address), options.host
+    if options.network not in ("none", "bridge") and _is_internal(client, options.network):
+        obstacle = (
+            f"network={options.network!r} is internal, and the engine publishes no port on it"
+        )
+    elif remote is not None and _is_loopback(host):
+        obstacle = (
             f"the engine runs on {remote}, and a port published on host={host!r} is on the "
             f"loopback of that machine: pass host='0.0.0.0' (or its address) if the port may be "
             "open to that network, or use an engine on this machine"
         )
+    else:
+        return remote or "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    if options.transport == "port":
+        raise ConfigurationError(f"transport='port': {obstacle}")
+    return None
+
+
+def _is_internal(client: DockerClient, network: str) -> bool:
+    """Tell whether a network is internal; a missing one fails the start of a container."""
+    import docker
+    import requests
+
+    try:
+        return bool(client.api.inspect_network(network).get("Internal"))
+    except (docker.errors.DockerException, requests.RequestException):
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def connect_to_gateway(
@@ -122,10 +116,3 @@ def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return sock
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
