@@ -160,16 +160,17 @@ def test_interrupt_after_a_fault_stops_code_that_runs(far_engine: FarEngine):
 
 
 def test_bytes_that_come_one_by_one_change_nothing(splitting_engine: FarEngine):
-    check_values_and_files(splitting_engine)
+    check_everything(splitting_engine)
 
 
 def test_bytes_that_come_together_change_nothing(gathering_engine: FarEngine):
-    check_values_and_files(gathering_engine)
+    check_everything(gathering_engine)
 
 
-def check_values_and_files(far_engine: FarEngine) -> None:
-    """Send values and files both ways."""
-    executor = far_engine.make()
+def check_everything(far_engine: FarEngine) -> None:
+    """Send values and files both ways, call a tool, interrupt, and end the kernel."""
+    printed = PrintedLine()
+    executor = far_engine.make(on_output=printed, interrupt_grace_seconds=60.0)
     assert executor("print('ä€😀' * 1000)\n[0.5, 'ä', bytes(range(256))]").output == [
         0.5,
         "ä",
@@ -177,6 +178,21 @@ def check_values_and_files(far_engine: FarEngine) -> None:
     ]
     executor.put_file(bytes(range(256)) * 40, "file")
     assert executor.get_file("file") == bytes(range(256)) * 40
+    with pytest.raises(ExecutorError, match="No such file"):
+        executor.get_file("missing")
+    executor.send_variables({"kept": {"text": "ä€😀" * 50, "numbers": [0.5, -1, 10**30]}})
+    assert executor("kept").output == {"text": "ä€😀" * 50, "numbers": [0.5, -1, 10**30]}
+    executor.send_tools({"double": lambda number: 2 * number})
+    assert executor("[double(n) for n in range(5)]").output == [0, 2, 4, 6, 8]
+    printed.text = ""
+    with (
+        acting(printed.is_set, executor.interrupt),
+        pytest.raises(AgentError, match="interrupted"),
+    ):
+        executor("print('begun', flush=True)\nimport time\ntime.sleep(100)")
+    with pytest.raises(SandboxDiedError, match="exit code 3"):
+        executor("import os; os._exit(3)")
+    assert executor("double(kept['numbers'][1])").output == -2
 
 
 def test_fault_that_outlasts_the_lease_ends_the_state(far_engine: FarEngine):

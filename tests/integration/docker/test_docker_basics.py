@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import os
@@ -13,7 +12,7 @@ import pytest
 from smolagents.local_python_executor import PythonExecutor
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ExecutorStartError
+from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
 
 
@@ -96,39 +95,6 @@ def test_broken_listener_does_not_break_the_program(make):
     assert told == [threading.get_ident()]
     executor("print('c')")
     assert len(told) == 2
-
-
-def test_asyncio_call_does_not_block_the_loop(shared):
-    asked, ticked = threading.Event(), threading.Event()
-
-    def wait_for_the_loop():
-        asked.set()
-        return ticked.wait(20)
-
-    async def main():
-        call = asyncio.ensure_future(shared.acall("wait_for_the_loop()"))
-        while not asked.is_set() and not call.done():
-            await asyncio.sleep(0.02)
-        ticked.set()  # by a loop that goes on while the code runs
-        return (await call).output
-
-    shared.send_tools({"wait_for_the_loop": wait_for_the_loop})
-    assert asyncio.run(main()) is True
-
-
-def test_closed_executor_says_so(make):
-    executor = make()
-    executor.cleanup()
-    executor.cleanup()
-    for action in (
-        lambda: executor("1"),
-        lambda: executor.send_variables({"a": 1}),
-        lambda: executor.send_tools({}),
-        lambda: executor.stats(),
-    ):
-        with pytest.raises(ExecutorClosedError, match=r"after cleanup\(\)"):
-            action()
-    assert not executor.is_alive()
 
 
 @pytest.fixture

@@ -201,15 +201,6 @@ def made_through(proxy, executor):
     )
 
 
-def test_remote_engine_over_tcp(make, proxy):
-    executor = make()
-    assert executor("21 * 2").output == 42
-    assert made_through(proxy, executor)
-    executor.put_file(b"over tcp", "f")
-    assert executor.get_file("f") == b"over tcp"
-    assert executor("open('f').read()").output == "over tcp"
-
-
 def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
     gc.disable()
     try:

@@ -125,12 +125,6 @@ def test_new_container_has_the_network_of_the_former(listing, secure):
     assert listing.container.id != before
 
 
-def test_without_a_list_there_is_no_proxy(engine_for_module):
-    with DockerExecutor([]) as made:
-        code = "import os\n[name for name in os.environ if 'proxy' in name.lower()]"
-        assert made(code).output == []
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

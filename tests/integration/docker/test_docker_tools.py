@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from textwrap import dedent
 
 import pytest
 from rich.console import Console
@@ -61,19 +60,6 @@ def test_final_answer_is_freed_in_the_container(tooled):
     tooled("gc.enable()")
 
 
-@pytest.mark.parametrize(
-    ("code", "answer"),
-    [
-        ('final_answer("""a\nb""")', "a\nb"),
-        ("text = '''\nfinal_answer(5)\n'''\nfinal_answer(text)", "\nfinal_answer(5)\n"),
-        ("num = 2\nif num == 1:\n    final_answer('One')\nelse:\n    final_answer('Two')", "Two"),
-    ],
-)
-def test_final_answer_patterns_of_upstream(tooled, code, answer):
-    result = tooled(dedent(code))
-    assert (result.output, result.is_final_answer) == (answer, True)
-
-
 def test_unregistered_and_forged_calls_are_errors(tooled):
     with pytest.raises(AgentError, match="the host has no tool called 'system'"):
         tooled("__smolagents_fork__.calls.call('system', ['id'], {})")
@@ -81,15 +67,6 @@ def test_unregistered_and_forged_calls_are_errors(tooled):
         code = f"bytes(__smolagents_fork__.exchange({forged}))"
         assert isinstance(tooled(code).output, bytes)
     assert tooled("shout('ok')").output == "OK"
-
-
-def test_tools_survive_a_new_kernel(make):
-    executor = make()
-    executor.send_tools({"counter": Counter(0)})
-    assert executor("counter(1)").output == 1
-    with pytest.raises(Exception, match="exit code 1"):
-        executor("import os; os._exit(1)")
-    assert executor("counter(1)").output == 2
 
 
 def test_placement_in_the_sandbox_sends_source(make):
