@@ -12,6 +12,7 @@ from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartE
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..containers.listed_entries import read_entries
+from ..process_owner import owner_text
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size
@@ -28,7 +29,7 @@ from .engine import (
 from .engine_address import EngineAddress
 from .images.build_record import remove_unfinished
 from .images.image_builder import prepare_image
-from .lifetime.labels import LABEL, own_id, owner_label
+from .lifetime.labels import LABEL, own_id
 from .lifetime.orphans import reap, remove_container
 from .published_port import published_host
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
@@ -293,7 +294,7 @@ class DockerProvisioner:
             EngineUnavailableError: the engine does not answer.
         """
         with mapped_errors("listing containers"):
-            found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
+            found = self._client.api.containers(filters={"label": f"{LABEL}={owner_text()}"})
         return [number[:12] for number in read_entries("container", found, own_id)]
 
     def wait_until_removed(self, timeout: float) -> bool:

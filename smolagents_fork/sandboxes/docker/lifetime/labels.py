@@ -22,14 +22,11 @@ from ..list_fields import container_names, entry_id, labels_of
 __all__ = [
     "LABEL",
     "NAME_LABEL",
-    "cluster_owner_of",
+    "cluster_labels",
     "labels",
     "own_id",
     "own_labels",
-    "owner_is_gone",
-    "owner_label",
     "owner_of",
-    "supervisor_filter",
 ]
 
 LABEL = "smolagents-fork.owner"
@@ -54,8 +51,8 @@ def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> d
     return {
         # Always: a container has those labels of its image that it is not given.
         **dict.fromkeys((CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL), ""),
-        **({} if owner is None else _cluster_labels(owner)),
-        LABEL: owner_label(),
+        **({} if owner is None else cluster_labels(owner)),
+        LABEL: process_owner.owner_text(),
         NAME_LABEL: name,
         # For people: names of machines are not unique.
         HOST_LABEL: platform.node(),
@@ -63,17 +60,17 @@ def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> d
     }
 
 
-def _cluster_labels(owner: ClusterOwner) -> dict[str, str]:
+def cluster_labels(owner: ClusterOwner) -> dict[str, str]:
+    """Return the labels of the containers of a supervisor.
+
+    Args:
+        owner: the supervisor.
+    """
     return {
         CLUSTER_LABEL: owner.cluster,
         NODE_LABEL: owner.node,
         SUPERVISOR_LABEL: owner.supervisor,
     }
-
-
-def supervisor_filter(owner: ClusterOwner) -> list[str]:
-    """Return the engine's filter for the containers of a supervisor."""
-    return [f"{name}={value}" for name, value in _cluster_labels(owner).items()]
 
 
 def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
@@ -102,38 +99,16 @@ def own_id(summary: Mapping[str, Any]) -> str | None:
     return None if own_labels(summary) is None else entry_id(summary)
 
 
-def owner_label() -> str:
-    """Return the value of :data:`LABEL` for this process."""
-    return process_owner.owner_text()
-
-
-def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
-    """Tell whether the labels name a process of this machine that no longer runs.
-
-    Args:
-        container_labels: Container labels from :func:`own_labels`.
-    """
-    return process_owner.process_is_gone(container_labels.get(LABEL, ""))
-
-
 def owner_of(container_labels: Mapping[str, str]) -> OwnerProcess:
-    """Return the process that the labels name.
+    """Return the process that the labels name, and the supervisor that it works for.
 
     Args:
         container_labels: Container labels from :func:`own_labels`.
     """
-    supervisor = cluster_owner_of(container_labels)
-    return process_owner.named_owner(
-        container_labels[LABEL],
-        str(container_labels.get(HOST_LABEL, ""))[:_MOST_HOST_CHARS],
-        "" if supervisor is None else str(supervisor),
-    )
-
-
-def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None:
-    """Return the supervisor that the labels name; ``None`` without one."""
     names = (CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL)
     try:
-        return ClusterOwner(*(container_labels.get(name, "") for name in names))
+        supervisor = str(ClusterOwner(*(container_labels.get(name, "") for name in names)))
     except ConfigurationError:
-        return None
+        supervisor = ""
+    host = str(container_labels.get(HOST_LABEL, ""))[:_MOST_HOST_CHARS]
+    return process_owner.named_owner(container_labels[LABEL], host, supervisor)

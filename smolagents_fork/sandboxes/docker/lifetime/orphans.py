@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ....deadline import Deadline
 from ...cluster_owner import ClusterOwner
 from ...containers.listed_entries import read_entries
+from ...process_owner import process_is_gone
 from ...removals import REMOVAL_SECONDS
 from ..engine import connect, disconnect, engine_time, mapped_errors
 from ..engine_address import EngineAddress
 from ..list_fields import container_name, created_at, entry_id
-from .labels import LABEL, own_id, own_labels, owner_is_gone, supervisor_filter
+from .labels import LABEL, cluster_labels, own_id, own_labels
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -89,7 +90,7 @@ def reap(client: DockerClient) -> list[str]:
         labels = own_labels(summary)
         if labels is None:
             return None
-        gone = owner_is_gone(labels)
+        gone = process_is_gone(labels[LABEL])
         if not gone and summary.get("State") == "created":
             gone = was_abandoned(summary, now())
         return (entry_id(summary), container_name(summary)) if gone else None
@@ -130,7 +131,8 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
         supervisor: Name of the supervisor.
         seconds: Seconds for which to look.
     """
-    label = supervisor_filter(ClusterOwner(cluster, node, supervisor))
+    owner = ClusterOwner(cluster, node, supervisor)
+    label = [f"{name}={value}" for name, value in cluster_labels(owner).items()]
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(Exception):

@@ -19,9 +19,7 @@ from smolagents_fork.sandboxes.docker.create_arguments import container_argument
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
     LABEL,
-    cluster_owner_of,
     labels,
-    owner_is_gone,
     owner_of,
 )
 from smolagents_fork.sandboxes.docker.streams.exec_stream import (
@@ -30,6 +28,7 @@ from smolagents_fork.sandboxes.docker.streams.exec_stream import (
 from smolagents_fork.sandboxes.process_owner import this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
+from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
 
 
 @pytest.mark.parametrize(
@@ -77,21 +76,18 @@ def test_labels_of_users_do_not_replace_those_that_name_the_owner():
 
 
 def test_owner():
-    assert not owner_is_gone(labels("name"))
-    assert not owner_is_gone({})
-    assert not owner_is_gone({LABEL: "elsewhere:1:1"})
-    assert owner_is_gone({LABEL: f"{this_machine()}:{os.getpid()}:1"})
+    assert owner_of(labels("name")).state == RUNNING
+    assert owner_of({LABEL: "elsewhere:1:1"}).state == ELSEWHERE
+    assert owner_of({LABEL: f"{this_machine()}:{os.getpid()}:1"}).state == GONE
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait(120)
-    assert owner_is_gone({LABEL: f"{this_machine()}:{dead.pid}:1"})
+    assert owner_of({LABEL: f"{this_machine()}:{dead.pid}:1"}).state == GONE
 
 
 def test_owner_in_a_cluster():
-    owner = ClusterOwner("c", "node 1", "s-1")
-    found = labels("name", "1", owner)
-    assert cluster_owner_of(found) == owner
-    assert cluster_owner_of(labels("name")) is None
-    assert not owner_is_gone(found)
+    found = labels("name", "1", ClusterOwner("c", "node 1", "s-1"))
+    assert owner_of(found).state == RUNNING
+    assert owner_of(labels("name")).cluster == ""
     assert owner_of(found).cluster == "supervisor s-1 on node node 1 of cluster c"
     assert owner_of(found | {LABEL: "elsewhere:1:1"}).cluster == owner_of(found).cluster
     for wrong in ("", "x" * 201, "two\nlines", 5, None):
