@@ -7,7 +7,7 @@ import ipaddress
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ __all__ = [
     "disconnect",
     "engine_time",
     "image_id",
+    "inspect_image",
     "mapped_errors",
     "one_call_client",
     "remote_host",
@@ -323,15 +324,34 @@ def _helper_failed(action: str, figures: str, error: Exception) -> ExecutorStart
     )
 
 
-def image_id(client: DockerClient, tag: str) -> str | None:
-    """Return the id of an image; ``None`` if the engine does not have it."""
+def inspect_image(client: DockerClient, image: str) -> Mapping[str, Any] | None:
+    """Return the engine's description of an image; ``None`` if the engine does not have it.
+
+    Args:
+        client: docker-py client.
+        image: Name or id of the image.
+    """
     import docker
 
-    with mapped_errors("looking for the image", image=tag):
+    with mapped_errors("looking for the image", image=image):
         try:
-            return str(client.api.inspect_image(tag)["Id"])  # type: ignore[no-untyped-call]
+            # Its stub has no types.
+            found: Any = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
         except docker.errors.ImageNotFound:
             return None
+    description: Mapping[str, Any] = found
+    return description
+
+
+def image_id(client: DockerClient, image: str) -> str | None:
+    """Return the id of an image; ``None`` if the engine does not have it.
+
+    Args:
+        client: docker-py client.
+        image: Name or id of the image.
+    """
+    found = inspect_image(client, image)
+    return None if found is None else str(found["Id"])
 
 
 def _api_error(message: str, text: str) -> Exception:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import threading
@@ -139,23 +138,6 @@ def test_on_death_fail_says_why_the_next_call_does_not_work(make):
             executor("1")
     executor.restart()
     assert executor("1").output == 1
-
-
-def test_cancelled_task_interrupts_the_code(make):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
-    executor("kept = 1")
-    began = first_print(executor)
-
-    async def main():
-        task = asyncio.ensure_future(executor.acall(LONG))
-        while not began.is_set() and not task.done():
-            await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
-    assert executor("kept").output == 1
 
 
 def test_ctrl_c_on_the_host_stops_the_code(make):

@@ -181,30 +181,6 @@ def test_unpickling_never_happens_on_the_host_by_itself(shared):
     assert set(result.output) == {"__smolagents_fork_pickle__"}
 
 
-def test_object_without_encoding_comes_as_text(shared):
-    output = shared("import re\nre.compile('a+')").output
-    assert output == "re.compile(r'a+', re.UNICODE)"
-
-
-def test_shown_figure_is_a_picture(science):
-    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.show()"
-    output = science(code).output
-    assert isinstance(output, PIL.Image.Image)
-    assert output.width > 100
-    assert len(science.displays) == 1
-    assert science.displays[0].mime_type == "image/png"
-
-
-def test_figure_as_last_expression_is_a_picture(science):
-    code = (
-        "from matplotlib.figure import Figure\n"
-        "figure = Figure()\n"
-        "figure.subplots().plot([3, 1, 2])\n"
-        "figure"
-    )
-    assert isinstance(science(code).output, PIL.Image.Image)
-
-
 def test_plot_as_last_expression_is_its_picture(science):
     science("import matplotlib.pyplot as plt")
     assert isinstance(science("plt.plot([1, 2])").output, PIL.Image.Image)

@@ -15,7 +15,7 @@ from ....errors import (
 )
 from ....folders.user_folder import locked_file, user_folder
 from ...provisioner import BUILT, STEP, ImageSpec, Report
-from ..engine import image_id, mapped_errors
+from ..engine import image_id, inspect_image, mapped_errors
 from ..engine_address import EngineAddress
 from .build_record import remove_unnamed
 from .builds import Build, build_dockerfile, pull
@@ -154,12 +154,10 @@ def _build(build: Build, wanted: ImagePlan) -> None:
     if replaced is not None:
         with mapped_errors("removing the image that was replaced", image=wanted.tag):
             remove_unnamed(build.client, [replaced], prune=True)
-    size = _megabytes(build.client, wanted.tag)
-    added = f", of which {size - _megabytes(build.client, start):.0f} MB are new" if start else ""
+    size, base_size = (
+        (inspect_image(build.client, image) or {}).get("Size", 0) / 1e6
+        for image in (wanted.tag, start or wanted.tag)
+    )
+    added = f", of which {size - base_size:.0f} MB are new" if start else ""
     seconds = build.deadline.elapsed() - begun
     build.report(f"{BUILT}{wanted.tag} in {seconds:.1f} s, {size:.0f} MB{added}")
-
-
-def _megabytes(client: DockerClient, image: str) -> float:
-    with mapped_errors("asking for the size of the image", image=image):
-        return float(client.api.inspect_image(image)["Size"]) / 1e6  # type: ignore[no-untyped-call]

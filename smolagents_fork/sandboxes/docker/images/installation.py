@@ -27,7 +27,13 @@ from ...containers.listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP
 from ...removals import Removals
-from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
+from ..engine import (
+    API_TIMEOUT_SECONDS,
+    image_id,
+    inspect_image,
+    mapped_errors,
+    one_call_client,
+)
 from ..engine_address import EngineAddress
 from ..lifetime.labels import labels
 from ..lifetime.orphans import remove_container
@@ -106,7 +112,8 @@ def install(build: Build, wanted: ImagePlan, start: str) -> None:
             # docker-py sets no limit for this call.
             api = one_call_client(client.api, deadline.at_most(1e6))
             reference = parse_reference("image", wanted.tag)
-            changes: Any = _instructions(base, wanted, _core_of(client, wanted))
+            core = image_id(client, wanted.base.tag) if wanted.base is not None else ""
+            changes: Any = _instructions(base, wanted, core or "")
             # Without an entrypoint here, the container's is copied.
             conf: Any = {"Entrypoint": []}
             api.commit(
@@ -132,8 +139,6 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
         wanted: plan with requirements.
         base: name of its base, which has none.
     """
-    import docker
-
     core = client.api.inspect_image(base)  # type: ignore[no-untyped-call]
     layers = core["RootFS"].get("Layers") or []
     needed = {public_form(one): one for one in wanted.requirements}
@@ -149,20 +154,13 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
 
     listed = client.api.images(filters={"label": f"{CORE_LABEL}={core['Id']}"})
     for _, image in sorted(read_entries("image", listed, part), reverse=True):
-        try:
-            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-        except docker.errors.ImageNotFound:
+        report = inspect_image(client, image)
+        if report is None:
             continue  # removed meanwhile
         its = report["RootFS"].get("Layers") or []
         if len(its) < _MOST_LAYERS and its[: len(layers)] == layers:
             return image
     return base
-
-
-def _core_of(client: DockerClient, wanted: ImagePlan) -> str:
-    if not wanted.requirements or wanted.base is None:
-        return ""
-    return str(client.api.inspect_image(wanted.base.tag)["Id"])  # type: ignore[no-untyped-call]
 
 
 def public_form(requirement: str) -> str:

@@ -16,7 +16,7 @@ from ....deadline import Deadline
 from ....errors import EngineUnavailableError, ExecutorError
 from ....system.inventory import GONE, ImageEntry, Inventory, Removal, SandboxEntry
 from ...containers.listed_entries import read_entries
-from ..engine import connect, disconnect, mapped_errors
+from ..engine import connect, disconnect, inspect_image, mapped_errors
 from ..images.image_plans import is_address
 from ..images.installation import COMMENT, PACKAGES_LABEL
 from ..lifetime.labels import LABEL, own_labels, owner_of
@@ -189,7 +189,8 @@ def _image_entry(
     ours = any(is_address(name) for name in names)
     if not ours and (names or digests):
         return None
-    comment = _image_comment(client, image)
+    # It may have been removed meanwhile.
+    comment = str((inspect_image(client, image) or {}).get("Comment") or "")
     # Images that users derive from it do not inherit the comment.
     by_comment = comment.startswith(COMMENT) and is_address(comment.removeprefix(COMMENT))
     if not (ours or by_comment):
@@ -209,17 +210,6 @@ def _image_entry(
         packages=None if packages is None else tuple(unquote(packages).split()),
         used_by=tuple(sorted(used_by)),
     )
-
-
-def _image_comment(client: DockerClient, image: str) -> str:
-    import docker
-
-    try:
-        # Its stub has no types.
-        report: Any = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-    except docker.errors.ImageNotFound:
-        return ""  # removed meanwhile
-    return str(report.get("Comment") or "")
 
 
 def _remove_image(removal: Removal) -> None:

@@ -15,7 +15,7 @@ from ....errors import ExecutorError
 from ....system.checks import Check, Finding, failed, ok, skipped, warning
 from ....system.inventory import size_text
 from ...package_index import index_checks
-from ..engine import connect, mapped_errors, remote_host
+from ..engine import connect, inspect_image, mapped_errors, remote_host
 from ..engine_address import EngineAddress
 from ..images.image_plans import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, plan
 
@@ -60,19 +60,7 @@ class EngineChecks:
         Raises:
             EngineUnavailableError: the engine does not answer.
         """
-        return self._size_of(plan().tag) is not None
-
-    def _size_of(self, image: str) -> int | None:
-        """Return an image's size in bytes; ``None`` if the engine does not have it."""
-        import docker
-
-        with mapped_errors("looking for the image", image=image):
-            try:
-                # Its stub has no types.
-                found: Any = self._client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-            except docker.errors.ImageNotFound:
-                return None
-        return int(found["Size"])
+        return inspect_image(self._client, plan().tag) is not None
 
     def _engine(self) -> Finding:
         assert self._client
@@ -123,19 +111,19 @@ class EngineChecks:
 
     def _image(self) -> Finding:
         tag = plan().tag
-        size = self._size_of(tag)
-        if size is None:
+        image = inspect_image(self._client, tag)
+        if image is None:
             return warning(
                 f"{tag} is not built yet",
                 "smolagents-fork setup docker builds it, as the first start would",
             )
-        return ok(f"{tag}, {size_text(size)}")
+        return ok(f"{tag}, {size_text(image['Size'])}")
 
     def _registry(self) -> Finding:
         base = os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
         if self.has_image():
             return ok("not needed: the image is built")
-        if self._size_of(base) is not None:
+        if inspect_image(self._client, base) is not None:
             return ok(f"not needed: the engine has the base image {base}")
         patient = connect(timeout=_REGISTRY_SECONDS)
         try:
