@@ -18,8 +18,7 @@ from .access_record import AccessRecord
 from .hosts.host_policy import HostPolicy
 from .hosts.lookups import Lookup, system_lookup
 from .multiplexed_connections import MultiplexedConnections
-from .proxied_connection import Access, ProxiedConnection
-from .proxy_limits import ProxyLimits
+from .proxied_connection import Access, ProxiedConnection, ProxyLimits
 
 if TYPE_CHECKING:
     from .secrets.secret_access import SecretAccess

@@ -8,8 +8,8 @@ import contextlib
 import h11
 
 from .hosts.host_policy import HostRefusedError
-from .message_filter import Fields, MessageFilter
-from .request_head import MOST_HEAD_BYTES, ProxyRequest, end_to_end
+from .request_head import MOST_HEAD_BYTES, Fields, ProxyRequest, end_to_end
+from .secrets.secret_table import SecretFilter
 from .traffic import Stream
 
 __all__ = ["HttpHost"]
@@ -41,7 +41,7 @@ class HttpHost:
         """Close the connection."""
         self._stream.close()
 
-    async def exchange(self, request: ProxyRequest, client: Stream, passed: MessageFilter) -> bool:
+    async def exchange(self, request: ProxyRequest, client: Stream, passed: SecretFilter) -> bool:
         """Pass a request and its response on; return whether the client may send another.
 
         Args:
@@ -79,7 +79,7 @@ class HttpHost:
         return states == {h11.DONE} and not request.connection.trailing_data[0]
 
     async def _send_body(
-        self, incoming: h11.Connection, client: Stream, passed: MessageFilter
+        self, incoming: h11.Connection, client: Stream, passed: SecretFilter
     ) -> None:
         while True:
             event = incoming.next_event()
@@ -99,7 +99,7 @@ class HttpHost:
                 raise h11.RemoteProtocolError("the request is incomplete")
 
     async def _return_response(
-        self, incoming: h11.Connection, client: Stream, passed: MessageFilter
+        self, incoming: h11.Connection, client: Stream, passed: SecretFilter
     ) -> None:
         async def send(event: h11.Event) -> None:
             await client.write(incoming.send(event) or b"")
@@ -135,7 +135,7 @@ class HttpHost:
                 raise ConnectionError("the host has closed the connection without a response")
 
 
-def _filtered(fields: Fields, passed: MessageFilter) -> Fields:
+def _filtered(fields: Fields, passed: SecretFilter) -> Fields:
     return tuple((passed.filter_text(name), passed.filter_text(value)) for name, value in fields)
 
 

@@ -147,7 +147,7 @@ class NetworkAccess(NetworkList):
                 "pip install 'smolagents[egress]'"
             ) from None
         from .access_record import AccessRecord
-        from .proxy_limits import ProxyLimits
+        from .proxied_connection import ProxyLimits
 
         limits = ProxyLimits(self.max_connections, self.max_network_bytes)
         record = AccessRecord(limits.call_bytes, owner, on_event)

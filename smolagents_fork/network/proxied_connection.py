@@ -17,17 +17,17 @@ from .hosts.host_names import HostNameError, parse_address, parse_host
 from .hosts.host_policy import AllowedHost, HostPolicy, HostRefusedError
 from .hosts.lookups import Lookup, resolve_host
 from .http_relay import HttpHost
-from .message_filter import MessageFilter
-from .proxy_limits import ProxyLimits
 from .request_head import HEAD_TOO_LONG, BadRequestError, ProxyRequest, parse_request
-from .secrets.secret_table import SecretRefusedError
+from .secrets.secret_table import SecretFilter, SecretRefusedError, SecretTable
 from .secrets.tls_stream import TlsStream
 from .traffic import IdleWatch, SocketStream, Stream, connect_stream, run_both
 
 if TYPE_CHECKING:
     from .secrets.secret_access import SecretAccess
 
-__all__ = ["Access", "ProxiedConnection"]
+__all__ = ["Access", "ProxiedConnection", "ProxyLimits"]
+
+_NO_SECRETS = SecretTable({}, lambda _: None)
 
 # Characters of a reason in a status line; clients read up to 8 KB.
 _MOST_REASON = 1000
@@ -39,6 +39,25 @@ _MOST_HELLO_BYTES = 32 * 1024
 # Head of a record of TLS with a part of a handshake, which is not empty.
 _RECORD_HEAD = re.compile(rb"\x16\x03.(?!\0\0)..", re.DOTALL)
 _NOT_TLS = "the first bytes through CONNECT are not a TLS ClientHello"
+
+
+@dataclass(frozen=True)
+class ProxyLimits:
+    """Limits of one sandbox's connections; what is beyond the first waits in the sandbox.
+
+    Attributes:
+        connections: Connections served at once.
+        call_bytes: Bytes moved in both directions by one call; ``None`` for no limit.
+        connect_seconds: Limit of a lookup, and again of connecting to one of its addresses.
+        head_seconds: Limit of receiving the head of a request, or a ClientHello.
+        idle_seconds: Longest time without a byte in either direction.
+    """
+
+    connections: int = 32
+    call_bytes: int | None = None
+    connect_seconds: float = 10.0
+    head_seconds: float = 30.0
+    idle_seconds: float = 300.0
 
 
 @dataclass(frozen=True)
@@ -172,18 +191,17 @@ class ProxiedConnection:
                 raise _ResponseError(502, f"host {request.host!r}: {error}") from None
             raise
 
-    async def _check_secrets(self, request: ProxyRequest) -> tuple[ProxyRequest, MessageFilter]:
+    async def _check_secrets(self, request: ProxyRequest) -> tuple[ProxyRequest, SecretFilter]:
         """Return the request with its secrets, and the filter of what follows it.
 
         Raises:
             SecretRefusedError: it has a placeholder that it may not have.
         """
         secrets = self._access.secrets
-        if secrets is None:
-            return request, MessageFilter()
+        table = _NO_SECRETS if secrets is None else secrets.table
         if self._origin is None:
-            return request, secrets.table.check_plain(request)
-        revealed, passed, names = secrets.table.reveal(request)
+            return request, table.check_plain(request)
+        revealed, passed, names = table.reveal(request)
         for name in names:
             facts = {"name": name, "host": request.host, "port": request.port}
             await self._report_begin("secret", facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import h11
 
@@ -14,11 +15,14 @@ __all__ = [
     "HEAD_TOO_LONG",
     "MOST_HEAD_BYTES",
     "BadRequestError",
+    "Fields",
     "ProxyRequest",
     "end_to_end",
     "parse_request",
 ]
 
+#: Fields of a head, names as they were written.
+Fields: TypeAlias = "tuple[tuple[bytes, bytes], ...]"
 #: Bytes in which the head of a message must be complete.
 MOST_HEAD_BYTES = 64 * 1024
 HEAD_TOO_LONG = f"the request was refused: its head has more than {MOST_HEAD_BYTES} bytes"
@@ -60,7 +64,7 @@ class ProxyRequest:
     host: str
     port: int
     target: bytes
-    headers: tuple[tuple[bytes, bytes], ...]
+    headers: Fields
     connection: h11.Connection
 
     @property
@@ -123,7 +127,7 @@ def parse_request(head: bytes, origin: tuple[str, int] | None = None) -> ProxyRe
     return ProxyRequest(bytes(event.method), host, port, target, headers, connection)
 
 
-def end_to_end(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
+def end_to_end(fields: Iterable[tuple[bytes, bytes]]) -> Fields:
     """Return the fields that a proxy passes on: those not about one connection.
 
     Args:

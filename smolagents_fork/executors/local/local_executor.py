@@ -115,31 +115,6 @@ def _own_tools(
     return {name: directly(name, tool, before_call, after_call) for name, tool in own}
 
 
-def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state of a copy for attributes that upstream's executor was pickled with."""
-    kept = dict(kept)
-    variables, tools = dict(kept.pop("state")), kept.pop("static_tools")
-    printed = variables.pop("_print_outputs", None)
-    given = {**upstream.BASE_PYTHON_TOOLS, **kept["additional_functions"]}
-    sent = {name: tool for name, tool in (tools or {}).items() if given.get(name) is not tool}
-    return {
-        **kept,
-        "on_output": None,
-        "before_run": None,
-        "before_tool": None,
-        "audit": None,
-        "audit_required": True,
-        "_folder": FigureFolder(None),
-        "_given_files": GivenFiles.of(None),
-        "_given": {},
-        "_sent_tools": sent,
-        _STATE: variables,
-        _MODULES: {},
-        _PRINTED: None if printed is None else str(printed),
-        _HAS_TOOLS: tools is not None,
-    }
-
-
 def _base_tools() -> dict[str, Any]:
     """Return upstream's functions of :mod:`math`, and what users have added to its table."""
     return _own_tools(upstream.BASE_PYTHON_TOOLS)
@@ -461,7 +436,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Make an interpreter of its own, with the same tools and variables."""
-        kept = dict(kept) if _STATE in kept else _from_upstream(kept)
+        kept = dict(kept)
         variables, modules = kept.pop(_STATE), kept.pop(_MODULES)
         printed, has_tools = kept.pop(_PRINTED), kept.pop(_HAS_TOOLS)
         if printed is not None:

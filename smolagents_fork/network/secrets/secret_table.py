@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from ..hosts.host_policy import HostRefusedError
-from ..message_filter import Fields, MessageFilter
-from ..request_head import ProxyRequest
+from ..request_head import Fields, ProxyRequest
 from .replacement import GzipBody, PlainBody
 from .secret import Secret
 
@@ -114,7 +113,7 @@ class SecretTable:
             text = text.replace(value.decode("ascii"), placeholder.decode("ascii"))
         return text
 
-    def check_plain(self, request: ProxyRequest) -> MessageFilter:
+    def check_plain(self, request: ProxyRequest) -> SecretFilter:
         """Check a request that is not encrypted, which has no placeholder.
 
         Returns:
@@ -222,7 +221,7 @@ class _BodyCheck:
         self._end = data[max(0, len(data) - self._kept) :]
 
 
-class SecretFilter(MessageFilter):
+class SecretFilter:
     """Keeps the placeholders of others out of a request's body, and values out of its response.
 
     Args:
@@ -243,17 +242,25 @@ class SecretFilter(MessageFilter):
         self._body: PlainBody | GzipBody = PlainBody(hidden)
 
     def check_body(self, data: bytes) -> None:
-        """Look at the next part of the request's body; see :class:`MessageFilter`."""
+        """Look at the next part of the request's body.
+
+        Raises:
+            SecretRefusedError: it has a placeholder that it may not have.
+        """
         self._check.add(data)
 
     def filter_text(self, text: bytes) -> bytes:
-        """Return a text of the response without values."""
+        """Return a text of the response, such as that of its status line, without values."""
         for value, replacement in self._hidden:
             text = text.replace(value, replacement)
         return text
 
     def begin_body(self, fields: Fields) -> Fields:
-        """Prepare for the response's body; see :class:`MessageFilter`."""
+        """Prepare for the response's body; return the fields that describe it for the sandbox.
+
+        Raises:
+            ConnectionError: it is in a form that cannot be filtered.
+        """
         if not self._hidden:
             return fields
         codings = [v.strip().lower() for n, v in fields if n.lower() == b"content-encoding"]
@@ -270,9 +277,13 @@ class SecretFilter(MessageFilter):
         return tuple((name, value) for name, value in fields if name.lower() not in dropped)
 
     def filter_body(self, data: bytes) -> Iterator[bytes]:
-        """Yield what may be passed on of the response's body."""
+        """Yield what may be passed on after the next part of the response's body."""
         return self._body.add(data)
 
     def end_body(self) -> bytes:
-        """Return what is left of the response's body."""
+        """Return what is left of the response's body at its end.
+
+        Raises:
+            ConnectionError: it is incomplete.
+        """
         return self._body.end()

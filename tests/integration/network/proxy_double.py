@@ -12,7 +12,7 @@ from smolagents_fork.deadline import Deadline
 from smolagents_fork.network.access_record import AccessRecord
 from smolagents_fork.network.host_proxy import SandboxProxy
 from smolagents_fork.network.hosts.host_policy import AllowedHost, HostPolicy
-from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.network.proxied_connection import ProxyLimits
 from smolagents_fork.network.secrets.secret_access import SecretAccess
 from smolagents_fork.sandboxes.multiplexer_start import (
     multiplexer_command,

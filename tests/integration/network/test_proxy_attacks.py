@@ -16,7 +16,7 @@ from proxy_double import received, received_with
 from web_servers import HUGE, client_hello
 
 from smolagents_fork.network.hosts.host_policy import AllowedHost
-from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.network.proxied_connection import ProxyLimits
 
 SECONDS = 30
 

@@ -23,7 +23,7 @@ from web_servers import LARGE, serving
 
 from smolagents_fork import Secret
 from smolagents_fork.network.hosts.host_policy import AllowedHost
-from smolagents_fork.network.proxy_limits import ProxyLimits
+from smolagents_fork.network.proxied_connection import ProxyLimits
 from smolagents_fork.network.secrets.authority import Authority
 from smolagents_fork.network.secrets.replacement import GzipBody, PlainBody
 from smolagents_fork.system.proxy_environment import proxy_environment
