@@ -29,12 +29,12 @@ from .guards.builtins_table import program_builtins, program_guards
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
+from .guards.views import ModuleViews
 from .meter import Meter, RunLimits, recursion_room
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.places import ProgramPlaces, note_import
 from .modules.threads import ProgramThreads
-from .modules.views import ModuleViews
 from .policy import REFUSED_BUILTINS
 
 __all__ = ["Interpreter", "Result"]

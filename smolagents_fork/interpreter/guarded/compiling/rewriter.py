@@ -8,14 +8,15 @@ guard; guards/builtins_table.py has them by name.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from .. import policy
 from .ast_builders import assign, call, const, guard, load, place, store, walk
-from .scopes import Scope, all_arguments, binds, mangled, normal
 
 __all__ = ["Rewriter"]
 
@@ -73,6 +74,57 @@ def _is_object_or_super(node: ast.expr) -> bool:
 
 def _has_documentation(node: Any) -> bool:
     return ast.get_docstring(node, clean=False) is not None
+
+
+@dataclasses.dataclass
+class Scope:
+    """One scope of the program while it is rewritten.
+
+    Args:
+        kind: ``module``, ``function``, ``class``, ``lambda`` or ``comprehension``.
+        class_name: the innermost class around, for private names.
+        receiver: the name of a method's first argument, which the method never binds anew.
+        receiver_uses: how many accesses ask whether the receiver is of a class of the program.
+        loops: how many loops of this scope are around.
+        numbers: where the next hidden variable comes from; shared by scopes of one function.
+    """
+
+    kind: str
+    class_name: str | None = None
+    receiver: str | None = None
+    receiver_uses: int = 0
+    loops: int = 0
+    numbers: Iterator[int] = dataclasses.field(default_factory=lambda: iter(range(1 << 30)))
+
+
+def normal(name: str) -> str:
+    """Give ``name`` as the parser reads it (PEP 3131)."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
+def mangled(name: str, class_name: str | None) -> str:
+    """Give ``name`` as the compiler stores it inside a class (language reference, 6.2.1)."""
+    if class_name is None or not name.startswith("__") or name.endswith("__") or "." in name:
+        return name
+    stripped = class_name.lstrip("_")
+    return f"_{stripped}{name}" if stripped else name
+
+
+def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
+    """List the parameters of a function."""
+    plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return [*plain, *(a for a in (arguments.vararg, arguments.kwarg) if a)]
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Tell whether a node may bind ``name`` itself, whatever its children do."""
+    if isinstance(node, ast.Name):
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name.split(".")[0]) == name
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return name in node.names
+    return name in (getattr(node, "name", None), getattr(node, "rest", None))
 
 
 class Rewriter:

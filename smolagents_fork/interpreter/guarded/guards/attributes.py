@@ -11,13 +11,14 @@ import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from ....errors import AttributeRefusedError, ProgramRefusedError
 from .. import policy
 from .program_classes import ProgramClasses, real_namespace
+from .views import ModuleViews
 
-__all__ = ["AttributeGuard", "ModuleAccess", "exact_name"]
+__all__ = ["AttributeGuard", "exact_name"]
 
 _MISSING: Any = object()
 #: Types that are never handed out, whatever attribute they were found under.
@@ -37,22 +38,6 @@ _ORDINARY = frozenset(
         *(types.BuiltinFunctionType, types.FunctionType, types.MethodType),
     }
 )
-
-
-class ModuleAccess(Protocol):
-    """Modules as the guard knows them."""
-
-    def view(self, module: types.ModuleType) -> types.ModuleType:
-        """Give what a program may see of a module, or raise."""
-        ...
-
-    def is_view(self, value: Any) -> bool:
-        """Tell whether a module object is such a view."""
-        ...
-
-    def called_member(self, view: types.ModuleType, name: str) -> Any:
-        """Give a view's member that is about to be called."""
-        ...
 
 
 def is_a(value: Any, kinds: Any) -> bool:
@@ -86,7 +71,7 @@ class AttributeGuard:
     def __init__(
         self,
         classes: ProgramClasses,
-        views: ModuleAccess,
+        views: ModuleViews,
         extra_dunders: frozenset[str],
     ) -> None:
         self._classes = classes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import _string  # type: ignore[import-not-found]  # the parser of str.format itself
 import contextlib
+import re
 import string
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,6 +13,8 @@ from .. import policy
 
 __all__ = ["Formatter", "check_format"]
 
+#: An attribute in a field, or what looks like one in a key: up to the next attribute or key.
+_ATTRIBUTE = re.compile(r"\.([^.\[]+)")
 _ALLOWED = policy.ALLOWED_DUNDERS | {"__class__"}
 
 
@@ -27,14 +29,9 @@ def check_format(template: str) -> None:
 
 def _names(template: str) -> Iterator[str]:
     with contextlib.suppress(ValueError):  # the method says what is wrong, in Python's words
-        for _text, field, specification, _conversion in _string.formatter_parser(template):
-            yield from _names_of_field(field or "")
+        for _text, field, specification, _conversion in string.Formatter().parse(template):
+            yield from _ATTRIBUTE.findall(field or "")
             yield from _names(specification or "")
-
-
-def _names_of_field(field: str) -> list[str]:
-    _first, rest = _string.formatter_field_name_split(field)
-    return [name for is_attribute, name in rest if is_attribute]
 
 
 def _check(names: Iterable[str]) -> None:
@@ -48,7 +45,7 @@ class Formatter(string.Formatter):
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
         """Read a field, unless it leads to the host."""
-        _check(_names_of_field(field_name))
+        _check(_ATTRIBUTE.findall(field_name))
         return super().get_field(field_name, args, kwargs)
 
 

@@ -17,8 +17,8 @@ from .. import policy
 from ..guards.attributes import AttributeGuard, exact_name
 from ..guards.sizes import Sizes
 from ..guards.text_format import Formatter
+from ..guards.views import ModuleViews
 from .places import ProgramPlaces
-from .views import ModuleViews
 
 __all__ = ["OVERRIDES", "Parts", "overrides_of"]
 

@@ -42,10 +42,8 @@ class ProgramThreads:
     def __init__(self, meter: Meter, places: ProgramPlaces) -> None:
         self._meter = meter
         self._places = places
-        #: Threads at work, by identifier, and whether each is a daemon for the program.
-        self._live: dict[int, bool] = {}
-        #: Threads that are about to work.
-        self._starting: set[threading.Thread] = set()
+        #: Threads that work or are about to, and whether each is a daemon for the program.
+        self._live: dict[threading.Thread, bool] = {}
         #: Pools with threads that wait for work for ever.
         self._pools: weakref.WeakSet[Any] = weakref.WeakSet()
         #: Whether the run ended while threads were waited for, the program's last line having run.
@@ -81,25 +79,25 @@ class ProgramThreads:
         Raises:
             RuntimeError: there is not a run it could belong to.
         """
+        number = self._meter.number  # before the check: a run that ends here takes the thread along
         self._meter.check()
         if not self._meter.running:
             raise RuntimeError("can't start new thread: threads end with the run they belong to")
         run, daemon = thread.run, thread.daemon
-        thread.run = lambda: self._work(run, thread, daemon)  # type: ignore[method-assign]
+        thread.run = lambda: self._work(run, thread, number)  # type: ignore[method-assign]
         # For Python a daemon, whatever the program says: a thread in C code must not keep the
         # host's process.
         thread.daemon = True
-        self._starting.add(thread)
+        self._live[thread] = daemon
         try:
             start()
         except BaseException:
-            self._starting.discard(thread)
+            self._live.pop(thread, None)
             raise
 
-    def _work(self, function: Callable[[], Any], thread: threading.Thread, daemon: bool) -> None:
+    def _work(self, function: Callable[[], Any], thread: threading.Thread, number: int) -> None:
         """Run ``function`` as the whole of a program's ``thread``, in that thread."""
-        with contextlib.suppress(BaseException), self._registered(daemon):
-            self._starting.discard(thread)
+        with contextlib.suppress(BaseException), self._registered(thread, number):
             try:
                 function()
             except (FinalAnswer, ProgramStop, SystemExit):
@@ -114,22 +112,28 @@ class ProgramThreads:
         """Have a pool shut down at the end of the run."""
         self._pools.add(pool)
 
-    def run_task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-        """Run ``function`` as one task of a pool's thread, in that thread."""
-        with self._registered(daemon=True):
-            return function(*arguments, **keywords)
+    def task(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``function`` as one task of a pool's thread, which belongs to this run."""
+        number = self._meter.number
+
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            thread = threading.current_thread()
+            self._live[thread] = True
+            with self._registered(thread, number):
+                return function(*arguments, **keywords)
+
+        return run
 
     @contextlib.contextmanager
-    def _registered(self, daemon: bool) -> Iterator[None]:
-        """Let this thread belong to the run that goes on, and have its streams and figures."""
+    def _registered(self, thread: threading.Thread, number: int) -> Iterator[None]:
+        """Let this thread belong to a run, and have the streams and figures of its program."""
         ident, meter = threading.get_ident(), self._meter
-        meter.threads[ident] = meter.number
-        self._live[ident] = daemon
+        meter.threads[ident] = number
         try:
             with self._places.routed_thread():
                 yield
         finally:
-            self._live.pop(ident, None)
+            self._live.pop(thread, None)
             meter.threads.pop(ident, None)
 
     def wait(self) -> None:
@@ -141,7 +145,7 @@ class ProgramThreads:
         self._shut_pools()
         # Not undone by what ends the wait, wherever that comes.
         self.waited = True
-        while self._starting or any(not daemon for daemon in list(self._live.values())):
+        while not all(list(self._live.values())):
             self._meter.waiting()
             time.sleep(_SHORT_SLICE)
         # One of them may have been the first to see that the run's time is over.
@@ -151,14 +155,13 @@ class ProgramThreads:
         """End what is left, the run being over; wait a little until it has."""
         self._shut_pools(cancel_futures=True)
         until = time.monotonic() + ENDING_SECONDS
-        while (self._live or self._starting) and time.monotonic() < until:
+        while self._live and time.monotonic() < until:
             # Without ticks each comes to a check and ends there.
             self._meter.empty()
             time.sleep(_SHORT_SLICE)
         # What waits in C code ends at its next check, whenever that is: later runs do not wait for
         # it. A thread may never come if a signal stopped the program in the midst of a start.
         self._live.clear()
-        self._starting.clear()
 
     def _shut_pools(self, cancel_futures: bool = False) -> None:
         if self._pools:  # to iterate over no pool takes longer
@@ -185,7 +188,7 @@ def _pool_class(threads: ProgramThreads) -> type:
             threads.add_pool(self)
 
         def submit(self, fn: Any, /, *arguments: Any, **keywords: Any) -> Any:
-            return super().submit(threads.run_task, fn, *arguments, **keywords)
+            return super().submit(threads.task(fn), *arguments, **keywords)
 
     TrackedThreadPool.__name__ = TrackedThreadPool.__qualname__ = "ThreadPoolExecutor"
     TrackedThreadPool.__module__ = ThreadPoolExecutor.__module__

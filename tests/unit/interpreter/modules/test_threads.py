@@ -191,6 +191,19 @@ def test_daemons_end_with_the_run(body: str) -> None:
     assert time.monotonic() - started < SOON_SECONDS
 
 
+def test_thread_that_begins_after_its_run_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[threading.Thread] = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", late.append)
+    interpreter().run(
+        f"{IMPORTS}threading.Thread(target=time.sleep, args=(100,), daemon=True).start()"
+    )
+    monkeypatch.undo()
+    start(late[0])
+    late[0].join(SOON_SECONDS)
+    assert not late[0].is_alive()
+
+
 @pytest.mark.parametrize("name", ["loop that catches", "sleep that catches"])
 def test_threads_end_at_the_time_limit(name: str) -> None:
     started = time.monotonic()
