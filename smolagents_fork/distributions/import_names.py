@@ -20,8 +20,13 @@ from types import ModuleType
 
 from ..errors import ConfigurationError
 from ..standard_library import absence
-from .namespaces import import_name_in
-from .requirements import ImportEntry, distribution_for, import_names_of, parse_entry
+from .requirements import (
+    ImportEntry,
+    distribution_for,
+    import_name_in,
+    import_names_of,
+    parse_entry,
+)
 
 __all__ = ["import_names", "missing_packages", "providers"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from smolagents_fork.codec.decoder import TAGS, Decoder, fill, list_of, need_library, row
 from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
-from smolagents_fork.codec.types.datetimes import decode_zone, encode_zone
+from smolagents_fork.codec.types.standard_values import decode_zone, encode_zone
 
 # pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...distributions.namespaces import NAMESPACES
-from ...distributions.requirements import requirements_for
+from ...distributions.requirements import NAMESPACES, requirements_for
 from ...errors import ConfigurationError
 from ...text.hints import advice
 from ...upstream import AgentError, LogLevel
