@@ -194,7 +194,7 @@ def test_daemons_end_with_the_run(body: str) -> None:
 def test_thread_that_begins_after_its_run_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     late: list[threading.Thread] = []
     start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", late.append)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: late.append(thread))
     interpreter().run(
         f"{IMPORTS}threading.Thread(target=time.sleep, args=(100,), daemon=True).start()"
     )
