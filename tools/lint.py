@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.layers import PACKAGE, repeated_names
 from tools.paths import ROOT
 
-__all__ = ["main"]
+__all__ = ["PACKAGE", "main", "repeated_names"]
+
+PACKAGE = "smolagents_fork"
 
 _PROGRAMS = Path(sys.executable).parent
 _SCHEMA = (_PROGRAMS / "check-jsonschema", "--quiet", "--builtin-schema")
@@ -41,16 +43,29 @@ def main() -> int:
             print(f"== {name}\n{done.stdout}", end="", flush=True)
             if done.returncode:
                 failed.append(name)
-    found_by = {
-        "names of modules": repeated_names(ROOT / PACKAGE),
-    }
-    for name, found in found_by.items():
-        print(f"== {name}")
-        if found:
-            print("\n".join(found))
-            failed.append(name)
+    print("== names of modules")
+    if repeated := repeated_names(ROOT / PACKAGE):
+        print("\n".join(repeated))
+        failed.append("names of modules")
     print(f"lint: {'failed: ' + ', '.join(failed) if failed else 'all checks passed'}")
     return 1 if failed else 0
+
+
+def repeated_names(package: Path) -> list[str]:
+    """List module names that stand twice in the package, one line each.
+
+    Args:
+        package: the folder of ``smolagents_fork``.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        if path.stem != "__init__":
+            places[path.stem].append(path.relative_to(package).as_posix())
+    return [
+        f"{' and '.join(paths)}: a module's name stands once in the package"
+        for paths in places.values()
+        if len(paths) > 1
+    ]
 
 
 def _run(command: tuple[str | Path, ...]) -> subprocess.CompletedProcess[str]:

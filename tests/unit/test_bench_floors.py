@@ -9,7 +9,7 @@ import pytest
 from tools.bench.companion import Companion, FloorError
 from tools.bench.network import bench as network
 from tools.bench.process.bench import FLOOR_PROGRAM
-from tools.bench.timings import alternated, at_once, repeated
+from tools.bench.timings import alternated, repeated
 
 ANSWERS = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print({}, flush=True)"
 
@@ -67,12 +67,6 @@ def test_actions_take_turns():
     )
     assert order == ["a", "b", "a", "b"]
     assert found == {"a": [1.0, 1.0], "b": [2.0, 2.0]}
-
-
-def test_calls_at_once_are_timed_and_the_first_error_is_raised():
-    assert len(at_once([lambda: None, lambda: None], 0.01)) >= 2
-    with pytest.raises(ZeroDivisionError):
-        at_once([lambda: None, lambda: 1 / 0], 0.01)
 
 
 def test_action_is_repeated():

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.layers import PACKAGE, repeated_names
-from tools.lint import COMMANDS
+from tools.lint import COMMANDS, PACKAGE, repeated_names
 from tools.paths import ROOT
 
 

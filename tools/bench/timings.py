@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-__all__ = ["alternated", "at_once", "repeated", "timed"]
+__all__ = ["alternated", "repeated", "timed"]
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -33,34 +32,3 @@ def alternated(actions: Mapping[str, Callable[[], float]], rounds: int) -> dict[
         for name, action in actions.items():
             found[name].append(action())
     return found
-
-
-def at_once(calls: Sequence[Callable[[], object]], seconds: float) -> list[float]:
-    """Seconds of each call, made again and again in a thread of its own for each of ``calls``.
-
-    Args:
-        calls: one for each thread.
-        seconds: time after which no call begins but the first of each.
-
-    Raises:
-        Exception: the first one that a call has raised.
-    """
-    times: list[list[float]] = [[] for _ in calls]
-    errors: list[Exception] = []
-    end = time.perf_counter() + seconds
-
-    def work(number: int) -> None:
-        try:
-            while not times[number] or time.perf_counter() < end:
-                times[number].append(timed(calls[number]))
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return [one for each in times for one in each]

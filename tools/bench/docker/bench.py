@@ -34,7 +34,7 @@ from ..table import Row, percentile
 from ..timings import alternated, repeated, timed
 from . import upstream_side
 from .floor import answering_run, driver, echo, kernel_memory, socket_copies, start_kernel
-from .sides import AT_ONCE, FLOATS, ONE, array_times, call_times_at_once, memory
+from .sides import FLOATS, ONE, array_times, memory
 
 __all__ = ["base_image", "measure"]
 
@@ -74,7 +74,6 @@ def measure(repeat: int) -> Measured:
         rows = [
             *_start_rows(client, image, starts, upstream),
             *_call_rows(client, image, calls, upstream),
-            *_load_rows(calls, upstream),
         ]
     finally:
         client.close()
@@ -171,23 +170,6 @@ def _pool_times(count: int) -> list[float]:
     return times
 
 
-def _load_rows(calls: int, upstream: dict[str, Any]) -> list[Row]:
-    with contextlib.ExitStack() as stack:
-        executors = [stack.enter_context(DockerExecutor(IMPORTS)) for _ in range(AT_ONCE)]
-        for executor in executors:
-            executor(ONE)
-        alone = repeated(lambda: executors[0](ONE), calls)
-        times = call_times_at_once(executors)
-    cores = os.cpu_count() or 1
-    return [
-        # With all cores at work, a call takes as much longer as there are executors for a core.
-        Row("call, 8 executors at once", times, statistics.median(alone) * AT_ONCE / cores,
-            upstream["load"], goal=1.4),
-        Row("call p95, 8 executors at once", percentile(times, 0.95),
-            percentile(alone, 0.95) * AT_ONCE / cores, upstream["load_p95"], goal=2),
-    ]  # fmt: skip
-
-
 def _build_upstream_image(client: Any, base: str) -> None:
     """Build upstream's image on the same base, so that bases do not make the difference.
 
@@ -236,7 +218,7 @@ def _run_upstream(python: str | Path, calls: int, starts: int) -> dict[str, Any]
         reason = error.stderr.strip().splitlines()[-1]
     else:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        found |= {f"{key}_p95": percentile(found[key], 0.95) for key in ("calls", "load")}
+        found["calls_p95"] = percentile(found["calls"], 0.95)
         found["array"] = found["array"] or f"fails ({found['array_error']})"
         return found
     say(f"upstream's half failed: {reason}")

@@ -5,26 +5,16 @@ Imported in upstream's environment too: standard library, docker-py and numpy on
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..timings import at_once, repeated
+from ..timings import repeated
 
-__all__ = ["AT_ONCE", "ONE", "array_times", "call_times_at_once", "memory"]
+__all__ = ["FLOATS", "ONE", "array_times", "memory"]
 
 #: The call that is timed.
 ONE = "1+1"
-#: Executors at once, and for how many seconds.
-AT_ONCE = 8
-SECONDS = 5.0
 #: Floats of 8 bytes: 20 MB.
 FLOATS = 2_500_000
-
-
-def call_times_at_once(executors: Sequence[Callable[[str], object]]) -> list[float]:
-    """Return the seconds of each call while several executors are called for some seconds."""
-    return at_once([functools.partial(one, ONE) for one in executors], SECONDS)
 
 
 def array_times(executor: Any, count: int) -> list[float]:

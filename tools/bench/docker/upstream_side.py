@@ -8,7 +8,6 @@ Prints one JSON object. Nothing of the fork is imported.
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import sys
@@ -16,7 +15,7 @@ import time
 from typing import Any
 
 from ..timings import repeated, timed
-from .sides import AT_ONCE, ONE, array_times, call_times_at_once, memory
+from .sides import ONE, array_times, memory
 
 __all__ = ["IMAGE", "dockerfile"]
 
@@ -57,10 +56,10 @@ def measured(calls: int, starts: int) -> dict[str, Any]:
 
     found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
     for _ in range(starts):
-        made, started = started_executor(executor, found)
+        made, started = started_executor(found)
         found["cold"].append(time.perf_counter() - started)
         found["cleanup"].append(timed(made.cleanup))
-    made, _ = started_executor(executor, found)
+    made, _ = started_executor(found)
     try:
         found["memory"] = memory(made.client, made.container.id)
         found["calls"] = repeated(lambda: made(ONE), calls)
@@ -73,28 +72,19 @@ def measured(calls: int, starts: int) -> dict[str, Any]:
             found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
     finally:
         made.cleanup()
-    several: list[Any] = []
-    try:
-        for number in range(AT_ONCE):
-            make = functools.partial(executor, 18890 + number)
-            several.append(started_executor(make, found)[0])
-        found["load"] = call_times_at_once(several)
-    finally:
-        for each in several:
-            each.cleanup()
     return found
 
 
-def executor(port: int = 18888) -> Any:
+def executor() -> Any:
     """One of upstream's, on the image that is there."""
     from smolagents.monitoring import AgentLogger, LogLevel
     from smolagents.remote_executors import DockerExecutor
 
     logger = AgentLogger(LogLevel.OFF)
-    return DockerExecutor([], logger, image_name=IMAGE, build_new_image=False, port=port)
+    return DockerExecutor([], logger, image_name=IMAGE, build_new_image=False, port=18888)
 
 
-def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
+def started_executor(found: dict[str, Any]) -> tuple[Any, float]:
     """Return an executor that has given its first result, and when its start began.
 
     Upstream gives its gateway ten seconds and goes on without it; on a busy machine a start then
@@ -103,7 +93,7 @@ def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
     while True:
         started = time.perf_counter()
         try:
-            made = make()
+            made = executor()
             made(ONE)
             return made, started
         except RuntimeError:

@@ -1,7 +1,7 @@
-"""The local interpreter beside CPython, upstream's walker, pydantic-monty and RestrictedPython.
+"""The local interpreter beside CPython and upstream's walker.
 
 Every program of :mod:`.programs` runs in each engine, interleaved. Each engine lives in a process
-of its own (:mod:`.engines`), so that upstream and the peers can come from another environment.
+of its own (:mod:`.engines`), so that upstream can come from another environment.
 """
 
 from __future__ import annotations
@@ -34,11 +34,7 @@ SLOW = ("upstream",)
 TITLES = {
     "upstream": "upstream",
     "fork": NOW,
-    "monty": "pydantic-monty",
-    "restricted": "RestrictedPython",
 }
-#: What the environment of the other sides has beside upstream's release.
-OTHERS = ["numpy", "pandas", "pydantic-monty", "RestrictedPython"]
 #: Seconds that one program may take.
 _CAP_SECONDS = 20.0
 
@@ -135,7 +131,7 @@ def measure(repeat: int) -> Measured:
     Raises:
         ToolError: there is nothing to compare with.
     """
-    others = pristine_python([], OTHERS, say=say)
+    others = pristine_python([], ["numpy", "pandas"], say=say)
     own = {"cpython": sys.executable, "fork": sys.executable}
     engines = {name: Engine(name, own.get(name, others)) for name in ("cpython", *TITLES)}
     try:

@@ -4,35 +4,28 @@
 what a caller waits for: parsing, compiling, running and taking the result. Every repetition gets a
 new interpreter, so that nothing is kept but what an engine keeps between agents.
 
-The clock is processor time, which other load on the machine disturbs least: the process's own, and
-for pydantic-monty that of its child process with it. The cost of a call is taken from the wall.
+The clock is processor time, which other load on the machine disturbs least. The cost of a call is
+taken from the wall.
 
-Run as a file by the environments that hold upstream and the peers, so it imports nothing of the
-fork at the top.
+Run as a file by the environment that has upstream, so it imports nothing of the fork at the top.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
-import importlib
 import importlib.metadata
 import io
 import json
-import operator
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 __all__ = ["ENGINES", "main"]
 
 MODULES = ["json", "re", "dataclasses", "functools", "numpy", "pandas", "math", "collections"]
 MANY = 10**15
-#: Processor time that engines with a child process spend there, a measurement each.
-CHILD_SECONDS: list[float] = []
 
 
 def cpython() -> Callable[[str], Any]:
@@ -81,92 +74,10 @@ def upstream() -> Callable[[str], Any]:
     return run
 
 
-def monty() -> Callable[[str], Any]:
-    """pydantic-monty: a Rust interpreter in a child process, kept warm; a new session a program."""
-    pydantic_monty = importlib.import_module("pydantic_monty")
-    stack = contextlib.ExitStack()
-    pool = stack.enter_context(pydantic_monty.Monty())
-
-    def run(source: str) -> Any:
-        with pool.checkout() as session:
-            started = processor_seconds(session.worker_pid)
-            value = session.feed_run(source)
-            CHILD_SECONDS.append(processor_seconds(session.worker_pid) - started)
-            return value
-
-    run.keep = stack  # type: ignore[attr-defined]
-    return run
-
-
-def processor_seconds(process: int) -> float:
-    """Processor time of another process and its threads, from Linux's scheduler statistics."""
-    threads = Path(f"/proc/{process}/task").glob("*/schedstat")
-    return sum(int(status.read_text().split()[0]) for status in threads) / 1e9
-
-
-def restricted() -> Callable[[str], Any]:
-    """RestrictedPython with the guards its documentation names, and no limits: it has none."""
-    top: Any = importlib.import_module("RestrictedPython")
-    evaluation: Any = importlib.import_module("RestrictedPython.Eval")
-    guards: Any = importlib.import_module("RestrictedPython.Guards")
-    safe_builtins = top.safe_globals["__builtins__"]
-    more_names = ["sum", "max", "min", "list", "dict", "set", "enumerate", "map", "filter"]
-    more_names += ["any", "all", "sorted"]
-
-    in_place: dict[str, Callable[[Any, Any], Any]] = {
-        "+=": operator.iadd,
-        "-=": operator.isub,
-        "*=": operator.imul,
-        "/=": operator.itruediv,
-        "%=": operator.imod,
-        "//=": operator.ifloordiv,
-    }
-
-    def importer(name: str, *_: Any) -> Any:
-        if name not in MODULES:
-            raise ImportError(name)
-        return importlib.import_module(name)
-
-    def run(source: str) -> Any:
-        tree = ast.parse(source)
-        last = tree.body[-1]
-        assert isinstance(last, ast.Expr)
-        tree.body[-1] = ast.copy_location(
-            ast.Assign(targets=[ast.Name("answer", ast.Store())], value=last.value), last
-        )
-        code: Any = top.compile_restricted(ast.fix_missing_locations(tree), "<program>", "exec")
-        space = dict(top.safe_globals)
-        space["__builtins__"] = {
-            **safe_builtins,
-            **top.utility_builtins,
-            **{name: getattr(builtins, name) for name in more_names},
-            "__import__": importer,
-        }
-        space.update(
-            {
-                "__name__": "__main__",
-                "__metaclass__": type,
-                "_getattr_": guards.safer_getattr,
-                "_getitem_": evaluation.default_guarded_getitem,
-                "_getiter_": evaluation.default_guarded_getiter,
-                "_iter_unpack_sequence_": guards.guarded_iter_unpack_sequence,
-                "_unpack_sequence_": guards.guarded_unpack_sequence,
-                "_write_": lambda target: target,
-                "_inplacevar_": lambda op, x, y: in_place[op](x, y),
-            }
-        )
-        exec(code, space)
-        return space["answer"]
-
-    return run
-
-
 ENGINES: dict[str, Callable[[], Callable[[str], Any]]] = {
     "cpython": cpython,
     "fork": fork,
     "upstream": upstream,
-    "monty": monty,
-    "restricted": restricted,
 }
 
 
@@ -218,11 +129,9 @@ def main() -> None:
                 if request.get("calls"):
                     answer["seconds"] = call_cost(engine, request["calls"], request["new"])
                 else:
-                    CHILD_SECONDS.clear()
                     started = time.process_time()
                     value = run(request["source"])
-                    spent = time.process_time() - started
-                    answer["seconds"] = [spent + sum(CHILD_SECONDS)]
+                    answer["seconds"] = [time.process_time() - started]
                     answer["result"] = repr(value)
         except BaseException as error:
             answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[-1:]}"[:300]}

@@ -23,7 +23,6 @@ from smolagents_fork.errors import EngineUnavailableError
 
 from ...ray_cluster import network
 from ...ray_cluster.cluster import RayCluster
-from ...ray_cluster.processes import descendants
 from ...ray_cluster.sharing import using_cluster
 from ..docker.bench import base_image
 from ..runner import Measured, say
@@ -37,7 +36,6 @@ _PATIENCE_SECONDS = 240.0
 _TOOL_CALLS = 100
 _STARTERS = 8
 _PROCESSES, _CONTAINERS = 120, 30
-_SLEEPERS = 8
 
 
 def measure(repeat: int) -> Measured:
@@ -56,7 +54,6 @@ def measure(repeat: int) -> Measured:
         "calls": lambda made: _call_rows(made, 10 * repeat),
         "many processes": _process_rows,
         "many containers": _container_rows,
-        "nodes": _node_rows,
     }
     rows = []
     with _sandboxes() as made:
@@ -102,15 +99,6 @@ class _Sandboxes:
         return DockerExecutor(
             engine=self._engine("docker", lease, slots),
             startup_timeout_seconds=_PATIENCE_SECONDS,
-        )
-
-    def node_of(self, pid: int | None) -> str:
-        """Return the node of a process sandbox, by its child process."""
-        return next(
-            node
-            for node in self.cluster.nodes
-            for supervisor in self.cluster.processes(node, "SupervisorActor")
-            if pid in descendants(supervisor)
         )
 
 
@@ -222,31 +210,3 @@ def _open(make: Callable[[], Any], count: int) -> Iterator[tuple[list[Any], floa
         for number, executor in enumerate(executors):
             assert executor(f"{number} + 1").output == number + 1
         yield executors, seconds
-
-
-def _node_rows(made: _Sandboxes) -> list[Row]:
-    """Time calls that sleep 0.5 s, with sandboxes on one node, on two, and so on."""
-    code = "import time\ntime.sleep(0.5)"
-    wanted = len(made.cluster.nodes)
-    with contextlib.ExitStack() as stack:
-        groups: dict[str, list[ProcessExecutor]] = {}
-        for _ in range(6 * wanted):
-            lease = made.lease()
-            group = [stack.enter_context(made.process(lease)) for _ in range(_SLEEPERS)]
-            groups.setdefault(made.node_of(group[0].pid), group)
-            if len(groups) == wanted:
-                break
-        executors: list[ProcessExecutor] = []
-        seconds = []
-        for group in groups.values():
-            executors += group
-            with ThreadPoolExecutor(len(executors)) as callers:
-                list(callers.map(lambda one: one(code), executors))  # threads, first runs
-                began = time.perf_counter()
-                list(callers.map(lambda one: [one(code) for _ in range(4)], executors))
-                seconds.append((time.perf_counter() - began) / (4 * len(executors)))
-    return [
-        Row(f"call that sleeps 0.5 s, {count} nodes", each, seconds[0] / count, goal=1.11)
-        for count, each in enumerate(seconds, 1)
-        if count > 1
-    ]
