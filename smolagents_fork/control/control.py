@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeAlias
 
+from ..awaitables import complete
 from ..bridge import CallRecord
-from ..errors import ForkError
-from .approvals import Approvals, BeforeRun, BeforeTool
+from ..bridge.thread import GivenUp, ToolThread
+from ..errors import ExecutorError, ForkError, ProgramInterruptedError, ProgramRefusedError
 from .audit_log import Audit, AuditLog, Facts, code_facts, error_facts
+from .proposals import ProposedCall, ProposedRun, Refused, present_step
 
-__all__ = ["Control"]
+__all__ = ["BeforeRun", "BeforeTool", "Control"]
+
+#: Both may be asynchronous.
+BeforeRun: TypeAlias = "Callable[[ProposedRun], Any]"
+BeforeTool: TypeAlias = "Callable[[ProposedCall], Any]"
+
+# Longest wait for the question of another thread between looks at an interruption, in seconds.
+_SLICE = 0.2
 
 
 class Control:
-    """Asks before code and tools, and records both.
+    """Asks the user's functions before code and tools, one question at a time, and records both.
+
+    A function runs in a thread of its own: :meth:`interrupt` ends the wait for it at once, and it
+    reads that in ``withdrawn``. One that raises anything but :class:`Refused`, or returns a
+    value that is not an answer, refuses, too: nothing runs that was not allowed.
 
     Args:
         executor: class name of the executor.
@@ -31,19 +46,23 @@ class Control:
         executor: str,
         before_run: BeforeRun | None,
         before_tool: BeforeTool | None,
-        audit: Audit | None,
+        audit: Audit | None = None,
         *,
-        audit_required: bool,
+        audit_required: bool = True,
     ) -> None:
-        self._approvals = Approvals(executor, before_run, before_tool)
-        self._asks = before_tool is not None
+        self._executor = executor
+        self._before_run = before_run
+        self._before_tool = before_tool
+        self._turn = threading.Lock()
+        self._thread = ToolThread()
+        self._asked: set[ProposedRun | ProposedCall] = set()
         self._has_sandbox = False
         self.log = AuditLog(executor, audit, required=audit_required)
 
     @property
     def before_call(self) -> Callable[[str, Mapping[str, Any]], None] | None:
         """Function to call before a tool is; ``None`` if there is nothing to ask or record."""
-        return self._before_call if self._asks or self.log else None
+        return self._before_call if self._before_tool is not None or self.log else None
 
     @contextlib.contextmanager
     def run(self, code: str) -> Iterator[str]:
@@ -56,11 +75,13 @@ class Control:
             the code that is to run.
 
         Raises:
-            ForkError: it is not to run; see :meth:`Approvals.allow_run`.
+            ProgramRefusedError: it was refused; says why.
+            ProgramInterruptedError: :meth:`interrupt` was called while ``before_run`` was asked.
+            ExecutorError: the function raised something else, or returned another value.
             AuditError: a line of the record was lost.
         """
         try:
-            allowed = self._approvals.allow_run(code)
+            allowed = self._allow_run(code)
         except ForkError as error:
             self.log.write("run", "refused", {**code_facts(code), **error_facts(error)})
             raise
@@ -70,14 +91,119 @@ class Control:
         with self.log.operation("run", facts):
             yield allowed
 
-    def _before_call(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """Ask about a call of a tool and record it; see :meth:`Approvals.allow_call`."""
+    def _allow_run(self, code: str) -> str:
+        """Ask about code and return what is to run."""
+        if self._before_run is None:
+            return code
+        step = present_step()
+        output = "" if step is None else step.model_output
+        proposal = ProposedRun(**self._about(), code=code, model_output=output)
         try:
-            self._approvals.allow_call(name, arguments)
+            answer = self._ask("before_run", self._before_run, proposal, "the code did not run")
+        except GivenUp:
+            raise ProgramInterruptedError(
+                "interrupt() was called while before_run was asked; the code did not run"
+            ) from None
+        except Refused as refused:
+            raise ProgramRefusedError(f"before_run refused this code: {refused}") from None
+        if answer is None or answer == code:
+            return code
+        if not isinstance(answer, str):
+            raise ExecutorError(
+                f"before_run returned a value of type {type(answer).__name__}; the code did not "
+                "run. Return None to allow it, another text to run that instead, or raise "
+                "Refused(reason)"
+            )
+        if step is not None:
+            step.changed_code = answer
+        return answer
+
+    def _before_call(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Ask about a call of a tool and record it.
+
+        Args:
+            name: name that the code calls it by.
+            arguments: by parameter.
+
+        Raises:
+            Refused: it was refused; says why.
+            TimeoutError: :meth:`interrupt` was called while ``before_tool`` was asked.
+            ExecutorError: the function raised something else, or returned another value.
+        """
+        try:
+            self._allow_call(name, arguments)
         except Exception as error:
             self.log.write("tool", "refused", {"name": name, **error_facts(error)})
             raise
         self.log.write("tool", "begin", {"name": name})
+
+    def _allow_call(self, name: str, arguments: Mapping[str, Any]) -> None:
+        if self._before_tool is None:
+            return
+        proposal = ProposedCall(**self._about(), name=name, arguments=arguments)
+        try:
+            answer = self._ask(
+                "before_tool", self._before_tool, proposal, f"{name}() was not called"
+            )
+        except GivenUp:
+            raise TimeoutError(
+                f"{name}() was interrupted while before_tool was asked; it was not called"
+            ) from None
+        except Refused as refused:
+            raise Refused(f"before_tool refused {name}(): {refused}") from None
+        if answer is not None:
+            raise ExecutorError(
+                f"before_tool returned a value of type {type(answer).__name__}; {name}() was not "
+                "called. Return None to allow it, or raise Refused(reason)"
+            )
+
+    def _about(self) -> dict[str, Any]:
+        step = present_step()
+        return {
+            "executor": self._executor,
+            "agent_name": None if step is None else step.agent_name,
+            "step_number": None if step is None else step.number,
+        }
+
+    def _ask(self, name: str, function: Callable[[Any], Any], proposal: Any, effect: str) -> Any:
+        """Return the answer of a user's function.
+
+        Args:
+            name: its name, for messages.
+            function: the function.
+            proposal: its argument.
+            effect: what did not happen because it failed.
+
+        Raises:
+            GivenUp: the question was withdrawn.
+            Refused: the function refused.
+            ExecutorError: it raised something else.
+        """
+        self._asked.add(proposal)
+        try:
+            # Threads of a program may call tools at once.
+            while not self._turn.acquire(timeout=_SLICE):
+                if proposal.withdrawn:
+                    raise GivenUp("interrupt")
+            try:
+                returned, answer = self._thread.run(
+                    functools.partial(_answer, function, proposal), None, lambda: proposal.withdrawn
+                )
+            finally:
+                self._turn.release()
+        except BaseException:  # Ctrl-C in the waiting thread is one
+            proposal.withdraw()
+            raise
+        finally:
+            self._asked.discard(proposal)
+        if returned:
+            return answer
+        if isinstance(answer, Refused):
+            raise answer
+        raise ExecutorError(
+            f"{name} raised {type(answer).__name__}: {answer}; {effect}. To refuse, raise "
+            "Refused(reason)"
+        ) from answer
 
     def after_call(self, record: CallRecord) -> None:
         """Record the end of a call.
@@ -141,9 +267,16 @@ class Control:
         self.log.write(event, phase, facts)
 
     def interrupt(self) -> None:
-        """End the wait for answers. From any thread."""
-        self._approvals.interrupt()
+        """End the wait for answers; no-op when nobody is asked. From any thread."""
+        for proposal in list(self._asked):
+            proposal.withdraw()
+        self._thread.interrupt()
 
     def close(self) -> None:
         """End the wait for answers, for good. Idempotent; from any thread."""
-        self._approvals.close()
+        self.interrupt()
+        self._thread.close()
+
+
+def _answer(function: Callable[[Any], Any], proposal: Any) -> Any:
+    return complete(function(proposal))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..codec import DEFAULT_MAX_BYTES
-from ..control.approvals import BeforeRun, BeforeTool
 from ..control.audit_log import Audit
+from ..control.control import BeforeRun, BeforeTool
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option

@@ -41,9 +41,8 @@ from ...sandboxes.provisioner import ImageSpec, signal_name
 from ...sandboxes.resource_limits import Limits
 from ...system.forks import Owner
 from ...text.representation import represent
-from ..async_calls import AsyncCalls
-from ..call_lock import CallLock
 from ..call_options import CallOptions
+from ..calls import CallLock
 from ..file_transfers import MAX_FILE_BYTES, Files, Source
 from ..jupyter.error_text import CodeFailedError
 from ..validation import check_code
@@ -231,8 +230,7 @@ class AgentSandbox:
         self._closed = False
         self._death: str | None = None
         self._executor: DockerExecutor | None = None
-        self._turns = CallLock(weakly(self._check_open))
-        self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
+        self._turns = CallLock(weakly(self._check_open), weakly(self.interrupt))
         self._program = _AgentProgram(weakly(self._interrupt))
         self._models = ModelService(
             given.model_on_host,
@@ -361,7 +359,7 @@ class AgentSandbox:
 
         Waiting for another program needs no thread. When the task is cancelled, the program ends.
         """
-        return await self._async_calls.run(
+        return await self._turns.run_async(
             lambda: self.run_code(code, timeout_seconds=timeout_seconds)
         )
 
@@ -374,7 +372,7 @@ class AgentSandbox:
         **arguments: Any,
     ) -> Any:
         """Do as :meth:`run_agent` without blocking the event loop; see :meth:`arun_code`."""
-        return await self._async_calls.run(
+        return await self._turns.run_async(
             lambda: self.run_agent(folder, task, timeout_seconds=timeout_seconds, **arguments)
         )
 

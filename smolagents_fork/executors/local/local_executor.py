@@ -20,9 +20,8 @@ from ... import telemetry, upstream
 from ...bridge import CallRecord, check_name, directly, offer
 from ...codec import Variables, is_public
 from ...codec.types.image_values import open_pictures
-from ...control.approvals import BeforeRun, BeforeTool
 from ...control.audit_log import Audit, Facts
-from ...control.control import Control
+from ...control.control import BeforeRun, BeforeTool, Control
 from ...deadline import check_seconds
 from ...displays import DisplayLog
 from ...distributions.import_names import import_names, missing_packages

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ..async_calls import in_thread
+from ..calls import in_thread
 from .pool_queue import tenant_of
 from .sandbox_pool import SandboxPool, pool_of
 

@@ -32,7 +32,7 @@ from ...errors import (
 from ...options.option import Check, Options, about, options_of_calls, part_of
 from ...system.forks import Owner
 from ...text.representation import represent
-from ..async_calls import Closeable, in_thread
+from ..calls import Closeable, in_thread
 from .demand import Demand
 from .pool_options import PoolOptions
 from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of

@@ -102,7 +102,11 @@ class Guest(Protocol):
 
     @property
     def recorder(self) -> object:
-        """Object that may keep figures of calls; see :class:`.call_times.RecordsCalls`."""
+        """Object that may keep figures of calls.
+
+        Its method ``record_call(seconds)``, if it has one, takes the time of each run of code,
+        tools included. It never waits and never raises.
+        """
 
     def run(
         self, code: str, output: CallOutput, deadline: Deadline, stop: Callable[[], bool]

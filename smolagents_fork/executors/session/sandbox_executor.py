@@ -50,9 +50,8 @@ from ...system.shortages import naming_shortages
 from ...terminal import harmless
 from ...text.representation import LIMITS, represent
 from ...upstream import CodeOutput, LogLevel, PythonExecutor
-from ..async_calls import AsyncCalls
-from ..call_lock import CallLock
 from ..call_options import CallOptions
+from ..calls import CallLock
 from ..figures import FigureFolder
 from ..file_transfers import FileMethods
 from ..validation import check_code, copy_refused
@@ -120,11 +119,10 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         # First, so that cleanup() and __del__ work wherever __init__ fails.
         self._owner = Owner()
         self._lifecycle_lock = threading.RLock()
-        self._calls = CallLock(weakly(self._check_open))
+        self._calls = CallLock(weakly(self._check_open), weakly(self.interrupt))
         self._started = False
         self._closed = False
         self._operation = telemetry.Operation()
-        self._async_calls = AsyncCalls(self._calls, weakly(self.interrupt))
         accept.logger("logger", logger)
         names = accept.names("additional_authorized_imports", additional_authorized_imports)
         self.additional_imports: list[str] = list(names)
@@ -351,7 +349,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         """
         self._check_open("acall")
         self._check_outside("acall")
-        return await self._async_calls.run(lambda: self(code_action))
+        return await self._calls.run_async(lambda: self(code_action))
 
     def run_code_raise_errors(self, code: str) -> CodeOutput:
         """Run ``code`` and return its output, as upstream's type; raises as :meth:`run` does."""

@@ -112,3 +112,21 @@ def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends(executo
     assert eventually(lambda: executor.interrupts > seen)
     executor.go.set()
     assert eventually(lambda: not own_threads())
+
+
+def test_cancelled_call_that_waits_for_a_thread_never_runs(executor):
+    thread = threading.Thread(target=executor, args=("thread",))
+    thread.start()
+    assert executor.begun.wait(60)
+
+    async def main():
+        waiting = asyncio.ensure_future(executor.acall("task"))
+        await moment(own_threads)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(main())
+    assert (executor.ran, executor.interrupts) == (["thread"], 0)
+    executor.go.set()
+    thread.join(60)

@@ -12,9 +12,14 @@ from scripted_model import Script
 from smolagents import CodeAgent
 
 from smolagents_fork import DockerExecutor, ProposedCall, ProposedRun, Refused
-from smolagents_fork.control.approvals import Approvals
+from smolagents_fork.control.control import Control
 from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.errors import ConfigurationError, ExecutorError
+
+
+def allow(control: Control, code: str) -> None:
+    with control.run(code):
+        pass
 
 
 def test_error_of_a_signals_handler_is_not_the_functions():
@@ -35,14 +40,14 @@ def test_error_of_a_signals_handler_is_not_the_functions():
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        asked = Approvals("Executor", wait, None)
+        asked = Control("Executor", wait, None)
         main = threading.main_thread().ident
         assert main is not None
         with (
             acting(begun.is_set, lambda: signal.pthread_kill(main, signal.SIGUSR1)),
             pytest.raises(FromHandler),
         ):
-            asked.allow_run("1")
+            allow(asked, "1")
         assert given[0].withdrawn
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -58,9 +63,9 @@ def test_questions_of_several_threads_are_asked_one_by_one():
         threading.Event().wait(0.01)
         at_once -= 1
 
-    asked = Approvals("Executor", None, before_tool)
+    asked = Control("Executor", None, before_tool)
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda n: asked.allow_call("tool", {"n": n}), range(16)))
+        list(threads.map(lambda n: asked.before_call("tool", {"n": n}), range(16)))
     assert most == 1
 
 
@@ -72,9 +77,9 @@ def test_interruption_ends_the_wait_for_another_threads_question():
         while not call.withdrawn:
             threading.Event().wait(0.05)
 
-    asked = Approvals("Executor", None, wait)
+    asked = Control("Executor", None, wait)
     with ThreadPoolExecutor(2) as threads:
-        calls = [threads.submit(asked.allow_call, "tool", {"n": n}) for n in range(2)]
+        calls = [threads.submit(asked.before_call, "tool", {"n": n}) for n in range(2)]
         assert begun.wait(60)
         asked.interrupt()
         asked.interrupt()
@@ -90,17 +95,17 @@ def test_exit_of_the_function_refuses():
         raise SystemExit(3)
 
     with pytest.raises(ExecutorError, match="before_run raised SystemExit: 3; the code did not"):
-        Approvals("Executor", leave, None).allow_run("1")
+        allow(Control("Executor", leave, None), "1")
 
 
 def test_step_is_that_of_the_innermost_agent():
     seen: list[ProposedRun] = []
-    asked = Approvals("Executor", seen.append, None)
+    asked = Control("Executor", seen.append, None)
     with stepping(AgentStep("outer", 1, "")):
         with stepping(AgentStep("inner", 4, "text")):
-            asked.allow_run("1")
-        asked.allow_run("2")
-    asked.allow_run("3")
+            allow(asked, "1")
+        allow(asked, "2")
+    allow(asked, "3")
     assert [(run.agent_name, run.step_number) for run in seen] == [
         ("inner", 4),
         ("outer", 1),
@@ -113,7 +118,7 @@ def test_reason_may_be_anything():
         raise Refused
 
     with pytest.raises(Exception, match="before_run refused this code: "):
-        Approvals("Executor", before_run, None).allow_run("1")
+        allow(Control("Executor", before_run, None), "1")
 
 
 def test_tools_in_the_sandbox_are_not_asked_about():
