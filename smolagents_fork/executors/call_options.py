@@ -16,7 +16,7 @@ from ..options.option import Options, option
 from ..output import DEFAULT_PRINT_LENGTH
 from .file_transfers import Files, GivenFiles
 
-__all__ = ["CallOptions", "OnDeath", "SessionLimits", "audit_sink", "output_function"]
+__all__ = ["CallOptions", "OnDeath", "SessionLimits", "audit_sink"]
 
 OnDeath = Literal["restart", "fail"]
 
@@ -24,13 +24,6 @@ OnDeath = Literal["restart", "fail"]
 def _given_files(_name: str, value: Any) -> Any:
     """Return files that can be sent; :class:`GivenFiles` says which cannot."""
     return GivenFiles.of(value)
-
-
-def output_function(name: str, value: Any) -> Any:
-    """Return what takes printed text: a function, or ``None``."""
-    if value is not None and not callable(value):
-        raise ConfigurationError(f"{name}={value!r}: give a function that takes text, or None")
-    return value
 
 
 def audit_sink(name: str, value: Any) -> Any:
@@ -126,7 +119,7 @@ class CallOptions(Options):
         None,
         "called with printed text while the code runs; the call waits for it. After an exception "
         "it is not called again in that call, and the logs say so",
-        output_function,
+        accept.function_or_none,
         form="function of one `str`",
         elsewhere="callback on_print on_stderr on_stdout output_callback stream_callback",
         of_call=True,

@@ -13,12 +13,12 @@ import contextvars
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ..bridge.thread import CallThread
 from ..errors import ExecutorError
 
-__all__ = ["CallLock", "Closeable", "in_thread"]
+__all__ = ["CallLock", "in_thread"]
 
 # Interval at which a waiting call checks whether the executor was closed.
 _CHECK_SECONDS = 0.2
@@ -27,12 +27,6 @@ _INTERRUPT_AGAIN_SECONDS = 0.5
 # Interval of checks whether such a call has begun.
 _LOOK_SECONDS = 0.02
 _Result = TypeVar("_Result")
-
-
-class Closeable(Protocol):
-    """A sandbox that can be closed."""
-
-    def close(self) -> None: ...
 
 
 def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Result]:

@@ -29,7 +29,7 @@ from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_files import load_request
 from ..jupyter.packages import Packages
 from ..jupyter.sandbox_files import SandboxFiles
-from ..pools.creation import created
+from ..pools.sandbox_pool import create_async
 from ..session.guest import Ask
 from ..weak_methods import weakly
 from .arguments import DockerArguments, SetupArguments
@@ -125,7 +125,7 @@ class DockerExecutor(KernelExecutor):
         """
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
-        return await created(cls, DockerPool, args, keywords)
+        return await create_async(cls, DockerPool, args, keywords)
 
     def _start(self) -> None:
         options = self.options

@@ -46,7 +46,7 @@ from ...system.free_threading import check_global_lock
 from ...text.representation import represent
 from ...text.texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
-from ..call_options import CallOptions, audit_sink, output_function
+from ..call_options import CallOptions, audit_sink
 from ..figures import FigureFolder
 from ..file_transfers import FileMethods, Files, GivenFiles
 from ..shared_arguments import Arguments
@@ -334,7 +334,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "max_integer_bits": max_integer_bits,
         }
         self._sent_tools: dict[str, Any] = {}
-        self.on_output = output_function("on_output", on_output)
+        self.on_output = accept.function_or_none("on_output", on_output)
         self.before_run = accept.function_or_none("before_run", before_run)
         self.before_tool = accept.function_or_none("before_tool", before_tool)
         self.audit = audit_sink("audit", audit)

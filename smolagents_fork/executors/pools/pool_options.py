@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,6 @@ from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option
 from ...options.words import IMPORTS, PACKAGES
-from .demand import OnDemand
 from .pool_queue import tenant_of
 
 __all__ = ["PoolOptions", "TenantOption"]
@@ -21,14 +20,6 @@ def _imports(name: str, value: Any) -> tuple[str, ...]:
     found = accept.names(name, value)
     requirements_for(found)
     return found
-
-
-def _on_demand(name: str, value: Any) -> Any:
-    if value is not None and not callable(value):
-        raise ConfigurationError(
-            f"{name}={value!r}: give a function that takes two numbers, or None"
-        )
-    return value
 
 
 @dataclass(frozen=True)
@@ -85,12 +76,12 @@ class PoolOptions(Options):
         accept.count_or_none,
         form="sandboxes",
     )
-    on_demand: OnDemand | None = option(
+    on_demand: Callable[[int, int], object] | None = option(
         None,
         "called as `on_demand(needed, capacity)` when executors have to wait, in a thread of the "
         "pool: `needed` sandboxes are in use or would be if there were enough, `capacity` is "
         "`max_size`. Its errors are logged",
-        _on_demand,
+        accept.function_or_none,
         form="a function",
     )
 

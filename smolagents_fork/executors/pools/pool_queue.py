@@ -71,6 +71,8 @@ class Waiter(Generic[_Sandbox]):
         self.sandbox: _Sandbox | None = None
         self.error: BaseException | None = None
         self.given = threading.Event()
+        #: Whether its caller waits no longer.
+        self.has_left = False
         self._notify = notify
 
     def give(self, sandbox: _Sandbox | None = None, error: BaseException | None = None) -> None:
@@ -97,75 +99,60 @@ class PoolQueue(Generic[_Sandbox]):
 
     def __init__(self, max_per_tenant: int | None = None) -> None:
         self._max_per_tenant = max_per_tenant
-        self._waiters: deque[Waiter[_Sandbox]] = deque()
         self._tenant_of: dict[_Sandbox, str] = {}
-        self._used: Counter[str] = Counter()
+        #: Callers that wait, the next one first.
+        self.waiters: deque[Waiter[_Sandbox]] = deque()
 
     @property
     def in_use(self) -> int:
         """Number of sandboxes in use."""
         return len(self._tenant_of)
 
-    @property
-    def waiting(self) -> int:
-        """Number of callers that wait."""
-        return len(self._waiters)
-
-    def add(self, waiter: Waiter[_Sandbox], *, first: bool = False) -> None:
-        """Let ``waiter`` wait behind all others, or before them."""
-        if first:
-            self._waiters.appendleft(waiter)
-        else:
-            self._waiters.append(waiter)
-
     def remove(self, waiter: Waiter[_Sandbox]) -> None:
         """Let ``waiter`` wait no longer. Idempotent."""
-        if waiter in self._waiters:
-            self._waiters.remove(waiter)
-
-    def take_all(self) -> list[Waiter[_Sandbox]]:
-        """Empty the queue and return the callers that waited."""
-        taken, self._waiters = list(self._waiters), deque()
-        return taken
+        if waiter in self.waiters:
+            self.waiters.remove(waiter)
 
     def take_next(self) -> Waiter[_Sandbox] | None:
         """Take the first caller out whose tenant may have another sandbox; ``None``: none may."""
-        for waiter in self._waiters:
+        for waiter in self.waiters:
             if not self.is_full(waiter.tenant):
-                self._waiters.remove(waiter)
+                self.waiters.remove(waiter)
                 return waiter
         return None
 
     def is_full(self, tenant: str) -> bool:
         """Tell whether a tenant has all it may have."""
-        return self._max_per_tenant is not None and self._used[tenant] >= self._max_per_tenant
+        if self._max_per_tenant is None:
+            return False
+        return self._used()[tenant] >= self._max_per_tenant
 
     def servable(self) -> int:
         """Count the waiting callers that could have a sandbox at once if there were enough."""
-        waiting = Counter(waiter.tenant for waiter in self._waiters)
-        if self._max_per_tenant is None:
-            return waiting.total()
         most = self._max_per_tenant
-        return sum(min(count, most - self._used[name]) for name, count in waiting.items())
+        if most is None:
+            return len(self.waiters)
+        used, waiting = self._used(), self._waiting()
+        return sum(min(count, most - used[name]) for name, count in waiting.items())
 
     def use(self, sandbox: _Sandbox, tenant: str) -> None:
         """Note that a tenant's caller has ``sandbox``."""
         self._tenant_of[sandbox] = tenant
-        self._used[tenant] += 1
 
     def release(self, sandbox: _Sandbox) -> None:
         """Note that ``sandbox`` is no longer in use. Idempotent."""
-        tenant = self._tenant_of.pop(sandbox, None)
-        if tenant is not None:
-            self._used[tenant] -= 1
-            if not self._used[tenant]:
-                del self._used[tenant]
+        self._tenant_of.pop(sandbox, None)
 
     def tenants(self) -> dict[str, TenantStats]:
         """Return the figures of each tenant that has or waits for a sandbox."""
-        waiting = Counter(waiter.tenant for waiter in self._waiters)
-        names = sorted({*waiting, *(name for name, count in self._used.items() if count)})
-        return {name: TenantStats(self._used[name], waiting[name]) for name in names}
+        used, waiting = self._used(), self._waiting()
+        return {name: TenantStats(used[name], waiting[name]) for name in sorted({*used, *waiting})}
+
+    def _used(self) -> Counter[str]:
+        return Counter(self._tenant_of.values())
+
+    def _waiting(self) -> Counter[str]:
+        return Counter(waiter.tenant for waiter in self.waiters)
 
 
 def tenant_of(name: str, value: Any) -> str:

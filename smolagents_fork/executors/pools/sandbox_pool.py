@@ -12,13 +12,14 @@ import asyncio
 import contextlib
 import dataclasses
 import gc
+import logging
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ... import telemetry
 from ...deadline import Deadline
@@ -32,13 +33,13 @@ from ...errors import (
 from ...options.option import Check, Options, about, options_of_calls, part_of
 from ...system.forks import Owner
 from ...text.representation import represent
-from ..calls import Closeable, in_thread
-from .demand import Demand
+from ..calls import in_thread
 from .pool_options import PoolOptions
 from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of
 
-__all__ = ["SandboxPool", "pool_of"]
+__all__ = ["SandboxPool", "create_async", "pool_of"]
 
+_logger = logging.getLogger(__name__)
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 # Time between handing out a sandbox and the start of its replacement, which would slow down the
@@ -51,7 +52,20 @@ _COLLECT_SECONDS = 1.0
 _Self = TypeVar("_Self", bound="SandboxPool[Any, Any]")
 
 
+class Closeable(Protocol):
+    """A sandbox that can be closed."""
+
+    def close(self) -> None: ...
+
+
+class Cleanable(Protocol):
+    """An executor that can be closed."""
+
+    def cleanup(self) -> None: ...
+
+
 _Sandbox = TypeVar("_Sandbox", bound=Closeable)
+_Executor = TypeVar("_Executor", bound=Cleanable)
 _OfExecutor = TypeVar("_OfExecutor", bound=Options)
 
 
@@ -83,7 +97,10 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._ready: deque[tuple[_Sandbox, float]] = deque()
         self.max_per_tenant = given.max_per_tenant
         self._queue: PoolQueue[_Sandbox] = PoolQueue(given.max_per_tenant)
-        self._demand = None if given.on_demand is None else Demand(given.on_demand)
+        self._on_demand = given.on_demand
+        # The newest report to it that was not made yet, and whether a thread makes reports.
+        self._demand: tuple[int, int] | None = None
+        self._reports = False
         self._starting = 0
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._pause = 0.0
@@ -134,21 +151,12 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             ExecutorError: the caller is a forked child of the pool's process.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
-        waiter: Waiter[_Sandbox] = Waiter(tenant_of("tenant", tenant))
-        self._enqueue(waiter)
-        try:
-            if not waiter.given.wait(deadline.at_most(first_wait)):
-                self._collect_garbage(waiter)
-            while True:
-                in_time = waiter.given.wait(deadline.remaining())
-                sandbox = self._given(waiter, seconds, "" if in_time else self._waiting_starts())
-                if self._is_alive(sandbox):
-                    return sandbox
-                self._replace(waiter, sandbox)
-        except BaseException:
-            self._leave(waiter)
-            raise
+        deadline, sandbox = Deadline(seconds), None
+        with self._waiting(Waiter(tenant_of("tenant", tenant))) as waiter:
+            while sandbox is None:
+                waiter.given.wait(deadline.remaining())
+                sandbox = self._take(waiter, seconds)
+        return sandbox
 
     async def acquire_async(self, timeout: float | None = None, *, tenant: str = "") -> _Sandbox:
         """Do as :meth:`acquire`, for asyncio: waiting needs no thread, cancelling leaves the queue.
@@ -158,35 +166,22 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             tenant: Name of the tenant whose quota counts.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline, first_wait = Deadline(seconds), min(_COLLECT_SECONDS, seconds / 2)
+        deadline, sandbox = Deadline(seconds), None
         loop, given = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(given.set)
 
-        waiter: Waiter[_Sandbox] = Waiter(tenant_of("tenant", tenant), notify)
-        self._enqueue(waiter)
-        try:
-            try:
-                await asyncio.wait_for(given.wait(), deadline.at_most(first_wait))
-            except (asyncio.TimeoutError, TimeoutError):
-                await in_thread(lambda: self._collect_garbage(waiter), "smolagents-fork-pool-check")
-            while True:
-                starts = ""
-                try:
+        with self._waiting(Waiter(tenant_of("tenant", tenant), notify)) as waiter:
+            while sandbox is None:
+                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                     await asyncio.wait_for(given.wait(), deadline.remaining())
-                except (asyncio.TimeoutError, TimeoutError):
-                    starts = await in_thread(self._waiting_starts, "smolagents-fork-pool-check")
                 given.clear()
-                sandbox = self._given(waiter, seconds, starts)
-                alive = in_thread(lambda: self._is_alive(sandbox), "smolagents-fork-pool-check")  # noqa: B023
-                if await alive:
-                    return sandbox
-                self._replace(waiter, sandbox)
-        except BaseException:
-            self._leave(waiter)
-            raise
+                sandbox = await in_thread(
+                    lambda: self._take(waiter, seconds), "smolagents-fork-pool-check"
+                )
+        return sandbox
 
     def release(self, sandbox: _Sandbox) -> None:
         """Note that an executor has closed its sandbox. Idempotent."""
@@ -254,11 +249,10 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         with self._changed:
             self._closed = True
             ready, self._ready = list(self._ready), deque()
-            for waiter in self._queue.take_all():
-                waiter.give(error=ExecutorClosedError("the pool has been closed"))
+            while self._queue.waiters:
+                error = ExecutorClosedError("the pool has been closed")
+                self._queue.waiters.popleft().give(error=error)
             self._changed.notify_all()
-        if self._demand is not None:
-            self._demand.close()
         for sandbox, _ in ready:
             sandbox.close()
 
@@ -288,59 +282,99 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     # -- the queue --
 
-    def _enqueue(self, waiter: Waiter[_Sandbox]) -> None:
+    @contextlib.contextmanager
+    def _waiting(self, waiter: Waiter[_Sandbox]) -> Iterator[Waiter[_Sandbox]]:
+        """Let ``waiter`` wait; what it was given is removed if the block raises."""
         # Before the lock, which another thread may have had at the fork.
         self._owner.check(type(self).__name__, "acquire")
+        try:
+            with self._changed:
+                self._check_open()
+                self._queue.waiters.append(waiter)
+                self._hand_out()
+                self._changed.notify_all()
+                if self._on_demand is not None and not waiter.given.is_set():
+                    self._report_demand()
+            yield waiter
+        except BaseException:
+            with self._changed:
+                waiter.has_left = True
+                self._queue.remove(waiter)
+            if waiter.sandbox is not None:
+                self._discard(waiter.sandbox)
+                self.release(waiter.sandbox)
+            raise
+
+    def _take(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox | None:
+        """Return the sandbox that ``waiter`` was given; ``None`` if it has to wait for another.
+
+        Args:
+            waiter: Waiter of the caller.
+            seconds: Seconds that it waited at most.
+
+        Raises:
+            ExecutorStartError: it was given none in time, or the start for it failed.
+            ExecutorClosedError: the pool has been closed.
+        """
+        if not waiter.given.is_set():
+            starts = self._waiting_starts()
+            with self._changed:
+                if not waiter.given.is_set():
+                    raise ExecutorStartError(
+                        f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
+                        f"{self._stats()}; {self._advice(waiter.tenant, starts)}"
+                    )
+        if waiter.error is not None:
+            raise waiter.error
+        sandbox = waiter.sandbox
+        assert sandbox is not None
+        if self._is_alive(sandbox):
+            return sandbox
         with self._changed:
-            if self._closed:
-                raise ExecutorClosedError("the pool has been closed")
-            self._queue.add(waiter)
+            if waiter.has_left:
+                return None
+            self._check_open()
+            waiter.wait_again()
+            self._queue.waiters.appendleft(waiter)
+            self._queue.release(sandbox)
             self._hand_out()
             self._changed.notify_all()
-            if self._demand is not None and not waiter.given.is_set():
-                # With the lock, or an earlier caller's number could come last and stay.
-                needed = self._queue.in_use + self._queue.servable()
-                self._demand.report(needed, self.max_size)
+        self._discard(sandbox)
+        return None
 
-    def _collect_garbage(self, waiter: Waiter[_Sandbox]) -> None:
-        """End sandboxes of executors that were dropped in a cycle, if there is no other for it.
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ExecutorClosedError("the pool has been closed")
 
-        Callers that wait at the same time share one collection, which stops all threads.
-        """
-        with self._changed:
-            if not self._is_full(waiter.tenant) or self._collected_at >= waiter.since:
-                return
-            self._collected_at = time.monotonic()
-        gc.collect()
+    def _report_demand(self) -> None:
+        """Report to the application how many sandboxes are needed. The caller holds the lock."""
+        self._demand = (self._queue.in_use + self._queue.servable(), self.max_size)
+        if not self._reports:
+            threading.Thread(
+                target=self._make_reports, name="smolagents-fork-pool-demand", daemon=True
+            ).start()
+            self._reports = True
+
+    def _make_reports(self) -> None:
+        while True:
+            with self._changed:
+                # Reports that came during a call are one report: the newest.
+                demand, self._demand = self._demand, None
+                if demand is None or self._on_demand is None or self._closed:
+                    self._reports = False
+                    return
+            try:
+                self._on_demand(*demand)
+            except Exception:
+                _logger.exception("on_demand(%d, %d) failed", *demand)
 
     def _is_full(self, tenant: str) -> bool:
         """Tell whether a tenant's caller waits for another to end. The caller holds the lock."""
         if self._queue.is_full(tenant) or self._queue.in_use >= self.max_size:
             return True
         starting = self._starting + len(self._ready)
-        return self._queue.in_use + starting >= self.max_size and self._queue.waiting > starting
-
-    def _given(self, waiter: Waiter[_Sandbox], seconds: float, starts: str) -> _Sandbox:
-        """Return the sandbox that ``waiter`` was given.
-
-        Args:
-            waiter: Waiter of the caller.
-            seconds: Seconds that it waited at most.
-            starts: what :meth:`_waiting_starts` returned.
-
-        Raises:
-            ExecutorStartError: it was given none in time, or the start for it failed.
-        """
-        with self._changed:
-            if not waiter.given.is_set():
-                raise ExecutorStartError(
-                    f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
-                    f"{self._stats()}; {self._advice(waiter.tenant, starts)}"
-                )
-        if waiter.error is not None:
-            raise waiter.error
-        assert waiter.sandbox is not None
-        return waiter.sandbox
+        is_taken = self._queue.in_use + starting >= self.max_size
+        return is_taken and len(self._queue.waiters) > starting
 
     def _advice(self, tenant: str, starts: str) -> str:
         """Say what ends a tenant's wait for a sandbox. The caller holds the lock."""
@@ -371,33 +405,12 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         parts += [f"{self._starting} starting"] if self._starting else []
         return f"{', '.join(parts)} of max_size={self.max_size} {self.noun}s"
 
-    def _replace(self, waiter: Waiter[_Sandbox], sandbox: _Sandbox) -> None:
-        """Put ``waiter`` first in the queue, because the sandbox it was given has died."""
-        with self._changed:
-            if self._closed:
-                raise ExecutorClosedError("the pool has been closed")
-            waiter.wait_again()
-            self._queue.add(waiter, first=True)
-            self._queue.release(sandbox)
-            self._hand_out()
-            self._changed.notify_all()
-        self._discard(sandbox)
-
-    def _leave(self, waiter: Waiter[_Sandbox]) -> None:
-        """Take ``waiter`` out of the queue; remove the sandbox it may have been given."""
-        with self._changed:
-            self._queue.remove(waiter)
-        sandbox = waiter.sandbox
-        if sandbox is not None:
-            self._discard(sandbox)
-            self.release(sandbox)
-
     def _stats(self) -> PoolStats:
         return PoolStats(
             ready=len(self._ready),
             starting=self._starting,
             in_use=self._queue.in_use,
-            waiting=self._queue.waiting,
+            waiting=len(self._queue.waiters),
             started=self._started,
             failed=self._failed,
             handed_out=self._handed_out,
@@ -429,7 +442,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     def _seconds_to_start(self) -> float:
         """Return the seconds until a start is allowed. The caller holds the lock."""
         earliest = self._not_before
-        if not self._queue.waiting:
+        if not self._queue.waiters:
             earliest = max(earliest, self._refill_at)
         return earliest - time.monotonic()
 
@@ -441,7 +454,8 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 pause = self._seconds_to_start()
                 count = self._wanted() if pause <= 0 else 0
                 old = self._take_idle()
-                if not count and not old:
+                collects = self._is_collection_due()
+                if not count and not old and not collects:
                     self._changed.wait(self._next_check(pause))
                     continue
                 self._starting += count
@@ -455,12 +469,29 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                     self._start_failed(error)
             for sandbox in old:
                 self._discard(sandbox)
+            if collects:
+                # Ends the sandboxes of executors that were dropped in a cycle.
+                gc.collect()
+
+    def _is_collection_due(self) -> bool:
+        """Tell whether a caller waits long for another to end. The caller holds the lock."""
+        now = time.monotonic()
+        for waiter in self._queue.waiters:
+            if self._collected_at < waiter.since <= now - _COLLECT_SECONDS and self._is_full(
+                waiter.tenant
+            ):
+                self._collected_at = now
+                return True
+        return False
 
     def _next_check(self, pause: float) -> float | None:
         """Return the seconds until the next timed check. The caller holds the lock."""
+        now = time.monotonic()
         waits = [pause] if pause > 0 else []
         if len(self._ready) > self.min_size:
-            waits.append(self._ready[0][1] + self.idle_seconds - time.monotonic())
+            waits.append(self._ready[0][1] + self.idle_seconds - now)
+        due = [one.since + _COLLECT_SECONDS - now for one in self._queue.waiters]
+        waits += [seconds for seconds in due if seconds > 0][:1]
         return max(0.01, min(waits)) if waits else None
 
     def _take_idle(self) -> list[_Sandbox]:
@@ -526,3 +557,47 @@ def pool_of(kind: type[SandboxPool[Any, Any]]) -> Check:
         return value
 
     return check
+
+
+async def create_async(
+    make: Callable[..., _Executor],
+    pool_class: type[SandboxPool[Any, Any]],
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+) -> _Executor:
+    """Call an executor's constructor without blocking the event loop.
+
+    Waiting for a pool needs no thread. When the task is cancelled, the executor that is being made
+    is closed.
+
+    Args:
+        make: the constructor; gets what the pool has given as ``ready``.
+        pool_class: class of the executor's pools.
+        arguments: of the constructor.
+        keywords: of the constructor, perhaps with ``pool`` and ``tenant``.
+    """
+    pool = pool_of(pool_class)("pool", keywords.get("pool"))
+    tenant = tenant_of("tenant", keywords.get("tenant", ""))
+    taken = None if pool is None else await pool.acquire_async(tenant=tenant)
+
+    def work() -> _Executor:
+        try:
+            return make(*arguments, ready=taken, **keywords)
+        except BaseException:
+            if pool is not None and taken is not None:
+                taken.close()
+                pool.release(taken)
+            raise
+
+    made = in_thread(work, "smolagents-fork-create")
+    try:
+        return await asyncio.shield(made)
+    except asyncio.CancelledError:
+        made.add_done_callback(_clean_up_abandoned)
+        raise
+
+
+def _clean_up_abandoned(made: asyncio.Future[_Executor]) -> None:
+    """Close an executor whose task was cancelled."""
+    if not made.cancelled() and made.exception() is None:
+        made.result().cleanup()

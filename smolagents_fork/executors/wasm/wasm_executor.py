@@ -14,9 +14,8 @@ from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
-from ..pools.creation import created
 from ..pools.pool_options import TenantOption
-from ..pools.sandbox_pool import pool_of
+from ..pools.sandbox_pool import create_async, pool_of
 from ..shared_arguments import Arguments
 from ..weak_methods import weakly
 from .guest_source import PyodideSource, WasmLauncher, check_imports, installation, log_line
@@ -80,7 +79,7 @@ class WasmExecutor(GuestExecutor):
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
         started for it is closed.
         """
-        return await created(cls, WasmPool, args, keywords)
+        return await create_async(cls, WasmPool, args, keywords)
 
     def _start(self) -> None:
         check_imports(self.additional_imports)

@@ -61,7 +61,7 @@ MIB = 1 << 20
         ({"user": None}, "user=None"),
         ({"workdir": None}, "workdir=None: give an absolute path"),
         ({"workdir": "here"}, "workdir='here': give an absolute path"),
-        ({"on_output": 5}, "on_output=5: give a function that takes text"),
+        ({"on_output": 5}, "on_output=5: give a function, or None"),
         ({"environment": ["A=1"]}, r"environment=\['A=1'\]: give a mapping"),
         ({"environment": {"A": None}}, r"environment\['A'\]=None: give text or a number"),
         ({"environment": {"A": {"b": 1}}}, r"environment\['A'\]="),

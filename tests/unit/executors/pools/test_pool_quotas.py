@@ -296,7 +296,7 @@ def test_error_of_on_demand_is_logged_and_the_next_report_comes(
     [
         ({"max_per_tenant": 0}, "max_per_tenant=0: give a whole number above 0"),
         ({"max_per_tenant": True}, "max_per_tenant=True: give a whole number"),
-        ({"on_demand": "scale"}, "on_demand='scale': give a function that takes two numbers"),
+        ({"on_demand": "scale"}, "on_demand='scale': give a function, or None"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
