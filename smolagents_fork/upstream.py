@@ -10,84 +10,7 @@ is being imported, and use only names that are defined by then.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from smolagents.agent_types import AgentAudio, AgentImage, AgentText
-    from smolagents.agents import AGENT_REGISTRY, CodeAgent, MultiStepAgent
-    from smolagents.local_python_executor import (
-        ALLOWED_DUNDER_METHODS,
-        BASE_BUILTIN_MODULES,
-        BASE_PYTHON_TOOLS,
-        MAX_WHILE_ITERATIONS,
-        CodeOutput,
-        ExecutionTimeoutError,
-        InterpreterError,
-        LocalPythonExecutor,
-        PythonExecutor,
-    )
-    from smolagents.memory import ToolCall
-    from smolagents.models import (
-        MODEL_REGISTRY,
-        ChatMessage,
-        ChatMessageStreamDelta,
-        ChatMessageToolCall,
-        ChatMessageToolCallFunction,
-        ChatMessageToolCallStreamDelta,
-        MessageRole,
-        Model,
-    )
-    from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
-    from smolagents.remote_executors import (
-        BlaxelExecutor,
-        DockerExecutor,
-        E2BExecutor,
-        ModalExecutor,
-        RemotePythonExecutor,
-    )
-    from smolagents.tools import PipelineTool, Tool, get_tools_definition_code
-    from smolagents.utils import AgentError, AgentExecutionError
-
-__all__ = [
-    "AGENT_REGISTRY",
-    "ALLOWED_DUNDER_METHODS",
-    "BASE_BUILTIN_MODULES",
-    "BASE_PYTHON_TOOLS",
-    "MAX_WHILE_ITERATIONS",
-    "MODEL_REGISTRY",
-    "PACKAGE",
-    "AgentAudio",
-    "AgentError",
-    "AgentExecutionError",
-    "AgentImage",
-    "AgentLogger",
-    "AgentText",
-    "BlaxelExecutor",
-    "ChatMessage",
-    "ChatMessageStreamDelta",
-    "ChatMessageToolCall",
-    "ChatMessageToolCallFunction",
-    "ChatMessageToolCallStreamDelta",
-    "CodeAgent",
-    "CodeOutput",
-    "DockerExecutor",
-    "E2BExecutor",
-    "ExecutionTimeoutError",
-    "InterpreterError",
-    "LocalPythonExecutor",
-    "LogLevel",
-    "MessageRole",
-    "ModalExecutor",
-    "Model",
-    "MultiStepAgent",
-    "PipelineTool",
-    "PythonExecutor",
-    "RemotePythonExecutor",
-    "TokenUsage",
-    "Tool",
-    "ToolCall",
-    "get_tools_definition_code",
-]
+from typing import Any
 
 PACKAGE = "smolagents"
 _MODULES: dict[str, tuple[str, ...]] = {
@@ -134,11 +57,9 @@ def load() -> None:
     importlib.import_module(PACKAGE)
 
 
-if not TYPE_CHECKING:
-    # Type checkers would take every name for Any, the mistyped ones too.
-    def __getattr__(name: str) -> Any:
-        try:
-            owner = _OWNERS[name]
-        except KeyError:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-        return getattr(importlib.import_module(owner), name)
+def __getattr__(name: str) -> Any:
+    try:
+        owner = _OWNERS[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return getattr(importlib.import_module(owner), name)

@@ -66,7 +66,7 @@ class ModelService:
     """Answers the calls of programs, which run one at a time.
 
     Args:
-        model: Model with ``generate`` and, for streaming, ``generate_stream``; ``None`` for none.
+        model: Model with ``generate`` and, for streaming, ``generate_stream``.
         end_program: ends the program that runs; gets the reason.
         allowed_arguments: names of further arguments of ``generate`` that a program may give.
         max_calls: calls that one program may make.
@@ -90,8 +90,6 @@ class ModelService:
         self._max_calls = max_calls
         self._max_request_bytes = max_request_bytes
         self._max_bytes = max_bytes
-        # One at a time: decoding takes memory.
-        self._decoding = threading.Lock()
         # Calls of all programs: a program's end ends none of them, since the model is user's code.
         self._running: set[_ModelCall] = set()
         #: Methods that the sandbox calls, in the order in which the supervisor takes them.
@@ -186,8 +184,6 @@ class ModelService:
 
     def _refusal(self, size: int) -> str | None:
         """Return why a call of so many bytes may not begin; end the program if it is too large."""
-        if self._model is None:
-            return "this sandbox has no model on the host: pass model_on_host= to AgentSandbox"
         most = self._max_request_bytes
         if size > most:
             reason = f"{size} bytes of messages, over max_model_bytes={most}"
@@ -200,7 +196,8 @@ class ModelService:
                 f"this program has made max_model_calls={self._max_calls} calls of the model; "
                 "raise max_model_calls of AgentSandbox if it needs more"
             )
-        size += sum(len(call.request) for call in self._calls.values())
+        # Those that the program has dropped have their memory until the model is done with them.
+        size += sum(len(call.request) for call in list(self._running))
         if size > most:
             return (
                 f"the calls under way have {size} bytes of messages, over "
@@ -227,11 +224,10 @@ class ModelService:
             call.put(None)
 
     def _answers_to(self, call: _ModelCall) -> Iterator[dict[str, Any]]:
-        with self._decoding:
-            if call.dropped:
-                return
-            most = max(self._max_bytes, len(call.request))
-            asked = decode(call.request, path="request", max_bytes=most)
+        if call.dropped:
+            return
+        most = max(self._max_bytes, len(call.request))
+        asked = decode(call.request, path="request", max_bytes=most)
         if type(asked) is not dict or type(asked.get("messages")) is not list:
             raise DecodeError("request: not a call of generate() or generate_stream()")
         messages = [message_from_value(value) for value in asked["messages"]]

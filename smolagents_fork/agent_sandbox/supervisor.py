@@ -16,7 +16,7 @@ import contextlib
 import ctypes
 import os
 import signal
-import socket
+import socketserver
 import subprocess
 import sys
 import tempfile
@@ -42,6 +42,8 @@ _HIGHEST_OOM_SCORE = "1000"
 _OUTPUT_BYTES = 1 << 16
 # What a killed process tree takes to be gone; a process in the system's hands cannot be waited for.
 _KILL_SECONDS = 5.0
+# Longest time that the server takes to notice the end of a program.
+_ACCEPT_SECONDS = 0.05
 _MAIN = "smolagents_fork.agent_sandbox.program_main"
 
 
@@ -162,32 +164,19 @@ def _is_alive(process: psutil.Process) -> bool:
 @contextlib.contextmanager
 def _calls_served(address: str, model: Model) -> Iterator[None]:
     """Serve calls of the model for the block, each in a thread, and wait for their ends."""
-    threads: list[threading.Thread] = []
 
-    def accept() -> None:
-        with contextlib.suppress(OSError):  # the end of the block
-            while True:
-                caller = Connection(listener.accept()[0].detach())
-                thread = threading.Thread(target=_pass_on, args=(caller, model))
-                try:
-                    thread.start()
-                except RuntimeError:  # too many for the sandbox
-                    caller.close()
-                else:
-                    threads.append(thread)
+    class Call(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            _pass_on(Connection(self.request.detach()), model)
 
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen(16)
-        accepting = threading.Thread(target=accept)
+    with socketserver.ThreadingUnixStreamServer(address, Call) as server:
+        accepting = threading.Thread(target=server.serve_forever, args=(_ACCEPT_SECONDS,))
         accepting.start()
         try:
             yield
         finally:
-            # Closing alone would not wake the thread.
-            listener.shutdown(socket.SHUT_RDWR)
-            for thread in (accepting, *threads):
-                thread.join()
+            server.shutdown()
+            accepting.join()
 
 
 def _pass_on(caller: Connection, model: Model) -> None:

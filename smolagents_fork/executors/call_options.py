@@ -16,7 +16,7 @@ from ..options.option import Options, option
 from ..output import DEFAULT_PRINT_LENGTH
 from .file_transfers import Files, GivenFiles
 
-__all__ = ["CallOptions", "OnDeath", "SessionLimits", "audit_sink"]
+__all__ = ["CallOptions", "OnDeath", "audit_sink"]
 
 OnDeath = Literal["restart", "fail"]
 
@@ -33,23 +33,6 @@ def audit_sink(name: str, value: Any) -> Any:
     if isinstance(value, str) and not value:
         raise ConfigurationError(f"{name}={value!r}: give the path of a file")
     return value
-
-
-@dataclass(frozen=True)
-class SessionLimits:
-    """Limits of calls, and the behaviour after a guest has died.
-
-    Attributes:
-        timeout_seconds: time the code of one call may run; ``None`` for no limit.
-        startup_timeout_seconds: time a guest may take to start, and to answer a small request.
-        interrupt_grace_seconds: time interrupted code may take to end.
-        on_death: whether the next call starts a new guest or fails.
-    """
-
-    timeout_seconds: float | None = 60.0
-    startup_timeout_seconds: float = 60.0
-    interrupt_grace_seconds: float = 3.0
-    on_death: OnDeath = "restart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,11 +170,9 @@ class CallOptions(Options):
     )
 
     @property
-    def session(self) -> SessionLimits:
-        """Limits of the calls of one session."""
-        return SessionLimits(
-            self.timeout_seconds, self.startup_timeout_seconds, self.interrupt_grace_seconds
-        )
+    def on_death(self) -> OnDeath:
+        """Effect of a sandbox's end on the next call: it starts a new one, or fails."""
+        return "restart"
 
     @property
     def print_length(self) -> int:

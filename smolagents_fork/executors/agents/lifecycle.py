@@ -7,8 +7,8 @@ The hooks of patches ``idempotent-cleanup``, ``interrupt-step``, ``dropped-agent
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
-from collections.abc import Callable
 from itertools import islice
 from traceback import walk_stack, walk_tb
 from types import FrameType
@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 _Error = TypeVar("_Error", bound=BaseException)
-# The agents that a cleanup has come to, by id; None outside one.
-_visited: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar(
-    "smolagents_fork_cleaned_up", default=None
+# Whether a cleanup comes to every agent below one, so that each closes its own executor only.
+_visiting: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "smolagents_fork_cleaning_up", default=False
 )
 
 
@@ -62,42 +62,38 @@ def clean_up(agent: CodeAgent) -> None:
     Args:
         agent: the agent, possibly half constructed.
     """
-    visited = _visited.get()
-    token = None
-    if visited is None:
-        token = _visited.set(visited := {})
-    visited[id(agent)] = agent
-    errors: list[BaseException] = []
+    if _visiting.get():
+        _close_executor(agent)
+        return
+    errors = []
+    token = _visiting.set(True)
     try:
-        _try(errors, lambda: _close_executor(agent))
-        _clean_up_managed(agent, visited, errors)
+        for managed in _with_managed(agent):
+            # A managed agent's own, which a subclass may have extended.
+            cleanup = getattr(managed, "cleanup", None)
+            if managed is agent:
+                cleanup = functools.partial(_close_executor, agent)
+            elif getattr(managed, "__dict__", {}).get("_executor_given"):
+                continue
+            if callable(cleanup):
+                try:
+                    cleanup()
+                except Exception as error:
+                    errors.append(error)
     finally:
-        if token is not None:
-            _visited.reset(token)
+        _visiting.reset(token)
     if errors:
         raise errors[0]
 
 
-def _clean_up_managed(
-    agent: MultiStepAgent, visited: dict[int, Any], errors: list[BaseException]
-) -> None:
-    for managed in vars(agent).get("managed_agents", {}).values():
-        if id(managed) in visited:
-            continue  # shared by several agents, or their manager
-        visited[id(managed)] = managed
-        cleanup = getattr(managed, "cleanup", None)
-        attributes = getattr(managed, "__dict__", {})
-        if callable(cleanup) and not attributes.get("_executor_given"):
-            _try(errors, cleanup)
-        elif "managed_agents" in attributes:
-            _clean_up_managed(managed, visited, errors)
-
-
-def _try(errors: list[BaseException], action: Callable[[], object]) -> None:
-    try:
-        action()
-    except Exception as error:
-        errors.append(error)
+def _with_managed(agent: MultiStepAgent) -> list[Any]:
+    """Return an agent and all below it, each once; they may be shared, and manage one another."""
+    agents = [agent]
+    for one in agents:
+        for managed in getattr(one, "__dict__", {}).get("managed_agents", {}).values():
+            if not any(managed is other for other in agents):
+                agents.append(managed)
+    return agents
 
 
 def _close_executor(agent: MultiStepAgent) -> None:

@@ -25,20 +25,27 @@ only if it is one of the fork's own, an installed entry point, or in the caller'
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smolagents_fork.codec import decode, encode
 from smolagents_fork.distributions.import_names import import_names
-from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ConfigurationTypeError,
+    DecodeError,
+    EncodeError,
+)
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
 from smolagents_fork.executors.agents.saved_requirements import FORK_OR_NEWER
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
 
 __all__ = [
+    "as_given",
     "check_saved",
     "describe_executor",
     "with_managed_agents_of_dict",
@@ -47,6 +54,9 @@ __all__ = [
 ]
 
 ALLOWED = "allowed_executor_classes"
+KWARGS = "executor_kwargs"
+# Bytes of the arguments in their encoded form, files included.
+_MOST_BYTES = 1 << 28
 # Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
 _EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
@@ -54,6 +64,38 @@ _EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
 
 def _reference(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def as_saved(kwargs: Mapping[str, Any]) -> Any:
+    """Return the arguments as a file or a program can have them: the codec's form is JSON's own.
+
+    Bytes, paths and tuples have the key ``$``.
+
+    Raises:
+        EncodeError: one is not data; names it.
+    """
+    return json.loads(encode(dict(kwargs), path=KWARGS, max_bytes=_MOST_BYTES))
+
+
+def as_given(kwargs: Any) -> Any:
+    """Return the arguments as they were before :func:`as_saved`; unsaved ones are unchanged.
+
+    Args:
+        kwargs: Keyword arguments of a saved agent, of its program, or of another caller.
+
+    Raises:
+        ConfigurationError: they are of a saved agent, and cannot be read.
+    """
+    try:
+        text = json.dumps(kwargs)
+    except (TypeError, ValueError):
+        return kwargs  # a caller's, with more than data
+    if '"$":' not in text:
+        return kwargs
+    try:
+        return decode(text.encode(), path=KWARGS, max_bytes=_MOST_BYTES)
+    except DecodeError as error:
+        raise ConfigurationError(f"the saved agent cannot be loaded: {error}") from None
 
 
 def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from smolagents_fork.errors import (
     ForkError,
 )
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.agents.saved_arguments import as_given
+from smolagents_fork.executors.agents.saving import as_given
 from smolagents_fork.options import accept
 
 if TYPE_CHECKING:

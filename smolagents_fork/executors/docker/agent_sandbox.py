@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import signal
 import sys
@@ -11,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ...agent_sandbox import PROGRAM_FILE
@@ -65,7 +63,6 @@ _SIGKILL = int(signal.SIGKILL)
 _SUPERVISOR = "smolagents_fork.agent_sandbox.supervisor"
 _CHECK = f"import {_SUPERVISOR}"
 _RUN = f"{_CHECK} as supervisor\nsupervisor.run(%s)"
-_KEPT = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
 
 
 def _secrets(name: str, value: Any) -> dict[str, str | Secret]:
@@ -228,8 +225,7 @@ class AgentSandbox:
         self._on_output = given.on_output
         self._owner = Owner()
         self._closed = False
-        self._death: str | None = None
-        self._executor: DockerExecutor | None = None
+        self._death = ""
         self._turns = CallLock(weakly(self._check_open), weakly(self.interrupt))
         self._program = _AgentProgram(weakly(self._interrupt))
         self._models = ModelService(
@@ -273,8 +269,9 @@ class AgentSandbox:
     def cleanup(self) -> None:
         """Remove the container; a program that runs ends with it. Safe at any time, repeatedly."""
         self._closed = True
-        if self._executor is not None:
-            self._executor.cleanup()
+        executor = getattr(self, "_executor", None)
+        if executor is not None:  # its constructor has not failed
+            executor.cleanup()
 
     def __repr__(self) -> str:
         """Return what the sandbox is, where its programs run, its limits and its state."""
@@ -282,21 +279,15 @@ class AgentSandbox:
         if executor is None:
             return represent(self, "not started", "")
         state = "running a program" if self._turns.taken else "ready"
-        state = "ended" if self._death is not None else state
-        state = "closed" if self._closed else state
+        state = "closed" if self._closed else "ended" if self._death else state
         place = executor.place or f"container {getattr(executor.container, 'short_id', '')}"
-        return represent(self, state, place, functools.partial(getattr, self.options))
+        return represent(self, state, place, self.options)
 
     def __enter__(self) -> AgentSandbox:
         self._check_open("with")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cleanup()
 
     def __del__(self) -> None:
@@ -392,7 +383,8 @@ class AgentSandbox:
         job = {"files": files, "environment": self._secrets}
         with self._turns.turn(action):
             executor = self._running_executor(action)
-            ending: Any = None
+            # Of a program whose supervisor was interrupted before it could say how it ended.
+            ending: Any = (-_SIGKILL, None)
             with self._models.serving(), self._program.running(job, seconds):
                 try:
                     ending = executor.run(self._code).output
@@ -403,28 +395,26 @@ class AgentSandbox:
                     self._check_open(action)
                     if executor.is_alive():
                         raise
-                    event = error.event if isinstance(error, ExecutorError) else ""
-                    text = f"the sandbox was lost while a program ran in it: {event or error}"
-                    kind = error.cause if isinstance(error, SandboxDiedError) else ""
-                    died = SandboxDiedError(text, cause=kind)
-                    died.name_place(error.place)
-                    self._death = f"{died}; make a new AgentSandbox"
-                    raise died from None
-            output = executor.state["_print_outputs"]
-        stopped = self._program.stopped
-        code, answer = _checked_ending((-_SIGKILL, None) if ending is None else ending)
-        if stopped and code == -_SIGKILL:
-            text = f"the program {stopped}; {_KEPT}{output[-_SHOWN_CHARACTERS:]}"
-            if stopped.startswith("ran past"):
-                raise SandboxTimeoutError(text)
-            raise AgentProgramError(text, code, output)
-        if code:
-            raise _program_error(code, output, self._models.last_error)
+                    raise self._note_death(error) from None
+            output, stopped = executor.state["_print_outputs"], self._program.stopped
+        code, answer = _checked_ending(ending)
+        if code or (stopped and code == -_SIGKILL):
+            raise _program_error(code, output, stopped, self._models.last_error)
         return output, answer
 
+    def _note_death(self, error: ForkError) -> SandboxDiedError:
+        """Return the error of a program whose sandbox was lost; later calls quote it."""
+        event = error.event if isinstance(error, ExecutorError) else ""
+        died = SandboxDiedError(
+            f"the sandbox was lost while a program ran in it: {event or error}",
+            cause=error.cause if isinstance(error, SandboxDiedError) else "",
+        )
+        died.name_place(error.place)
+        self._death = f"{died}; make a new AgentSandbox"
+        return died
+
     def _interrupt(self) -> None:
-        if self._executor is not None:
-            self._executor.interrupt()
+        self._executor.interrupt()
 
     def _print(self, text: str) -> None:
         if self._on_output is not None:
@@ -451,14 +441,12 @@ class AgentSandbox:
     @property
     def container(self) -> Any:
         """docker-py's object for the container, ``None`` when there is none."""
-        return None if self._executor is None else self._executor.container
+        return self._executor.container
 
     def _running_executor(self, action: str) -> DockerExecutor:
         self._check_open(action)
-        if self._death is not None:
+        if self._death:
             raise SandboxDiedError(self._death)
-        if self._executor is None:
-            raise ExecutorClosedError(f"AgentSandbox: {action} before it was started")
         return self._executor
 
     def _check_open(self, action: str) -> None:
@@ -480,14 +468,32 @@ def _checked_ending(value: Any) -> tuple[int, bytes | None]:
     raise ProtocolError("the sandbox sent something else than the end of a program")
 
 
-def _program_error(code: int, output: str, model_error: BaseException | None) -> AgentProgramError:
+def _program_error(
+    code: int, output: str, stopped: str, model_error: BaseException | None
+) -> ExecutorError:
+    """Return the error of a program.
+
+    Args:
+        code: its exit code.
+        output: what it printed.
+        stopped: why it was ended from here; empty: it was not.
+        model_error: last exception of the host's model.
+    """
+    shown = output[-_SHOWN_CHARACTERS:]
+    if stopped and code == -_SIGKILL:
+        text = (
+            f"the program {stopped}; its processes were killed, and the sandbox's files stay. Its "
+            f"output ended with:\n{shown}"
+        )
+        if stopped.startswith("ran past"):
+            return SandboxTimeoutError(text)
+        return AgentProgramError(text, code, output)
     name = signal_name(128 - code)
     text = f"the program ended with exit code {code}" + (f" ({name})" if name else "")
     if code == -_SIGKILL:
         text += "; if it was short of memory, raise memory="
     if model_error is not None:
         text += f"; the model on the host raised {type(model_error).__name__}: {model_error}"
-    shown = output[-_SHOWN_CHARACTERS:]
     text += f"; its output ended with:\n{shown}" if shown else "; it printed nothing"
     error = AgentProgramError(text, code, output)
     error.__cause__ = model_error

@@ -18,8 +18,7 @@ from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import pool_of
 from ..shared_arguments import Arguments
 from .docker_pool import DockerPool
-from .engine_choice import chosen_engine
-from .options import DockerOptions, EngineOption
+from .options import DockerOptions, EngineOption, chosen_engine
 
 __all__ = ["DockerArguments", "SetupArguments"]
 

@@ -15,8 +15,7 @@ from ..jupyter.connection import KernelConnection
 from ..jupyter.image_progress import shown_progress
 from ..pools.pool_options import PoolOptions
 from ..pools.sandbox_pool import SandboxPool
-from .engine_choice import engine_for
-from .options import DockerOptions, EngineOption, connection_to
+from .options import DockerOptions, EngineOption, connection_to, engine_for
 
 __all__ = ["DockerPool"]
 

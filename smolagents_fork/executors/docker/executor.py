@@ -34,8 +34,7 @@ from ..session.guest import Ask
 from ..weak_methods import weakly
 from .arguments import DockerArguments, SetupArguments
 from .docker_pool import DockerPool
-from .engine_choice import chosen_engine
-from .options import DockerOptions, connection_to
+from .options import DockerOptions, chosen_engine, connection_to
 
 if TYPE_CHECKING:
     from ...network.host_proxy import SandboxProxy

@@ -5,21 +5,33 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ...distributions.requirements import requirements_for
+from ...errors import ConfigurationError
 from ...options.option import Options, option, part_of
 from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
+from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.engine_protocol import Engine, check_engine
 from ...sandboxes.provisioner import ConnectionProxy, ImageSpec, Provisioner, SandboxSpec
-from ...sandboxes.resource_limits import Limits
+from ...sandboxes.resource_limits import Limits, parse_size
 from ..jupyter.connection import KernelConnection, KernelSettings, streamed_length
 from ..jupyter.kernel_options import KernelOptions
 from ..jupyter.packages import PackageSettings
-from .start_advice import start_advice
 
-__all__ = ["DockerOptions", "EngineOption", "connection_to"]
+__all__ = [
+    "DockerOptions",
+    "EngineOption",
+    "chosen_engine",
+    "connection_to",
+    "engine_for",
+    "start_advice",
+]
+
+# A start that fails below these figures may have failed because of them.
+_ENOUGH_PIDS = 40
+_ENOUGH_MEMORY = 150 << 20
 
 
 def _engine(_name: str, value: Any) -> Engine | None:
@@ -128,3 +140,74 @@ def connection_to(
         start_advice=start_advice(options, own_image=options.is_users_own),
     )
     return KernelConnection(provisioner, options.sandbox_spec(image, proxy), settings)
+
+
+def start_advice(limits: Limits, *, own_image: bool) -> str:
+    """Return advice for the end of a failed start's message; may be empty.
+
+    Args:
+        limits: Limits of the container.
+        own_image: whether the image is the user's.
+    """
+    advice = []
+    if own_image:
+        advice.append(
+            "an image of your own has to start a Jupyter kernel gateway on port 8888, "
+            "and needs python3"
+        )
+    if limits.pids_limit is not None and limits.pids_limit < _ENOUGH_PIDS:
+        advice.append(
+            f"pids_limit={limits.pids_limit!r} may be too low: gateway and kernel have about 20 "
+            "processes and threads"
+        )
+    memory = parse_size(limits.memory) if limits.memory is not None else None
+    if memory is not None and memory < _ENOUGH_MEMORY:
+        advice.append(
+            f"memory={limits.memory!r} may be too low: gateway and kernel take about 90 MB"
+        )
+    return "".join(f"; {text}" for text in advice)
+
+
+class _HasEngine(Protocol):
+    engine: Engine
+
+
+def engine_for(engine: object, options: DockerOptions) -> Engine:
+    """Return the engine that an argument names, which can start sandboxes with these options.
+
+    Args:
+        engine: the argument; ``None``: Docker's engine.
+        options: Options of the sandboxes.
+
+    Raises:
+        ConfigurationError: it is not an engine, or an option makes no sense there.
+    """
+    chosen: Engine = DockerEngine() if engine is None else check_engine(engine)
+    default = type(options)()
+    for name, reason in chosen.refused_options.items():
+        # A pool does not have every option of an executor.
+        value = getattr(options, name, None)
+        if value != getattr(default, name, None):
+            raise ConfigurationError(f"{name}={value!r} with {chosen!r}: {reason}")
+    return chosen
+
+
+def chosen_engine(engine: object, pool: _HasEngine | None, options: DockerOptions) -> Engine:
+    """Return the engine of an executor.
+
+    Args:
+        engine: the executor's argument; ``None``: the pool's, or Docker's.
+        pool: the executor's pool, if it has one.
+        options: Options of the executor.
+
+    Raises:
+        ConfigurationError: as :func:`engine_for`, or another engine than the pool's.
+    """
+    if pool is None:
+        return engine_for(engine, options)
+    if engine is not None and engine != pool.engine:
+        raise ConfigurationError(
+            f"engine={engine!r} is decided by the pool, which has {pool.engine!r}: give it to the "
+            "pool"
+        )
+    return pool.engine

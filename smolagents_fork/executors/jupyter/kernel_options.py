@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from ...errors import ConfigurationError
 from ...options import accept
-from ...options.option import option, part_of, same_as
-from ..call_options import CallOptions, OnDeath, SessionLimits
+from ...options.option import option, same_as
+from ..call_options import CallOptions, OnDeath
 
 __all__ = ["KernelOptions"]
 
@@ -63,8 +63,3 @@ class KernelOptions(CallOptions):
                 "do not come to the host, and before_tool would not be asked; leave the tool on "
                 "the host, or omit before_tool"
             )
-
-    @property
-    def session(self) -> SessionLimits:
-        """Limits of the calls in it."""
-        return part_of(self, SessionLimits)

@@ -348,7 +348,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def __repr__(self) -> str:
         """Return what the executor is, where its code runs, its limits and its state."""
         state = "running code" if getattr(self, "_in_call", False) else "ready"
-        return represent(self, state, "this process", lambda name: getattr(self, name))
+        return represent(self, state, "this process", self)
 
     def _start(self) -> None:
         """Make the parts that a copy of the executor does not share."""

@@ -205,19 +205,17 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         names = asked.given & about(type(self.options)).keys()
         values = {name: getattr(asked, name) for name in names}
         for name, value in values.items():
-            if name not in self._own_options and value != self._option(name):
+            decided = getattr(self.options, name)
+            if name not in self._own_options and value != decided:
                 raise ConfigurationError(
-                    f"{name}={value!r} is decided by the pool, which has "
-                    f"{self._option(name)!r}: give it to the pool"
+                    f"{name}={value!r} is decided by the pool, which has {decided!r}: give it to "
+                    "the pool"
                 )
         missing = missing_requirements(imports, self.additional_imports)
         if missing:
             raise ConfigurationError(f"{', '.join(missing)}: not in the pool's additional_imports")
         own = {name: value for name, value in values.items() if name in self._own_options}
         return dataclasses.replace(self.options, **own)
-
-    def _option(self, name: str) -> Any:
-        return getattr(self.options, name)
 
     # -- for applications --
 
@@ -267,7 +265,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             f"{'closed' if closed else 'open'}, {figures.ready} ready, {figures.starting} starting "
             f"and {figures.in_use} in use of max_size={self.max_size}, {figures.waiting} waiting"
         )
-        return represent(self, state, "", self._option)
+        return represent(self, state, "", self.options)
 
     def __enter__(self: _Self) -> _Self:
         return self

@@ -214,7 +214,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     def _open(self, source: GuestSource) -> None:
         """Start the first guest; called by ``_start()``."""
         self._session = Session(
-            self.options.session, source, self._bindings, weakly(self._prepare_recorded)
+            self.options, source, self._bindings, weakly(self._prepare_recorded)
         )
         self._session.open()
 
@@ -263,7 +263,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     def __repr__(self) -> str:
         """Return what the executor is, where its code runs, its limits and its state."""
         try:
-            return represent(self, self._state(), self._sandbox_name(), self._option)
+            return represent(self, self._state(), self._sandbox_name(), self.options)
         except AttributeError:  # the constructor has failed
             return represent(self, "not started", "")
 
@@ -277,9 +277,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     def _sandbox_name(self) -> str:
         """Return the name of the sandbox, for the text form; empty without one."""
         return self.place
-
-    def _option(self, name: str) -> Any:
-        return getattr(self.options, name)
 
     def __enter__(self: _Self) -> _Self:
         self._check_open("enter")

@@ -28,7 +28,7 @@ from ...errors import (
     SandboxTimeoutError,
 )
 from ...guest.frames import body_size
-from ..call_options import SessionLimits
+from ..call_options import CallOptions
 from .bindings import Bindings
 from .exchange import Exchange, NotStopped
 from .guest import Ask, End, Failure, Guest, GuestSource, Request, Task
@@ -73,7 +73,7 @@ class Session:
 
     def __init__(
         self,
-        limits: SessionLimits,
+        limits: CallOptions,
         source: GuestSource,
         bindings: Bindings,
         prepare: Callable[[Ask], object] = lambda _ask: None,

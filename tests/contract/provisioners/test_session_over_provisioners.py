@@ -10,7 +10,7 @@ import pytest
 
 from smolagents_fork.call_output import CallOutput
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
-from smolagents_fork.executors.call_options import CallOptions, SessionLimits
+from smolagents_fork.executors.call_options import CallOptions
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.executors.jupyter.kernel_guest import KernelGuestSource
 from smolagents_fork.executors.jupyter.sandbox_files import SandboxFiles
@@ -27,7 +27,7 @@ class Made:
 
     def __init__(self, place: Any, **changes: Any) -> None:
         self.prepared = 0
-        limits = SessionLimits(startup_timeout_seconds=START_SECONDS, **changes)
+        limits = CallOptions(startup_timeout_seconds=START_SECONDS, **changes)
         spec = place.spec
         self.connection = KernelConnection(place.provisioner, spec, KernelSettings(allow_root=True))
         source = KernelGuestSource(self.connection, START_SECONDS)

@@ -10,8 +10,7 @@ import pytest
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.engine_choice import chosen_engine, engine_for
-from smolagents_fork.executors.docker.options import DockerOptions
+from smolagents_fork.executors.docker.options import DockerOptions, chosen_engine, engine_for
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 
 
