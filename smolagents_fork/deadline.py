@@ -7,10 +7,13 @@ moment it was set, and does not restart in each layer.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -68,33 +71,27 @@ def within(
         late: raised when it takes longer.
         undo: takes a result that comes too late.
     """
-    found: list[_Result] = []
-    errors: list[BaseException] = []
-    finished = threading.Event()
-    lock = threading.Lock()
-    is_late = False
+    outcome: Future[_Result] = Future()
 
     def run() -> None:
         try:
             result = work()
         except BaseException as error:
-            errors.append(error)
-        else:
-            with lock:
-                found.append(result)
-            if is_late:
-                undo(result)
-        finished.set()
+            with contextlib.suppress(InvalidStateError):
+                outcome.set_exception(error)
+            return
+        try:
+            outcome.set_result(result)
+        except InvalidStateError:  # too late
+            undo(result)
 
     threading.Thread(target=run, name="smolagents-fork-within", daemon=True).start()
-    finished.wait(seconds)
-    with lock:
-        is_late = not found and not errors
-    if is_late:
-        raise late
-    if errors:
-        raise errors[0]
-    return found[0]
+    try:
+        return outcome.result(seconds)
+    except (FutureTimeoutError, TimeoutError):
+        if outcome.cancel():
+            raise late from None
+        return outcome.result()
 
 
 class Deadline:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.distributions.import_names import import_names
@@ -37,6 +36,7 @@ _CREATION = "create_python_executor"
 _PRINT_LENGTH = "max_print_outputs_length"
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> PythonExecutor:
@@ -258,17 +258,29 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     _refuse_managed_agents(agent, factory, label)
     keywords = accept.mapping("executor_kwargs", agent.executor_kwargs)
     arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
-    length = agent.max_print_outputs_length
-    local = inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor)
+    parameters = _parameters(factory)
+    by_place = [one for one in parameters if one.kind in _BY_PLACE]
     # Upstream's local executor is older than the contract, and so are classes derived from it.
-    if local and not _takes_logger(inspect.signature(factory).parameters):
+    if (
+        inspect.isclass(factory)
+        and issubclass(factory, LocalPythonExecutor)
+        and not any(one.name == "logger" or one.default is one.empty for one in by_place[1:2])
+    ):
         arguments.pop()
+    length = agent.max_print_outputs_length
     if length is not None:
-        if not _takes(factory, _PRINT_LENGTH):
-            _note_unused_length(agent, label)
-        else:
+        if any(one.name == _PRINT_LENGTH or one.kind is one.VAR_KEYWORD for one in parameters):
             keywords = {_PRINT_LENGTH: length, **keywords}
-    _refuse_what_the_agent_gives(factory, keywords, len(arguments))
+        else:
+            _note_unused_length(agent, label)
+    # Python would say that there are two values, and not where the second one comes from.
+    for parameter, own in zip(parameters[: len(arguments)], _OF_THE_AGENT, strict=False):
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in keywords:
+            raise ConfigurationError(
+                f"executor_kwargs[{parameter.name!r}]: the agent gives its own {own} to the "
+                f"executor; write {own}= as an argument of the agent, or make the executor "
+                "yourself and write executor=<the instance>"
+            )
     executor = factory(*arguments, **keywords)
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
@@ -277,20 +289,12 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     return executor
 
 
-def _takes(factory: Any, name: str) -> bool:
-    """Tell whether a factory takes the keyword ``name``."""
+def _parameters(factory: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a factory; none if it does not say what it takes."""
     try:
-        parameters = inspect.signature(factory).parameters
+        return list(inspect.signature(factory).parameters.values())
     except (ValueError, TypeError):
-        return False  # it does not say what it takes
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def _takes_logger(parameters: Mapping[str, inspect.Parameter]) -> bool:
-    """Tell whether the second argument of a constructor is the logger, as the contract has it."""
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    second = [p for p in parameters.values() if p.kind in by_place][1:2]
-    return any(p.name == "logger" or p.default is p.empty for p in second)
+        return []
 
 
 def _note_unused_length(agent: CodeAgent, label: str) -> None:
@@ -301,22 +305,6 @@ def _note_unused_length(agent: CodeAgent, label: str) -> None:
         "which decides itself how much printed text it keeps",
         level=LogLevel.INFO,
     )
-
-
-def _refuse_what_the_agent_gives(factory: Any, keywords: Mapping[str, Any], count: int) -> None:
-    """Python would say that there are two values, and not where the second one comes from."""
-    try:
-        parameters = list(inspect.signature(factory).parameters.values())
-    except (ValueError, TypeError):
-        return  # it does not say what it takes
-    for parameter, own in zip(parameters[:count], _OF_THE_AGENT, strict=False):
-        by_name = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-        if by_name and parameter.name in keywords:
-            raise ConfigurationError(
-                f"executor_kwargs[{parameter.name!r}]: the agent gives its own {own} to the "
-                f"executor; write {own}= as an argument of the agent, or make the executor "
-                "yourself and write executor=<the instance>"
-            )
 
 
 def _refuse_managed_agents(agent: CodeAgent, executor: Any, label: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import weakref
 from base64 import b64encode
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -148,12 +149,10 @@ def messages_for_model(agent: MultiStepAgent, messages: list[ChatMessage]) -> li
         return messages
     kept = []
     for message in messages:
-        if isinstance(message.content, list):
-            parts = [part for part in message.content if not _is_figure(part)]
-            if len(parts) < len(message.content):
-                if not parts:
-                    continue
-                message.content = parts
+        if _figures((message,)):
+            message.content = [part for part in message.content if not _is_figure(part)]
+            if not message.content:
+                continue
         kept.append(message)
     return kept
 
@@ -174,17 +173,10 @@ def figures_refused(agent: MultiStepAgent, messages: list[ChatMessage]) -> bool:
     taken = {
         id(part.get("image"))
         for step in steps
-        for message in getattr(step, "model_input_messages", None) or ()
-        for part in (message.content if isinstance(message.content, list) else ())
-        if _is_figure(part)
+        for part in _figures(getattr(step, "model_input_messages", None) or ())
     }
-    sent = [
-        part["image"]
-        for message in messages
-        for part in (message.content if isinstance(message.content, list) else ())
-        if _is_figure(part)
-    ]
-    if not sent or any(id(image) in taken for image in sent):
+    sent = _figures(messages)
+    if not sent or any(id(part["image"]) in taken for part in sent):
         return False
     try:
         _without_vision.add(agent.model)
@@ -198,6 +190,18 @@ def _is_without_vision(model: Any) -> bool:
         return model in _without_vision
     except TypeError:
         return False
+
+
+def _figures(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+    """Return the parts of messages that are figures from here."""
+    contents = (message.content for message in messages)
+    return [
+        part
+        for content in contents
+        if isinstance(content, list)
+        for part in content
+        if _is_figure(part)
+    ]
 
 
 def _is_figure(part: Any) -> bool:
