@@ -26,6 +26,7 @@ from ..upstream import (
 __all__ = [
     "bare_message",
     "chat_classes",
+    "exact",
     "json_value",
     "message_from_value",
     "message_value",
@@ -84,16 +85,18 @@ def message_from_value(value: Any) -> ChatMessage:
     Raises:
         DecodeError: it is not one, or has content that does not travel.
     """
-    entries = _dict(value, "a message")
+    entries = exact(value, dict, "a message")
     roles = MessageRole.roles()
     if entries.get("role") not in roles:
         raise DecodeError(f"a message's role is {entries.get('role')!r}; one of {roles} is needed")
-    calls = json_value(entries.get("tool_calls"), "a message's tool_calls")
+    content = entries.get("content")
+    if content is not None and type(content) is not str:
+        content = [_element(element) for element in exact(content, list, "a message's content")]
+    name = "a message's tool_calls"
+    calls = exact(json_value(entries.get("tool_calls") or [], name), list, name)
     try:
         return ChatMessage(
-            role=MessageRole(entries["role"]),
-            content=_content(entries.get("content")),
-            tool_calls=_list(calls) or None,
+            role=MessageRole(entries["role"]), content=content, tool_calls=calls or None
         )
     except (KeyError, TypeError, UnboundLocalError) as error:
         raise DecodeError(f"a tool call has function, id and type: {error!r}") from None
@@ -110,15 +113,31 @@ def tool_from_value(value: Any) -> Any:
     Raises:
         DecodeError: an attribute is missing.
     """
-    entries = _dict(value, "a tool")
+    entries = exact(value, dict, "a tool")
     if not all(isinstance(entries.get(name), str) for name in ("name", "description")):
         raise DecodeError("a tool needs a name and a description")
     entries = json_value(entries, "a tool")
-    inputs = _dict(entries.get("inputs"), "a tool's inputs")
+    inputs = exact(entries.get("inputs"), dict, "a tool's inputs")
     for name, described in inputs.items():
-        if "type" not in _dict(described, f"input {name!r} of a tool"):
+        if "type" not in exact(described, dict, f"input {name!r} of a tool"):
             raise DecodeError(f"input {name!r} of tool {entries['name']!r} has no type")
     return SimpleNamespace(**{name: entries.get(name) for name in _TOOL_ENTRIES})
+
+
+def exact(value: Any, kind: type, name: str) -> Any:
+    """Return a value that is of exactly one type.
+
+    Args:
+        value: Value from the sandbox.
+        kind: the type.
+        name: what it is, for messages.
+
+    Raises:
+        DecodeError: it is of another type, a subclass included.
+    """
+    if type(value) is not kind:
+        raise DecodeError(f"{name} is a {type(value).__name__}; a {kind.__name__} is needed")
+    return value
 
 
 def json_value(value: Any, name: str) -> Any:
@@ -144,14 +163,8 @@ def json_value(value: Any, name: str) -> Any:
     raise DecodeError(f"{name} is a {type(value).__name__}; the host's model gets types of JSON")
 
 
-def _content(content: Any) -> str | list[dict[str, Any]] | None:
-    if content is None or type(content) is str:
-        return content
-    return [_element(element) for element in _list(content)]
-
-
 def _element(value: Any) -> dict[str, Any]:
-    element = _dict(value, "an element of a message")
+    element = exact(value, dict, "an element of a message")
     kind = element.get("type")
     entry = _ELEMENTS.get(kind) if isinstance(kind, str) else None
     if entry is None:
@@ -161,8 +174,11 @@ def _element(value: Any) -> dict[str, Any]:
     shown = element.get(entry)
     if kind == "text" and type(shown) is str:
         return {"type": kind, entry: shown}
-    if kind == "image" and _is_image(shown):
-        return {"type": kind, entry: shown}
+    if kind == "image":
+        from PIL.Image import Image
+
+        if isinstance(shown, Image):
+            return {"type": kind, entry: shown}
     if kind == "image_url":
         address = shown.get("url") if type(shown) is dict else None
         if type(address) is str and address.startswith("data:"):
@@ -171,23 +187,3 @@ def _element(value: Any) -> dict[str, Any]:
         f"an element of type {kind!r} in a message has no text, image or data: address; other "
         "addresses and paths do not leave the sandbox"
     )
-
-
-def _is_image(value: Any) -> bool:
-    from PIL.Image import Image
-
-    return isinstance(value, Image)
-
-
-def _dict(value: Any, name: str) -> dict[str, Any]:
-    if type(value) is not dict:
-        raise DecodeError(f"{name} is a {type(value).__name__}; a dict is needed")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    if type(value) is not list:
-        raise DecodeError(f"a {type(value).__name__} where a list is needed")
-    return value

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError, ExecutorError
-from .chat_values import bare_message, json_value, message_from_value, tool_from_value
+from .chat_values import bare_message, exact, json_value, message_from_value, tool_from_value
 
 __all__ = ["ModelService"]
 
@@ -252,21 +252,15 @@ class ModelService:
 
     def _arguments(self, asked: dict[str, Any]) -> dict[str, Any]:
         arguments = {
-            name: json_value(asked[name], name)
-            for name in _ARGUMENTS
+            name: exact(json_value(asked[name], name), kind, name)
+            for name, kind in _ARGUMENTS.items()
             if asked.get(name) is not None
         }
-        for name, kind in _ARGUMENTS.items():
-            if type(arguments.get(name, kind())) is not kind:
-                wrong = type(asked[name]).__name__
-                raise DecodeError(f"{name} is a {wrong}; a {kind.__name__} is needed")
         if not all(type(text) is str for text in arguments.get("stop_sequences", ())):
             raise DecodeError("stop_sequences has an item that is not text")
         if asked.get("tools"):
             arguments["tools_to_call_from"] = [tool_from_value(one) for one in asked["tools"]]
-        others = json_value(asked.get("arguments") or {}, "arguments")
-        if type(others) is not dict:
-            raise DecodeError("arguments: not a dict")
+        others = exact(json_value(asked.get("arguments") or {}, "arguments"), dict, "arguments")
         refused = sorted(set(others) - self._allowed)
         if refused:
             raise ConfigurationError(

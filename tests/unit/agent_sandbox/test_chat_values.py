@@ -100,8 +100,8 @@ def test_tool_has_the_same_schema_behind_the_codec() -> None:
         ([{"type": "video", "video": "x"}], "an element of type 'video' in a message"),
         ([{"type": ["text"], "text": "x"}], r"an element of type \['text'\]"),
         (["text"], "an element of a message is a str; a dict is needed"),
-        ({"type": "text"}, "a dict where a list is needed"),
-        (7, "a int where a list is needed"),
+        ({"type": "text"}, "a message's content is a dict; a list is needed"),
+        (7, "a message's content is a int; a list is needed"),
     ],
 )
 def test_content_that_could_make_the_host_read_something_is_refused(
