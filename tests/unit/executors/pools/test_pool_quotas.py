@@ -15,7 +15,7 @@ import pytest
 from background import Background, eventually, running
 from counting_pool import PATIENCE, CountingPool, Numbered
 
-from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ExecutorStartError
+from smolagents_fork.errors import ExecutorClosedError, ExecutorStartError
 from smolagents_fork.executors.pools.pool_queue import TenantStats
 
 
@@ -289,22 +289,3 @@ def test_error_of_on_demand_is_logged_and_the_next_report_comes(
             queue.join(f"a{number}")
             assert eventually(lambda n=number: calls and calls[-1] == n + 1)
     assert "no machine to be had" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_per_tenant": 0}, "max_per_tenant=0: give a whole number above 0"),
-        ({"max_per_tenant": True}, "max_per_tenant=True: give a whole number"),
-        ({"on_demand": "scale"}, "on_demand='scale': give a function, or None"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        CountingPool(1, **options)
-
-
-@pytest.mark.parametrize("tenant", [None, 3, "a\nb", "a" * 201])
-def test_wrong_tenants_are_refused(tenant: object) -> None:
-    with CountingPool(1) as pool, pytest.raises(ConfigurationError, match="tenant="):
-        pool.acquire(tenant=tenant)  # type: ignore[arg-type]
