@@ -23,7 +23,7 @@ def first_print(executor: Any) -> PrintedLine:
 def set_options(executor: Any, **values: Any) -> None:
     """Give a running executor other options."""
     executor.options = dataclasses.replace(executor.options, **values)
-    executor._session.limits = executor.options.session
+    executor._session.limits = executor.options
 
 
 def gone(engine: Any, name: str) -> bool:

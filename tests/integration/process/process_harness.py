@@ -63,7 +63,7 @@ def limited_to(ex: ProcessExecutor, seconds: float) -> Iterator[None]:
 def set_options(ex: ProcessExecutor, options: ProcessArguments) -> None:
     """Give a running executor other options."""
     assert ex._session is not None
-    ex.options, ex._session.limits = options, options.session
+    ex.options = ex._session.limits = options
 
 
 def gone(pid: int) -> bool:

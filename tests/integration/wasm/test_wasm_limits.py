@@ -60,7 +60,7 @@ def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
         assert executor.state["_print_outputs"] == "begun\n"
         assert gone(before)
         longer = dataclasses.replace(executor.options, timeout_seconds=60.0)
-        executor.options, executor._session.limits = longer, longer.session
+        executor.options = executor._session.limits = longer
         assert executor("sent").output == 3
         assert executor.get_file("in/data") == b"given"
         with pytest.raises(ProgramFailedError, match="x"):

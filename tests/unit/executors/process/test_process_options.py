@@ -11,27 +11,10 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.guests.guest_options import byte_count
 from smolagents_fork.executors.process.process_options import ProcessOptions
 from smolagents_fork.options.option import about
 from smolagents_fork.process.confinement_report import MEASURES
 from smolagents_fork.process.sandbox_paths import layout_for
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"),
-    [(None, None), (1 << 20, 1 << 20), ("5b", 5), ("5k", 5120), ("512m", 512 << 20),
-     ("2G", 2 << 30), ("1 GiB", 1 << 30), ("3mb", 3 << 20), ("1.5g", 3 << 29),
-     (2_000_000_000, 2_000_000_000)],
-)  # fmt: skip
-def test_sizes(size, expected):
-    assert byte_count("memory", size) == expected
-
-
-@pytest.mark.parametrize("size", [0, -1, True, 0.5, "", "m", "5x", "-5", "0", [1]])
-def test_what_is_no_size(size):
-    with pytest.raises(ConfigurationError, match=r"^memory="):
-        byte_count("memory", size)
 
 
 def test_every_measure_is_required_but_those_given_up():

@@ -16,23 +16,13 @@ from smolagents_fork.executors.wasm.wasm_options import WasmOptions
     [
         ({"memory": "8m"}, "memory='8m': Python needs 16m or more"),
         ({"memory": "5g"}, "memory='5g': WebAssembly has 4 GiB at most"),
-        ({"memory": "much"}, "memory='much'"),
-        ({"timeout_seconds": 0}, "timeout_seconds=0"),
-        ({"setup_timeout_seconds": None}, "setup_timeout_seconds=None"),
         ({"deno": 3}, "deno=3: give a path"),
-        ({"pyodide_dir": ""}, "pyodide_dir='': give a path"),
-        ({"on_output": "print"}, "on_output='print'"),
     ],
 )
 def test_option_that_cannot_work_is_named(options, words):
     with pytest.raises(ConfigurationError) as caught:
         WasmOptions(**options)
     assert words in str(caught.value)
-
-
-def test_unknown_option_is_named():
-    with pytest.raises(ConfigurationError, match="did you mean 'memory'"):
-        WasmExecutor(memmory="1g")
 
 
 def test_tools_have_one_place():
