@@ -61,7 +61,7 @@ ENGINES: dict[str, str] = {
     "ray": "smolagents_fork.ray_cluster.ray_engine:RayEngine",
 }
 # Engines that have other sandboxes than containers, too.
-_OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray.ray_factory:RayFactory"}
+_OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray:RayFactory"}
 
 # ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})

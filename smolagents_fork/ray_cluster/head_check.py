@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 
@@ -15,7 +16,7 @@ __all__ = ["CLIENT_SCHEME", "check_head", "refused_token"]
 CLIENT_SCHEME = "ray://"
 # What a client of HTTP/2 sends first, with empty settings (RFC 9113, section 3.4).
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
-_SETTINGS, _FRAME_HEAD = 4, 9
+_SETTINGS = 4
 _MOST_SHOWN = 40
 # Parts of what Ray says about a token, in errors and in its log. It has no class for them.
 _TOKEN_TEXTS = ("InvalidAuthToken", "Unauthenticated", "Authentication token")
@@ -45,22 +46,21 @@ def check_head(address: str, seconds: float) -> None:
     target = _host_and_port(address)
     if target is None:
         return
+    unreachable = (
+        f"the head of the Ray cluster at {address} cannot be reached (%s): start it, or give "
+        "RayEngine another address or set RAY_ADDRESS"
+    )
+    late = EngineUnavailableError(unreachable % f"no answer within {seconds:g} s")
     deadline = Deadline(seconds)
-    connection = _connected(address, target, seconds)
-    received = b""
+    try:
+        connection = within(
+            seconds, lambda: socket.create_connection(target, timeout=seconds), late
+        )
+    except OSError as error:
+        raise EngineUnavailableError(unreachable % error) from error
     try:
         connection.settimeout(max(0.001, deadline.at_most(seconds)))
-        if uses_tls():
-            context = tls_context(ssl.Purpose.SERVER_AUTH)
-            context.set_alpn_protocols(["h2"])
-            connection = context.wrap_socket(connection)
-        connection.sendall(_PREFACE)
-        while len(received) < _FRAME_HEAD:
-            connection.settimeout(max(0.001, deadline.at_most(seconds)))
-            data = connection.recv(_MOST_SHOWN)
-            if not data:
-                break
-            received += data
+        received = _first_bytes(connection)
         wrong = f"it sent {received!r}" if received else "it closed the connection"
     except TimeoutError as error:
         raise EngineUnavailableError(
@@ -69,11 +69,9 @@ def check_head(address: str, seconds: float) -> None:
             "connect_timeout_seconds="
         ) from error
     except OSError as error:
-        wrong = str(error)
-    finally:
-        connection.close()
+        received, wrong = b"", str(error)
     # Length and kind of the first frame (RFC 9113, section 4.1).
-    if len(received) < _FRAME_HEAD or received[3] != _SETTINGS or received[0] > 0:
+    if received[:1] != b"\0" or received[3:4] != bytes([_SETTINGS]):
         here = "RAY_USE_TLS=1" if uses_tls() else "no RAY_USE_TLS"
         raise EngineUnavailableError(
             f"what answers at {address} is not the head of a Ray cluster: {wrong}; check the "
@@ -81,27 +79,16 @@ def check_head(address: str, seconds: float) -> None:
         )
 
 
-def _connected(address: str, target: tuple[str, int], seconds: float) -> socket.socket:
-    """Connect to a head's port.
-
-    Raises:
-        EngineUnavailableError: nobody listens there, or it cannot be reached.
-    """
-
-    def error(reason: object) -> EngineUnavailableError:
-        return EngineUnavailableError(
-            f"the head of the Ray cluster at {address} cannot be reached ({reason}): start it, or "
-            "give RayEngine another address or set RAY_ADDRESS"
-        )
-
-    try:
-        return within(
-            seconds,
-            lambda: socket.create_connection(target, timeout=seconds),
-            error(f"no answer within {seconds:g} s"),
-        )
-    except OSError as reason:
-        raise error(reason) from reason
+def _first_bytes(connection: socket.socket) -> bytes:
+    """Return what a server sends first; closes the connection."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(connection)
+        if uses_tls():
+            context = tls_context(ssl.Purpose.SERVER_AUTH)
+            context.set_alpn_protocols(["h2"])
+            connection = stack.enter_context(context.wrap_socket(connection))
+        connection.sendall(_PREFACE)
+        return connection.recv(_MOST_SHOWN)
 
 
 def refused_token(address: str, text: str) -> EngineUnavailableError | None:

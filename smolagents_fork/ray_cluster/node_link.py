@@ -19,7 +19,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +57,6 @@ _LENGTH = struct.Struct("!I")
 # Time to connect, and for all that comes before an answer, in seconds.
 _CONNECT_SECONDS = _HANDSHAKE_SECONDS = 10.0
 _MOST_HANDSHAKES = 64
-# Pause between two frames that say that a request is carried out, and the silence after which its
-# connection counts as lost, in seconds.
-_WORKING_SECONDS, _SILENT_SECONDS = 5.0, 30.0
 # Pause after a connection that could not be accepted, in seconds.
 _AGAIN_SECONDS = 0.1
 # Bytes of one read or write. For more, malloc maps memory anew at each message.
@@ -186,21 +183,14 @@ def answer_of(connection: socket.socket, seconds: float) -> Any:
         ForkError: what the supervisor raised, or an answer that is none.
         OSError: the connection was lost, also without a word, or no answer came in time.
     """
-    deadline, frames = Deadline(seconds), FrameSocket(connection)
-    found: dict[str, Any] | None = {"working": True}
-    while found is not None and "working" in found:
-        try:
-            found = frames.receive(deadline.at_most(_SILENT_SECONDS))
-        except TimeoutError as error:
-            if deadline.expired():
-                raise TimeoutError(f"no answer within {seconds:.1f} s") from error
-            raise ConnectionError(
-                f"the supervisor sent nothing for {_SILENT_SECONDS:.0f} s"
-            ) from error
-    if found is None:
+    try:
+        answer = FrameSocket(connection).receive(seconds)
+    except TimeoutError as error:
+        raise TimeoutError(f"no answer within {seconds:.1f} s: {error}") from error
+    if answer is None:
         raise ConnectionError("the supervisor ended the connection")
     connection.settimeout(None)
-    return value_of(found)
+    return value_of(answer)
 
 
 def value_of(answer: dict[str, Any]) -> Any:
@@ -232,10 +222,10 @@ def ask(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -> An
 
 
 def _keep_alive(connection: socket.socket) -> None:
-    """Send messages at once, and keep what is idle known to firewalls.
+    """Send messages at once, and notice within 35 s that a peer cannot be reached any more.
 
     There is no ``TCP_USER_TIMEOUT``: with it Linux ends a connection whose reader pauses, as an
-    application at a breakpoint does. That a peer is lost, the heartbeats of the lease notice.
+    application at a breakpoint does. The lease notices earlier that a supervisor is lost.
     """
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -296,7 +286,7 @@ class RequestServer:
                 return
             finally:
                 handshakes.release()
-            with connection:
+            with connection, contextlib.suppress(OSError):
                 self._serve(connection, request)
 
         def accept() -> None:
@@ -318,41 +308,20 @@ class RequestServer:
 
     def _serve(self, connection: socket.socket, request: dict[str, Any]) -> None:
         op, arguments = str(request.get("op")), request.get("arguments", {})
-        frames, rest = FrameSocket(connection), None
-        with _working(frames):
-            answer = answer_to(lambda: getattr(self, f"do_{op}")(connection, **arguments))
-        if isinstance(answer.get("ok"), AnswerStream):
-            answer, rest = {"ok": answer["ok"].head}, answer["ok"].serve
-        with contextlib.suppress(OSError):
-            try:
-                frames.send(answer)
-            except ForkError as error:
-                # Nothing of it was sent: it is encoded first.
-                frames.send({"error": failure_data(error)})
-        if rest is not None:  # also for a peer that is gone: it releases what was opened
-            with contextlib.suppress(OSError):
-                rest(connection)
-
-
-@contextlib.contextmanager
-def _working(frames: FrameSocket) -> Iterator[None]:
-    """Send every few seconds that a request is carried out: its peer knows a lost connection."""
-    lock, done = threading.Lock(), threading.Event()
-
-    def say() -> None:
-        use_normal_priority()
-        with contextlib.suppress(OSError):
-            while not done.wait(_WORKING_SECONDS):
-                with lock:
-                    if not done.is_set():
-                        frames.send({"working": True})
-
-    threading.Thread(target=say, name="smolagents-fork-working", daemon=True).start()
-    try:
-        yield
-    finally:
-        with lock:
-            done.set()
+        answer = answer_to(lambda: getattr(self, f"do_{op}")(connection, **arguments))
+        stream = answer.get("ok")
+        if isinstance(stream, AnswerStream):
+            answer = {"ok": stream.head}
+        frames = FrameSocket(connection)
+        try:
+            frames.send(answer)
+        except ForkError as error:
+            # Nothing of it was sent: it is encoded first.
+            frames.send({"error": failure_data(error)})
+        finally:
+            if isinstance(stream, AnswerStream):
+                # Also for a peer that is gone: it releases what was opened.
+                stream.serve(connection)
 
 
 def _accepted(
@@ -422,17 +391,15 @@ def _plain(connection: socket.socket) -> socket.socket:
     if not isinstance(connection, ssl.SSLSocket):
         return connection
     ours, theirs = socket.socketpair()
-    threading.Thread(
-        target=_copy, args=(connection, theirs), name="smolagents-fork-tls", daemon=True
-    ).start()
+
+    def copy() -> None:
+        """Copy both directions in one thread, for TLS allows no two at once."""
+        use_normal_priority()
+        with connection, theirs:
+            copy_both_ways(connection, theirs)
+
+    threading.Thread(target=copy, name="smolagents-fork-tls", daemon=True).start()
     return ours
-
-
-def _copy(secured: ssl.SSLSocket, inside: socket.socket) -> None:
-    """Copy until one end closes; one thread for both directions, for TLS allows no two at once."""
-    use_normal_priority()
-    with secured, inside:
-        copy_both_ways(secured, inside)
 
 
 def use_normal_priority() -> None:

@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from ..deadline import Deadline
@@ -25,10 +25,8 @@ from .plain_data import Reservation, SupervisorPlace
 __all__ = ["Placer", "SupervisorLease", "main"]
 
 _BEAT_SECONDS = 1.0
-# Answers to heartbeats that are read at once, each of a byte.
-_MOST_ANSWERS = 64
-# Pause before a connection is opened again, in seconds.
-_AGAIN_SECONDS = 0.02
+# Limit of the answer to a heartbeat, in seconds, and the pause before another connection is opened.
+_ANSWER_SECONDS, _AGAIN_SECONDS = 3.0, 0.1
 _CONNECT_SECONDS = 10.0
 _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
@@ -36,6 +34,8 @@ _CLOSE_SECONDS = 3.0
 
 def main(number: int, address: str) -> None:
     """Serve the host until it closes the connection; never returns.
+
+    The first message answers a request 0, which the host does not send: whether Ray is connected.
 
     Args:
         number: descriptor of the connection.
@@ -46,10 +46,12 @@ def main(number: int, address: str) -> None:
         # Ctrl-C on a terminal is the host's to handle.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
-        placer = Placer(FrameSocket(socket.socket(fileno=number)))
+        host = FrameSocket(socket.socket(fileno=number))
         # In the main thread: Ray sets handlers of signals.
-        placer.connect(address)
-        placer.wait()
+        connected = answer_to(lambda: ray_calls.connect_to_ray(address))
+        host.send({"number": 0, **connected})
+        if "ok" in connected:
+            Placer(host, connected["ok"]).serve()
     except BaseException:
         code = 1
         raise
@@ -71,52 +73,29 @@ class Placer:
 
     Args:
         host: the connection.
+        head: Address of the cluster's head.
     """
 
-    def __init__(self, host: FrameSocket) -> None:
-        self._host = host
+    def __init__(self, host: FrameSocket, head: str) -> None:
+        self._host, self._head = host, head
         self._sending = threading.Lock()
-        self._ended = threading.Event()
-        self._is_connected = threading.Event()
-        self._head = ""
-        self._failure: ForkError | None = None
-        self._figures = ray_calls.Figures("wait", "start", "request", "call")
-        self._lock = threading.Lock()
+        self._histograms = ray_calls.make_histograms()
         self._leases: dict[str, SupervisorLease] = {}
         # Supervisors that are made, and still wanted.
         self._creations: set[str] = set()
-        threading.Thread(target=self._serve, daemon=True).start()
 
-    def connect(self, address: str) -> None:
-        """Connect to the cluster; the host asks what came of it.
-
-        Args:
-            address: Address of the head, as ``ray.init`` takes it.
-        """
-        try:
-            self._head = ray_calls.connect_to_ray(address)
-        except ForkError as error:
-            self._failure = error
-        self._is_connected.set()
-
-    def wait(self) -> None:
-        """Wait for the host's end, and end the supervisors within a few seconds."""
-        self._ended.wait()
+    def serve(self) -> None:
+        """Carry out requests until the host's end; then end the supervisors in a few seconds."""
+        with contextlib.suppress(OSError):
+            while (request := self._host.receive()) is not None:
+                threading.Thread(target=self._carry_out, args=(request,), daemon=True).start()
         deadline = Deadline(_CLOSE_SECONDS)
-        with self._lock:
-            leases = list(self._leases.values())
+        leases = list(self._leases.values())
         ends = [threading.Thread(target=one.end, daemon=True) for one in leases]
         for end in ends:
             end.start()
         for end in ends:
             end.join(deadline.at_most(_CLOSE_SECONDS))
-
-    def _serve(self) -> None:
-        try:
-            while (request := self._host.receive()) is not None:
-                threading.Thread(target=self._carry_out, args=(request,), daemon=True).start()
-        finally:
-            self._ended.set()
 
     def _carry_out(self, request: dict[str, Any]) -> None:
         work: Callable[..., Any] = getattr(self, f"do_{request['op']}")
@@ -128,12 +107,6 @@ class Placer:
             self._host.send(message)
 
     # -- requests --
-
-    def do_connected(self) -> None:
-        """Wait for the connection to the cluster."""
-        self._is_connected.wait()
-        if self._failure is not None:
-            raise self._failure
 
     def do_create(
         self,
@@ -161,39 +134,45 @@ class Placer:
             ExecutorStartError: no node is large enough, or it did not start.
         """
         self._creations.add(creation)
+        created = None
         try:
             # Ray waits for a head that is gone, until this process ends.
             check_head(self._head, _CONNECT_SECONDS)
-            all_avoided = [*without, *avoided]
-            others = set(ray_calls.fitting_nodes(reservation)) - set(all_avoided)
-            now_avoided = all_avoided if others else without
-            return self._create(creation, reservation, now_avoided, Deadline(seconds))
+            if set(ray_calls.fitting_nodes(reservation)) - {*without, *avoided}:
+                without = [*without, *avoided]
+            created = ray_calls.CreatingSupervisor(reservation, self._head, without)
+            lease = self._wait_for_supervisor(creation, reservation, created, Deadline(seconds))
+        except BaseException:
+            if created is not None:
+                created.kill()
+            raise
         finally:
             self._creations.discard(creation)
-
-    def _create(
-        self, creation: str, reservation: Reservation, avoided: Collection[str], deadline: Deadline
-    ) -> SupervisorPlace | None:
-        created = ray_calls.CreatingSupervisor(reservation, self._head, avoided)
-        try:
-            while (place := created.place()) is None:
-                if creation not in self._creations or deadline.expired():
-                    created.kill()
-                    return None
-            if place.tls != uses_tls():
-                raise ExecutorStartError(
-                    f"node {place}: RAY_USE_TLS is not the same here and on the node"
-                )
-            lease = SupervisorLease(place, reservation, created)
-        except BaseException as error:
+        if lease is None:
             created.kill()
-            if isinstance(error, OSError):
-                raise ExecutorStartError(f"node {place}: {error}") from error
-            raise
-        with self._lock:
-            self._leases[place.supervisor] = lease
+            return None
+        self._leases[lease.place.supervisor] = lease
         threading.Thread(target=self._keep, args=(lease,), daemon=True).start()
-        return place
+        return lease.place
+
+    def _wait_for_supervisor(
+        self,
+        creation: str,
+        reservation: Reservation,
+        created: ray_calls.CreatingSupervisor,
+        deadline: Deadline,
+    ) -> SupervisorLease | None:
+        while (place := created.place()) is None:
+            if creation not in self._creations or deadline.expired():
+                return None
+        if place.tls != uses_tls():
+            raise ExecutorStartError(
+                f"node {place}: RAY_USE_TLS is not the same here and on the node"
+            )
+        try:
+            return SupervisorLease(place, reservation, created)
+        except OSError as error:
+            raise ExecutorStartError(f"node {place}: {error}") from error
 
     def do_cancel(self, creation: str) -> None:
         """Stop making a supervisor."""
@@ -224,31 +203,29 @@ class Placer:
     def do_heard(self) -> dict[str, float]:
         """Return for how many seconds each supervisor has not been heard of."""
         now = time.monotonic()
-        with self._lock:
-            return {name: now - lease.heard for name, lease in self._leases.items()}
+        return {name: now - lease.heard for name, lease in list(self._leases.items())}
 
-    def do_record(self, times: list[tuple[str, float, str, str, str]]) -> None:
-        """Record times; see :meth:`Figures.record`."""
-        self._figures.record(times)
-
-    # -- leases --
+    def do_record(self, name: str, seconds: float, **tags: str) -> None:
+        """Record a time, with its node, kind and tenant."""
+        self._histograms[name].observe(seconds, tags)
 
     def _keep(self, lease: SupervisorLease) -> None:
         """Keep a lease, and tell the host of its end."""
         reason = lease.keep()
-        with self._lock:
-            del self._leases[lease.place.supervisor]
+        del self._leases[lease.place.supervisor]
         if reason:
             ago = time.monotonic() - lease.heard
             reason = (
                 f"the supervisor of node {lease.place} was given up: {reason}; it was last heard "
                 f"of {ago:.1f} s ago"
             )
-        self._send({"lost": lease.place.supervisor, "reason": reason, "silent": lease.silent})
+        self._send({"lost": lease.place.supervisor, "reason": reason})
 
 
 class SupervisorLease:
     """Heartbeats to a supervisor, over a connection that is opened again when it is lost.
+
+    One connection for all of them: strangers who keep a node from accepting others end no lease.
 
     Args:
         place: Place of the supervisor.
@@ -268,20 +245,35 @@ class SupervisorLease:
         self.place = place
         self._silent_seconds = reservation.silent_seconds
         self._created = created
-        self._ending = False
-        self.heard = time.monotonic()
-        #: Whether it was given up because it did not answer.
-        self.silent = False
-        self._connection: socket.socket | None = self._open(_CONNECT_SECONDS)
+        self._ending = threading.Event()
+        self._connection: socket.socket | None = None
+        #: Monotonic time of the last answer.
+        self.heard = 0.0
+        self._beat(_CONNECT_SECONDS)
 
-    def _open(self, seconds: float) -> socket.socket:
-        connection = connect(self.place, seconds, "lease")
+    def _beat(self, seconds: float) -> None:
+        """Send a heartbeat and wait for its answer.
+
+        Raises:
+            OSError: there is none, or no connection.
+        """
         try:
-            answer_of(connection, seconds)
+            if self._connection is None:
+                self._connection = connect(self.place, seconds, "lease")
+                answer_of(self._connection, seconds)
+            self._connection.settimeout(seconds)
+            self._connection.sendall(b"\n")
+            if not self._connection.recv(1):
+                raise ConnectionError("the supervisor ended the connection")
         except BaseException:
-            connection.close()
+            self._close()
             raise
-        return connection
+        self.heard = time.monotonic()
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def keep(self) -> str:
         """Send heartbeats until the supervisor ends; return why it was given up.
@@ -290,53 +282,30 @@ class SupervisorLease:
             empty if it had to end.
         """
         silent, reason = 0.0, ""
-        while not reason and not self._ending:
+        while not reason and not self._ending.is_set():
             begun = time.monotonic()
             try:
-                self._beat()
+                self._beat(_ANSWER_SECONDS)
             except ConnectionRefusedError:
                 reason = "nothing listens on its port, so its process has ended"
-            except (OSError, ForkError):  # it may have been cut
-                self._close()
-                time.sleep(_AGAIN_SECONDS)
-            # A pause of this machine is not silence of the other.
-            silent += min(time.monotonic() - begun, 3 * _BEAT_SECONDS)
-            silent = 0.0 if self.heard >= begun else silent
-            self.silent = silent > self._silent_seconds
-            if self.silent:
-                reason = f"it did not answer for {silent:.0f} s"
+            except (OSError, ForkError):  # its link may have been cut
+                self._ending.wait(_AGAIN_SECONDS)
+                # A pause of this machine is not silence of the other.
+                silent += min(time.monotonic() - begun, _ANSWER_SECONDS)
+                if silent >= self._silent_seconds:
+                    reason = f"it did not answer for {silent:.0f} s"
+            else:
+                silent = 0.0
+                self._ending.wait(_BEAT_SECONDS)
         self._close()
-        if not self._ending:
-            self._created.kill()
-            return reason
-        return ""
-
-    def _beat(self) -> None:
-        """Send a heartbeat, and read answers until the next one is due.
-
-        Raises:
-            OSError: the connection has ended, or cannot be opened again.
-        """
-        if self._connection is None:
-            self._connection = self._open(2 * _BEAT_SECONDS)
-        connection, deadline = self._connection, Deadline(_BEAT_SECONDS)
-        connection.settimeout(_BEAT_SECONDS)
-        connection.sendall(b"\n")
-        with contextlib.suppress(TimeoutError):
-            while not deadline.expired():
-                connection.settimeout(max(0.001, deadline.at_most(_BEAT_SECONDS)))
-                if not connection.recv(_MOST_ANSWERS):
-                    raise ConnectionError("the supervisor ended the connection")
-                self.heard = time.monotonic()
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+        if self._ending.is_set():
+            return ""
+        self._created.kill()
+        return reason
 
     def end(self) -> None:
         """End the supervisor's process; waits a few seconds for its sandboxes."""
-        self._ending = True
+        self._ending.set()
         with contextlib.suppress(OSError, ForkError):
             ask(self.place, _CLOSE_SECONDS, "end")
         self._created.kill()

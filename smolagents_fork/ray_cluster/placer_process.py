@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -23,7 +24,6 @@ from ..errors import EngineUnavailableError, ForkError, ProtocolError
 from ..system.forks import Owner, forget, keep_open
 from .head_check import check_head, refused_token
 from .node_link import FrameSocket, value_of
-from .plain_data import failure_data
 
 __all__ = ["BOOTSTRAP", "PlacerProcess"]
 
@@ -44,11 +44,9 @@ _CONNECT_SECONDS = 240.0
 _GRACE_SECONDS = 5.0
 # Time in which a placer that was closed ends by itself, and in which one that was killed is gone.
 _EXIT_SECONDS, _KILLED_SECONDS = 5.0, 30.0
-# Pause between two looks for times to send, and for users, in seconds.
+# Pause between two looks for users while nothing is sent, in seconds.
 _TICK_SECONDS = 0.5
 _KEPT_LINES = 30
-# Times that wait to be sent; the oldest are dropped.
-_MOST_TIMES = 10_000
 
 
 class PlacerProcess:
@@ -57,36 +55,34 @@ class PlacerProcess:
     Args:
         address: Address of the cluster's head.
         seconds: Seconds that the head may take to accept a connection and to say something.
-        lost: called with the id of a supervisor that has ended, why, and whether it was silent; an
-            empty id: all.
+        lost: called with the id of a supervisor that has ended, and why it was given up, if it was;
+            an empty id: all.
 
     Raises:
         EngineUnavailableError: it did not connect; says why.
     """
 
-    def __init__(
-        self, address: str, seconds: float, lost: Callable[[str, str, bool], None]
-    ) -> None:
+    def __init__(self, address: str, seconds: float, lost: Callable[[str, str], None]) -> None:
         self.address = address
         self.owner = Owner()
         #: Why it ended; empty while it runs.
         self.ended = ""
         self._lost = lost
-        # Those who use it; a set, because a finaliser may leave without a lock.
-        self._users: set[object] = set()
+        #: Those who use it; it ends a few seconds after the last.
+        self.users: weakref.WeakSet[object] = weakref.WeakSet()
         self._users_lock = threading.Lock()
-        self._unused_since = float("inf")
-        # Answers that are still to come.
-        self._pending: dict[int, Future[Any]] = {}
+        self._used_at = float("inf")
+        # Answers that are still to come; the first, whether it is connected, without a request.
+        self._pending: dict[int, Future[Any]] = {0: Future()}
         self._numbers = itertools.count(1)
         self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._times: deque[tuple[str, float, str, str, str]] = deque(maxlen=_MOST_TIMES)
         self._posted: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        connected = self._pending[0]
         self._start()
         try:
             # While the placer imports Ray.
             check_head(address, seconds)
-            self._wait_for_connection()
+            self._wait_for_connection(connected)
         except BaseException:
             self.close()
             # It may wait for Ray, which has nothing to lose yet.
@@ -116,9 +112,8 @@ class PlacerProcess:
         for work in (self._read_errors, self._receive, self._write):
             threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
 
-    def _wait_for_connection(self) -> None:
+    def _wait_for_connection(self, connected: Future[Any]) -> None:
         deadline = Deadline(_CONNECT_SECONDS)
-        connected = self.request("connected")
         while not deadline.expired():
             if refused := refused_token(self.address, " ".join(list(self._stderr))):
                 raise refused  # Ray only logs it, and keeps trying
@@ -129,11 +124,6 @@ class PlacerProcess:
         raise EngineUnavailableError(
             f"Ray did not connect to the cluster at {self.address} within {_CONNECT_SECONDS:.0f} "
             f"s{said}"
-        )
-
-    def _lost_cluster(self) -> EngineUnavailableError:
-        return EngineUnavailableError(
-            f"the Ray cluster at {self.address} is lost: the placer process: {self.ended}"
         )
 
     # -- requests --
@@ -170,23 +160,11 @@ class PlacerProcess:
         self._pending[number] = answer
         self._posted.put({"number": number, "op": op, "arguments": arguments})
         if self.ended:
-            self._answer(number, self._lost_answer())
+            self._answer(number, None)
         return answer
 
-    def _answer(self, number: int, message: dict[str, Any]) -> None:
-        answer = self._pending.pop(number, None)
-        if answer is None:
-            return
-        try:
-            answer.set_result(value_of(message))
-        except ForkError as error:
-            answer.set_exception(error)
-
-    def _lost_answer(self) -> dict[str, Any]:
-        return {"error": failure_data(self._lost_cluster())}
-
     def record(self, name: str, seconds: float, node: str, kind: str, tenant: str) -> None:
-        """Take a time for the figures, which is sent a moment later, with others.
+        """Record a time for the figures; never waits or raises.
 
         Args:
             name: Name of the histogram.
@@ -195,16 +173,27 @@ class PlacerProcess:
             kind: Kind of the sandbox.
             tenant: empty for none.
         """
-        self._times.append((name, seconds, node, kind, tenant))
+        self.request("record", name=name, seconds=seconds, node=node, kind=kind, tenant=tenant)
+
+    def _answer(self, number: int, message: dict[str, Any] | None) -> None:
+        """Answer a request; without a message, because the placer has ended."""
+        answer = self._pending.pop(number, None)
+        if answer is None:
+            return
+        try:
+            if message is None:
+                raise EngineUnavailableError(
+                    f"the Ray cluster at {self.address} is lost: the placer process: {self.ended}"
+                )
+            answer.set_result(value_of(message))
+        except ForkError as error:
+            answer.set_exception(error)
 
     def _write(self) -> None:
-        tick = Deadline(_TICK_SECONDS)
         while True:
             try:
-                posted = self._posted.get(timeout=tick.at_most(_TICK_SECONDS))
+                posted = self._posted.get(timeout=_TICK_SECONDS)
             except queue.Empty:
-                tick = Deadline(_TICK_SECONDS)
-                self._send_times()
                 self._end_unused()
                 continue
             if posted is None:
@@ -213,11 +202,6 @@ class PlacerProcess:
             with contextlib.suppress(OSError, ForkError):
                 self._channel.send(posted)
 
-    def _send_times(self) -> None:
-        times = [self._times.popleft() for _ in range(len(self._times))]
-        if times:
-            self.request("record", times=times)
-
     def _receive(self) -> None:
         reason = ""
         try:
@@ -225,8 +209,7 @@ class PlacerProcess:
                 if "number" in message:
                     self._answer(message["number"], message)
                 else:
-                    lost, reason = str(message["lost"]), str(message["reason"])
-                    self._lost(lost, reason, message["silent"] is True)
+                    self._lost(str(message["lost"]), str(message["reason"]))
         except OSError:
             pass  # as an end without an error
         except (ProtocolError, KeyError, TypeError) as error:
@@ -241,9 +224,9 @@ class PlacerProcess:
     def _end(self, reason: str) -> None:
         self.ended = self.ended or reason
         self._posted.put(None)
-        self._lost("", f"Ray's placer process: {self.ended}", False)
+        self._lost("", f"Ray's placer process: {self.ended}")
         for number in list(self._pending):
-            self._answer(number, self._lost_answer())
+            self._answer(number, None)
 
     def _read_errors(self) -> None:
         stream: Any = self._process.stderr
@@ -276,26 +259,20 @@ class PlacerProcess:
             forget(self._kept)
 
     def use(self, user: object) -> bool:
-        """Note a user, for whom it runs until :meth:`release`; return whether it runs.
+        """Note a user until it is garbage or leaves :attr:`users`; return whether this one runs.
 
         Args:
             user: whoever uses it.
         """
         with self._users_lock:
             if not self.ended:
-                self._users.add(user)
+                self.users.add(user)
+                self._used_at = time.monotonic()
             return not self.ended
-
-    def release(self, user: object) -> None:
-        """Note that a user has no need of it; it ends a few seconds after the last.
-
-        Args:
-            user: whoever has used it.
-        """
-        self._unused_since = time.monotonic()
-        self._users.discard(user)
 
     def _end_unused(self) -> None:
         with self._users_lock:
-            if not self._users and time.monotonic() - self._unused_since > _LINGER_SECONDS:
+            if self.users:
+                self._used_at = time.monotonic()
+            elif time.monotonic() - self._used_at > _LINGER_SECONDS:
                 self.close()

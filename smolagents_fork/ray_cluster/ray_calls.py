@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import platform
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -16,21 +19,24 @@ from .._version import fork_revision, upstream_version
 from ..codec import decode
 from ..deadline import within
 from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, SandboxDiedError
+from ..folders.removal import remove_tree
+from ..folders.user_folder import temporary_folder
+from ..sandboxes.docker.images.image_plans import image_folder
 from .head_check import CLIENT_SCHEME, refused_token
-from .node_link import value_of
-from .nodes.node_supervisor import SupervisorActor
+from .node_supervisor import SupervisorActor
 from .plain_data import CLASSES, Reservation, SupervisorPlace, checked
-from .sent_packages import sent_packages
 
 __all__ = [
     "CreatingSupervisor",
-    "Figures",
     "connect_to_ray",
     "fitting_nodes",
+    "make_histograms",
     "shown_capacity",
 ]
 
 _NAMESPACE = "smolagents_fork"
+_PACKAGE = Path(__file__).parents[1]
+_IMAGES = "_images"
 _GIB = 1 << 30
 # Limits of the question which nodes there are, in seconds. The capacity in a message comes after a
 # limit of the host's has passed, within the time that the host grants beyond it.
@@ -58,7 +64,7 @@ def connect_to_ray(address: str) -> str:
     if not address.startswith(CLIENT_SCHEME):
         arguments |= {"log_to_driver": False, "configure_logging": False}
     try:
-        with sent_packages() as folders:
+        with _sent_packages() as folders:
             # What supervisors import; Ray keeps it by its content, and nodes fetch it once.
             context: Any = ray.init(runtime_env={"py_modules": folders}, **arguments)
     except Exception as error:
@@ -73,6 +79,31 @@ def connect_to_ray(address: str) -> str:
     with contextlib.suppress(Exception):
         return str(context.address_info.get("gcs_address") or address)
     return address
+
+
+@contextlib.contextmanager
+def _sent_packages() -> Iterator[list[str]]:
+    """Yield folders with this package and, where it is installed, docker-py: all that nodes lack.
+
+    They are copies, without compiled files: their content is that of the versions alone.
+    """
+    folder = Path(temporary_folder("ray-packages-"))
+    try:
+        sent = [_copy(_PACKAGE, folder)]
+        if not (sent[0] / _IMAGES).exists():
+            _copy(Path(str(image_folder("jupyter"))).parent, sent[0], _IMAGES)
+        spec = importlib.util.find_spec("docker")
+        if spec is not None and spec.origin is not None:
+            sent.append(_copy(Path(spec.origin).parent, folder))
+        yield [str(path) for path in sent]
+    finally:
+        remove_tree(str(folder))
+
+
+def _copy(source: Path, folder: Path, name: str = "") -> Path:
+    target = folder / (name or source.name)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    return target
 
 
 # -- nodes --
@@ -186,8 +217,8 @@ class CreatingSupervisor:
                 raise SandboxDiedError(text, cause="node") from error
             raise ExecutorStartError(f"the supervisor did not start: {text}") from error
         if type(answer) is not bytes:
-            raise ProtocolError("a supervisor answers with its place or an error")
-        return checked(value_of(decode(answer, classes=CLASSES)), SupervisorPlace)
+            raise ProtocolError("a supervisor answers with its place")
+        return checked(decode(answer, classes=CLASSES), SupervisorPlace)
 
     def kill(self) -> None:
         """End its process; no error if it has ended or cannot be reached."""
@@ -208,31 +239,14 @@ def _shown(error: BaseException) -> str:
     return lines[0][:400] + cause
 
 
-class Figures:
-    """Histograms ``smolagents_fork_<name>_seconds``, with node, kind and tenant as tags.
-
-    Args:
-        *names: such as ``start``.
-    """
-
-    def __init__(self, *names: str) -> None:
-        self._histograms = {
-            name: Histogram(
-                f"smolagents_fork_{name}_seconds",
-                description=f"Time of a {name} of a sandbox, in seconds.",
-                boundaries=_BOUNDARIES,
-                tag_keys=("node", "kind", "tenant"),
-            )
-            for name in names
-        }
-
-    def record(self, times: Iterable[tuple[str, float, str, str, str]]) -> None:
-        """Record times.
-
-        Args:
-            times: name, seconds, node, kind and tenant of each; empty for none.
-        """
-        for name, seconds, node, kind, tenant in times:
-            if name in self._histograms:
-                tags = {"node": node, "kind": kind, "tenant": tenant}
-                self._histograms[name].observe(seconds, tags)
+def make_histograms() -> dict[str, Histogram]:
+    """Return histograms ``smolagents_fork_<name>_seconds``, by name."""
+    return {
+        name: Histogram(
+            f"smolagents_fork_{name}_seconds",
+            description=f"Time of a {name} of a sandbox, in seconds.",
+            boundaries=_BOUNDARIES,
+            tag_keys=("node", "kind", "tenant"),
+        )
+        for name in ("wait", "start", "request", "call")
+    }

@@ -9,21 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..deadline import check_seconds
 from ..errors import ConfigurationError, EngineUnavailableError
+from ..options import accept
 from ..process.child_places import ChildPlace, ChildRequest
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
 from ..sandboxes.resource_limits import check_size, parse_size
-from .cluster_client import Cluster, waiting_starts
 from .plain_data import Reservation
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
+from .supervisors import Cluster, waiting_starts
 
 __all__ = ["RayEngine"]
 
-_SANDBOXES = ("docker", "process")
 _LEAST_LEASE_SECONDS = 5.0
 _MOST_SLOTS = 1000
 # Processes share a node's cores: few of them compute at the same time.
@@ -89,32 +88,25 @@ class RayEngine:
                 f"RayEngine: address={self.address!r}: give text such as '10.0.0.1:6379', or None "
                 "for the one in RAY_ADDRESS"
             )
-        if self.sandbox not in _SANDBOXES:
-            choices = ", ".join(map(repr, _SANDBOXES))
-            raise ConfigurationError(f"RayEngine: sandbox={self.sandbox!r}: give one of {choices}")
+        accept.one_of("docker", "process")("sandbox", self.sandbox)
         slots = self.slots_per_node
         if type(slots) is not int or not 1 <= slots <= _MOST_SLOTS:
             raise ConfigurationError(
                 f"RayEngine: slots_per_node={slots!r}: give a whole number from 1 to {_MOST_SLOTS}"
             )
-        check_seconds("lease_seconds", self.lease_seconds, optional=False)
-        if self.lease_seconds < _LEAST_LEASE_SECONDS:
+        if accept.seconds("lease_seconds", self.lease_seconds) < _LEAST_LEASE_SECONDS:
             raise ConfigurationError(
                 f"RayEngine: lease_seconds={self.lease_seconds!r}: give {_LEAST_LEASE_SECONDS:g} "
                 "or more, because heartbeats come each second"
             )
-        seconds = self.connect_timeout_seconds
-        check_seconds("connect_timeout_seconds", seconds, optional=False)
+        accept.seconds("connect_timeout_seconds", self.connect_timeout_seconds)
         cpus = self.cpus_per_slot
         if cpus is not None and not _is_cpus(cpus):
             raise ConfigurationError(
                 f"RayEngine: cpus_per_slot={cpus!r}: give a number of cores, 0 or more, or None"
             )
         check_size("memory_per_slot", self.memory_per_slot)
-        if not isinstance(self.allow_no_token, bool):
-            raise ConfigurationError(
-                f"RayEngine: allow_no_token={self.allow_no_token!r}: give True or False"
-            )
+        accept.flag("allow_no_token", self.allow_no_token)
         if not isinstance(self.tenant, str) or len(self.tenant) > 200:
             raise ConfigurationError(f"RayEngine: tenant={self.tenant!r}: give a short text")
 

@@ -9,9 +9,9 @@ from ..guest.frames import Kind
 from ..guest.relayed_guest import RelayedGuest
 from ..process.child_places import ChildRequest
 from ..results import ExecutorStats
-from .cluster_client import Cluster
 from .plain_data import Reservation
 from .remote_sandbox import RemoteSandbox
+from .supervisors import Cluster
 
 __all__ = ["RemoteChildren"]
 

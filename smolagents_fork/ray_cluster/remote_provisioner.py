@@ -25,10 +25,10 @@ from ..sandboxes.provisioner import (
     SandboxStatus,
 )
 from ..system.first_process_link import FirstProcess
-from .cluster_client import Cluster
 from .placer_process import PlacerProcess
 from .plain_data import Reservation, checked
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
+from .supervisors import Cluster
 
 __all__ = ["RemoteContainer", "RemoteProvisioner"]
 
@@ -257,20 +257,17 @@ class RemoteContainer(RemoteSandbox):
 
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway; see :class:`Sandbox`."""
-        token, stream = self.open_remote_stream(timeout)
-        if type(token) is not str:
-            stream.close()
-            raise ProtocolError(f"{self}: a gateway's stream begins with its token")
-        self.gateway_token = token
+        stream = self.open_remote_stream(timeout)[1]
         if self._carried is not None:
             self._carried.serve_beside(stream, timeout)
         return stream
 
     def _open_connections(self, timeout: float) -> ByteStream:
-        return self.open_remote_stream(timeout, "connections")[1]
+        return self.open_remote_stream(timeout, "open_connections")[1]
 
     def _open_requests(self) -> _RequestStream:
-        return _RequestStream(self.open_remote_stream(_ATTEMPT_SECONDS, "first_process")[1])
+        stream = self.open_remote_stream(_ATTEMPT_SECONDS, "open_first_process")[1]
+        return _RequestStream(stream)
 
     def _open_requests_again(self) -> _RequestStream | None:
         try:

@@ -24,6 +24,8 @@ __all__ = ["RemoteSandbox", "RemoteSupervisor"]
 
 _REQUEST_SECONDS = 30.0
 _FILE_SECONDS = 600.0
+# Time for a node to answer once it has all of a file, in seconds.
+_WRITTEN_SECONDS = 60.0
 # Time without a byte after which the connection of a transfer counts as lost, in seconds.
 _STALLED_SECONDS = 30.0
 _PIECE = 1 << 18
@@ -48,6 +50,8 @@ class RemoteSupervisor:
         self.sandboxes: set[RemoteSandbox] = set()
         #: Whether it was told to end.
         self.ending = False
+        #: Reason for which its node's engine took no sandbox when it was last asked; or empty.
+        self.engine_error = ""
         self._changed = changed
 
     @property
@@ -114,13 +118,6 @@ class RemoteSandbox:
             raise ProtocolError("a start answers with what the host has to know")
         self.info = info
 
-    def _add(self, stream: socket.socket) -> None:
-        """Have a stream end when the supervisor is lost."""
-        with self._lock:
-            self._streams = {one for one in self._streams if one.fileno() >= 0} | {stream}
-        if self.lost:
-            self.lose(self.lost)
-
     def lose(self, reason: str) -> None:
         """Note that the supervisor is lost, and end the streams.
 
@@ -173,7 +170,10 @@ class RemoteSandbox:
             raise SandboxDiedError(f"{self}: {self.lost}", cause="node")
         place = self.supervisor.place
         connection = connect(place, seconds, op, sandbox=self.id, **arguments)
-        self._add(connection)
+        with self._lock:
+            self._streams = {one for one in self._streams if one.fileno() >= 0} | {connection}
+        if self.lost:  # meanwhile
+            self.lose(self.lost)
         return connection
 
     @contextlib.contextmanager
@@ -184,19 +184,22 @@ class RemoteSandbox:
             yield connection
         self.record("request", time.monotonic() - begun)
 
-    def open_remote_stream(self, timeout: float, op: str = "stream") -> tuple[Any, socket.socket]:
+    def open_remote_stream(
+        self, timeout: float, method: str = "open_stream"
+    ) -> tuple[Any, socket.socket]:
         """Open a stream; return the node's answer and the stream, which ends if the node is lost.
 
         Args:
             timeout: seconds to wait at most.
-            op: name of the request.
+            method: as the kind of the sandbox knows it.
 
         Raises:
             SandboxDiedError: the sandbox or its node is gone.
             ExecutorError: it cannot be reached, or the node has raised it.
         """
         with self.named():
-            connection = self._connect(op, timeout, timeout=timeout)
+            arguments = {"timeout": timeout}
+            connection = self._connect("call", timeout, method=method, arguments=arguments)
             try:
                 head = answer_of(connection, timeout)
             except BaseException:
@@ -244,7 +247,7 @@ class RemoteSandbox:
                     sent += len(piece)
                 if sent < size:
                     raise ExecutorError(f"{size - sent} bytes are missing from its content")
-            answer_of(connection, _FILE_SECONDS)
+            answer_of(connection, _WRITTEN_SECONDS)
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`Sandbox`."""
@@ -256,7 +259,9 @@ class RemoteSandbox:
 
     def _read_file(self, path: str, max_bytes: int) -> bytes:
         arguments = {"path": path, "max_bytes": max_bytes}
-        with self._requested("read", _FILE_SECONDS, **arguments) as connection:
+        with self._requested(
+            "call", _FILE_SECONDS, method="read_file", arguments=arguments
+        ) as connection:
             size = answer_of(connection, _FILE_SECONDS)
             if type(size) is not int or not 0 <= size <= max_bytes:
                 raise ProtocolError(f"a file of {size!r} bytes, of at most {max_bytes}")

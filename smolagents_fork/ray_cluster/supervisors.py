@@ -1,7 +1,11 @@
-"""Supervisors on the nodes of a cluster, and the sandboxes that have their slots."""
+"""Supervisors on the nodes of a cluster, and the sandboxes that have their slots.
+
+The users of a cluster in this process share its supervisors and their placer.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import secrets
@@ -13,11 +17,12 @@ from typing import Any, TypeVar
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ExecutorStartError, ForkError, SandboxDiedError
+from ..system.forks import reset_in_child
 from .placer_process import PlacerProcess
 from .plain_data import NodeStats, Reservation, SupervisorPlace, checked
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
-__all__ = ["Supervisors"]
+__all__ = ["Cluster", "Supervisors", "shared_supervisors", "waiting_starts"]
 
 _REQUEST_SECONDS = 30.0
 _WAITING_SECONDS = 3.0
@@ -27,14 +32,12 @@ _CREATION_SECONDS = 3600.0
 _MOST_NODES = 4
 # Pause before a start is made elsewhere, in seconds.
 _AGAIN_SECONDS = 0.02
-# Seconds for which a node is used where no other has a free slot: one whose engine did not answer,
-# and one that was silent itself, until Ray has found out whether it is lost.
-_DEAD_ENGINE_SECONDS, _SILENT_SECONDS = 120.0, 20.0
+# Seconds for which a node whose supervisor was given up is used only where no other has a slot,
+# until Ray has found out whether it is lost.
+_GIVEN_UP_SECONDS = 20.0
+# Pause between two looks for a free slot, in seconds.
+_LOOK_SECONDS = 1.0
 _Sandbox = TypeVar("_Sandbox", bound=RemoteSandbox)
-
-
-class _NoSlotError(Exception):
-    """No slot became free in time; the message says which slots are used."""
 
 
 class Supervisors:
@@ -53,11 +56,9 @@ class Supervisors:
         self._all: list[RemoteSupervisor] = []
         # What starts wait for.
         self._waiting: list[Reservation] = []
-        self._creations: dict[Future[Any] | None, Reservation] = {}
-        # Why a node's engine took no sandbox when it was last asked, by node.
-        self._engine_errors: dict[str, str] = {}
-        # Nodes that are avoided, each with the monotonic time until then.
-        self._avoided: dict[str, float] = {}
+        self._creations: dict[Future[Any], Reservation] = {}
+        # Nodes whose supervisors were given up, each with the monotonic time until it is avoided.
+        self._given_up: dict[str, float] = {}
         self.placer = PlacerProcess(address, seconds, self._lose)
 
     # -- starts --
@@ -108,9 +109,8 @@ class Supervisors:
                     before = "; and ".join(failed.values())
                     raise error.reworded(f"{error}; before that, {before}") from error
                 # The engine of the node.
-                node = sandbox.supervisor.place.node
-                failed[node] = self._engine_errors[node] = str(error)
-                self._avoided[node] = time.monotonic() + _DEAD_ENGINE_SECONDS
+                supervisor = sandbox.supervisor
+                failed[supervisor.place.node] = supervisor.engine_error = str(error)
                 if len(failed) == _MOST_NODES or not self._has_other_nodes(reservation, failed):
                     raise EngineUnavailableError("; and ".join(failed.values())) from error
 
@@ -135,8 +135,9 @@ class Supervisors:
         finally:
             if not started:  # or it is started yet
                 sandbox.end()
-        self._engine_errors.pop(place.node, None)
-        self._avoided.pop(place.node, None)
+        for one in list(self._all):
+            if one.place.node == place.node:
+                one.engine_error = ""
         sandbox.record("start", time.monotonic() - begun, sandbox.tenant)
 
     def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
@@ -179,23 +180,23 @@ class Supervisors:
             SandboxDiedError: a node was lost while it was asked for a supervisor.
             ExecutorStartError: no node is large enough, or none was free in time.
         """
-        begun = time.monotonic()
-        try:
-            with self._changed:
-                self._waiting.append(reservation)
-                try:
-                    supervisor = self._wait_for_slot(reservation, without, deadline)
+        begun, sandbox, busy = time.monotonic(), None, ""
+        with self._changed:
+            self._waiting.append(reservation)
+            try:
+                supervisor = self._wait_for_slot(reservation, without, deadline)
+                if supervisor is None:
+                    busy = self._busy(reservation)
+                else:
                     sandbox = make(supervisor, self.placer, tenant)
                     supervisor.sandboxes.add(sandbox)
-                    return sandbox
-                except _NoSlotError as error:
-                    busy = str(error)
-                finally:
-                    self._waiting.remove(reservation)
-                    self._changed.notify_all()
-        finally:
-            seconds = time.monotonic() - begun
-            self.placer.record("wait", seconds, "", reservation.kind, tenant)
+            finally:
+                self._waiting.remove(reservation)
+                self._changed.notify_all()
+                seconds = time.monotonic() - begun
+                self.placer.record("wait", seconds, "", reservation.kind, tenant)
+        if sandbox is not None:
+            return sandbox
         # Without the lock: Ray is asked for the capacity.
         capacity = self.placer.ask("capacity", _WAITING_SECONDS)
         raise ExecutorStartError(
@@ -208,35 +209,34 @@ class Supervisors:
 
     def _wait_for_slot(
         self, reservation: Reservation, without: Collection[str], deadline: Deadline
-    ) -> RemoteSupervisor:
-        """Return one with a free slot; it is made where more are needed.
+    ) -> RemoteSupervisor | None:
+        """Return one with a free slot, which is made where more are needed; ``None`` if it is late.
 
         Raises:
-            _NoSlotError: none was free before the deadline; says which are used.
             ForkError: none could be made.
         """
         name, creation = secrets.token_hex(6), None
-        without_room = Deadline(1.0)
         try:
             while (supervisor := self._free_supervisor(reservation, without)) is None:
                 if creation is not None and creation.done():
                     _made_place(creation)
                     creation = None
                 if deadline.expired():
-                    raise _NoSlotError(self._busy(reservation))
-                asked = list(self._creations.values()).count(reservation)
-                needed = asked * reservation.slots < self._waiting.count(reservation)
-                if creation is None and needed:
+                    return None
+                asked_slots = self._asked(reservation) * reservation.slots
+                if creation is None and asked_slots < self._waiting.count(reservation):
                     creation = self._create(name, reservation, without, deadline)
-                    without_room = Deadline(1.0)
-                elif creation is not None and without_room.expired():
+                elif not self._changed.wait(deadline.at_most(_LOOK_SECONDS)):
                     self._make_room(reservation)
-                if creation is None or not creation.done():
-                    self._changed.wait(deadline.at_most(1.0))
             return supervisor
         finally:
-            if self._creations.pop(creation, None) is not None:
+            # A cluster that grows would get a node for it.
+            if creation is not None and not creation.done():
                 self.placer.request("cancel", creation=name)
+
+    def _asked(self, reservation: Reservation) -> int:
+        """Return how many supervisors Ray has been asked for and has not made yet."""
+        return list(self._creations.values()).count(reservation)
 
     def _free_supervisor(
         self, reservation: Reservation, without: Collection[str]
@@ -252,7 +252,8 @@ class Supervisors:
     def _avoided_nodes(self) -> list[str]:
         """Return the ids of the nodes that did not answer lately, or whose engines did not."""
         now = time.monotonic()
-        return [node for node, until in list(self._avoided.items()) if until > now]
+        dead_engines = [one.place.node for one in self._all if one.engine_error]
+        return [*dead_engines, *(node for node, end in self._given_up.items() if end > now)]
 
     def _create(
         self, name: str, reservation: Reservation, without: Collection[str], deadline: Deadline
@@ -280,10 +281,9 @@ class Supervisors:
     def _busy(self, reservation: Reservation) -> str:
         group = [one for one in self._all if one.reservation == reservation]
         used = sum(len(one.sandboxes) for one in group)
-        asked = list(self._creations.values()).count(reservation)
         return (
             f"{used} of {len(group) * reservation.slots} slots in use on {len(group)} nodes, "
-            f"{asked} more asked of Ray, each with {reservation}"
+            f"{self._asked(reservation)} more asked of Ray, each with {reservation}"
         )
 
     # -- what the placer says --
@@ -297,19 +297,18 @@ class Supervisors:
                     self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
 
-    def _lose(self, supervisor: str, reason: str, silent: bool = False) -> None:
+    def _lose(self, supervisor: str, reason: str) -> None:
         """Note that a supervisor has ended, or all of them.
 
         Args:
             supervisor: its id; empty: all.
-            reason: Reason for which it was given up.
-            silent: whether it did not answer, so that its node may be lost.
+            reason: Reason for which it was given up; empty if it had to end.
         """
         with self._changed:
             ended = [one for one in self._all if supervisor in ("", one.place.supervisor)]
             self._all = [one for one in self._all if one not in ended]
-            for one in ended if silent else ():
-                self._avoided[one.place.node] = time.monotonic() + _SILENT_SECONDS
+            for one in ended if reason else ():
+                self._given_up[one.place.node] = time.monotonic() + _GIVEN_UP_SECONDS
             self._changed.notify_all()
         for one in ended:
             for sandbox in list(one.sandboxes):
@@ -332,7 +331,7 @@ class Supervisors:
                     one.place.supervisor,
                     one.reservation.slots,
                     len(one.sandboxes),
-                    self._engine_errors.get(one.place.node, ""),
+                    one.engine_error,
                     heard.get(one.place.supervisor, 0.0),
                 )
                 for one in self._all
@@ -346,10 +345,107 @@ class Supervisors:
 
 
 def _made_place(creation: Future[Any]) -> SupervisorPlace | None:
-    """Return the place of a supervisor that was made; ``None`` if it was cancelled, or is late.
+    """Return the place of a supervisor that was made; ``None`` if it is late.
 
     Raises:
         ForkError: it was not made, or the placer's answer is none.
     """
     place = creation.result()
     return None if place is None else checked(place, SupervisorPlace)
+
+
+class Cluster:
+    """A user of the supervisors of this process on one cluster.
+
+    Args:
+        address: of the head, as ``ray.init`` takes it.
+        connect_seconds: that the head may take to accept a connection and to say something.
+
+    Raises:
+        EngineUnavailableError: the cluster cannot be reached; says why.
+    """
+
+    def __init__(self, address: str, connect_seconds: float) -> None:
+        self._address = address
+        self._connect_seconds = connect_seconds
+        self._lock = threading.Lock()
+        self._supervisors = shared_supervisors(address, connect_seconds, self)
+
+    def stats(self) -> list[NodeStats]:
+        """Return the figures of each supervisor of this process."""
+        return self.supervisors.stats()
+
+    @property
+    def supervisors(self) -> Supervisors:
+        """Supervisors of this process; those of a new placer where it has ended.
+
+        Raises:
+            EngineUnavailableError: the cluster cannot be reached; says why.
+        """
+        with self._lock:
+            placer = self._supervisors.placer
+            if placer.ended or placer.owner.inherited:
+                self._supervisors = shared_supervisors(self._address, self._connect_seconds, self)
+            return self._supervisors
+
+    def sandboxes(self) -> list[RemoteSandbox]:
+        """Return the sandboxes of this process that exist; those of a lost placer do not."""
+        supervisors = self._supervisors
+        return [] if supervisors.placer.owner.inherited else supervisors.sandboxes()
+
+    def close(self) -> None:
+        """Give the placer back; sandboxes are removed one by one. Idempotent."""
+        self._supervisors.placer.users.discard(self)
+
+
+_shared: dict[str, Supervisors] = {}
+# For the time of a connection, which keeps no other cluster waiting.
+_address_locks: dict[str, threading.RLock] = {}
+
+
+def shared_supervisors(address: str, seconds: float, user: object) -> Supervisors:
+    """Return the supervisors on a cluster, with a placer that is started if necessary.
+
+    Args:
+        address: Address of the cluster's head.
+        seconds: see :class:`Supervisors`.
+        user: keeps the placer running; see :attr:`PlacerProcess.users`.
+
+    Raises:
+        EngineUnavailableError: it did not connect; says why.
+    """
+    with _address_locks.setdefault(address, threading.RLock()):
+        found = _shared.get(address)
+        if found is None or not found.placer.use(user):
+            found = _shared[address] = Supervisors(address, seconds)
+            found.placer.use(user)
+        return found
+
+
+@atexit.register
+def _stop_placers() -> None:
+    placers = [one.placer for one in _shared.values()]
+    for placer in placers:
+        placer.close()
+    for placer in placers:
+        placer.wait()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which has none of its parent's placers."""
+    _address_locks.clear()
+    _shared.clear()
+
+
+def waiting_starts(address: str) -> str:
+    """Return what starts of this process wait for; empty if none does, or nobody answers.
+
+    Takes ten seconds at most.
+
+    Args:
+        address: of the cluster.
+    """
+    with contextlib.suppress(KeyError, ForkError):
+        return _shared[address].waiting()
+    return ""

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import uuid
-
 import pytest
-from background import eventually
 from docker_proxy import Proxy
 
 from smolagents_fork import DockerEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
-from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.docker.lifetime import orphans
-from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
 SOCKET = "unix:///var/run/docker.sock"
 
@@ -61,65 +51,6 @@ def test_pool_has_its_engine(addresses):
         with pytest.raises(ConfigurationError, match="is decided by the pool"):
             DockerExecutor(pool=pool, engine=DockerEngine(SOCKET))
     assert len(starts(proxy)) >= 1
-
-
-def test_containers_of_a_supervisor_that_has_ended_are_removed(engine, image):
-    cluster = f"cluster-{uuid.uuid4().hex}"
-    places = [("n1", "gone"), ("n1", "other"), ("n2", "gone")]
-    owners = [ClusterOwner(cluster, *place) for place in places]
-    provisioners = [DockerEngine(owner=one).connect(ContainerOptions()) for one in owners]
-    sandboxes = [one.start(SandboxSpec(image)) for one in provisioners]
-
-    def left():
-        label = f"smolagents-fork.cluster={cluster}"
-        return {one["Id"] for one in engine.api.containers(filters={"label": label})}
-
-    try:
-        ids = [one.container.id for one in sandboxes]
-        assert left() == {*ids}
-        orphans.reap_supervisor(cluster, "n1", "gone", seconds=0.0)
-        assert eventually(lambda: left() == {*ids[1:]})
-    finally:
-        for sandbox, provisioner in zip(sandboxes, provisioners, strict=True):
-            sandbox.remove()
-            assert sandbox.wait_until_removed(120)
-            provisioner.close()
-
-
-KILLED_BEFORE_THE_START = """
-import os, signal
-from docker.models.containers import Container
-from smolagents_fork.ray_cluster.nodes.docker_node import DockerKind
-from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
-from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
-from smolagents_fork.sandboxes.provisioner import SandboxSpec
-
-def killed(container):
-    print(container.id, flush=True)
-    input()
-    os.kill(os.getpid(), signal.SIGKILL)
-
-Container.start = killed
-owner = ClusterOwner({cluster!r}, "n1", "s1")
-kind = DockerKind(owner)
-DockerProvisioner(ContainerOptions(), owner=owner).start(SandboxSpec({image!r}))
-"""
-
-
-def test_container_that_a_killed_supervisor_never_started_is_removed(engine, image):
-    program = KILLED_BEFORE_THE_START.format(cluster=f"cluster-{uuid.uuid4().hex}", image=image)
-    command = [sys.executable, "-c", program]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as supervisor:
-        container = supervisor.stdout.readline().strip()
-        assert engine.api.inspect_container(container)["State"]["Status"] == "created"
-        supervisor.stdin.write("\n")
-        supervisor.stdin.close()
-        assert supervisor.wait(120) == -signal.SIGKILL
-    assert eventually(
-        lambda: container not in {one["Id"] for one in engine.api.containers(all=True)}
-    )
 
 
 def test_address_without_an_engine_is_named_with_its_setting():

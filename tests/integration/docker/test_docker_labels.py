@@ -24,11 +24,8 @@ from smolagents_fork.sandboxes.docker.images.installation import (
 )
 from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
-    CLUSTER_LABEL,
     LABEL,
     NAME_LABEL,
-    NODE_LABEL,
-    SUPERVISOR_LABEL,
 )
 from smolagents_fork.sandboxes.process_owner import this_machine
 
@@ -126,16 +123,6 @@ def test_container_of_a_committed_sandbox_is_not_ours(make, engine, capsys, ende
     finally:
         container.remove(force=True)
         engine.api.remove_image(committed)
-
-
-def test_image_does_not_say_which_supervisor_its_containers_belong_to(image, built, make):
-    node = f"node-{secrets.token_hex(8)}"
-    names = zip((CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL), ("c", node, "s"), strict=True)
-    lines = "".join(f'LABEL {name}="{value}"\n' for name, value in names)
-    executor = make(image=built(f"FROM {image}\n{lines}"))
-    executor("kept = 1")
-    orphans.reap_supervisor("c", node, "s", 0.0)
-    assert executor("kept").output == 1
 
 
 STRANGE = [

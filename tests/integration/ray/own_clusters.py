@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.ray_cluster import cluster_client
+from smolagents_fork.ray_cluster import supervisors
 from tools.ray_cluster.cluster import RayCluster
 
 __all__ = ["close_placer", "own_cluster"]
@@ -47,6 +47,6 @@ def _loopback() -> Iterator[None]:
 
 def close_placer(cluster: RayCluster) -> None:
     """End this process's placer for a cluster: the next one may have the same address."""
-    found = cluster_client._shared.get(cluster.address)
+    found = supervisors._shared.get(cluster.address)
     if found is not None:
         found.placer.close()

@@ -33,7 +33,7 @@ from smolagents_fork.errors import (
     ForkError,
     SandboxDiedError,
 )
-from smolagents_fork.ray_cluster import cluster_client
+from smolagents_fork.ray_cluster import supervisors as shared
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 from tools.ray_cluster.cluster import CPUS, RayCluster
 from tools.ray_cluster.processes import alive, cpu_seconds, descendants
@@ -41,7 +41,7 @@ from tools.ray_cluster.processes import alive, cpu_seconds, descendants
 
 def placer_of(cluster: RayCluster) -> PlacerProcess:
     """Return this process's placer for one cluster; other files have placers for others."""
-    return cluster_client._shared[cluster.address].placer
+    return shared._shared[cluster.address].placer
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def takes_little(pid: int) -> bool:
 
 def placer_takes_little(cluster: RayCluster) -> bool:
     """Return whether the placer for a cluster takes little, or has ended without its head."""
-    found = cluster_client._shared.get(cluster.address)
+    found = shared._shared.get(cluster.address)
     return found is None or takes_little(found.placer._process.pid)
 
 

@@ -62,7 +62,7 @@ def test_times_of_starts_waits_and_calls_are_exported(
                 executor("1 + 1")
             port = int(subprocess.check_output([sys.executable, "-c", _PORT, cluster.address]))
             deadline, found = time.monotonic() + SECONDS, {}
-            # The calls are sent with a heartbeat, and Ray's processes export every few seconds.
+            # Ray's processes export every few seconds.
             while found != {"start": 1, "wait": 1, "call": 3}:
                 assert time.monotonic() < deadline, found
                 time.sleep(0.5)

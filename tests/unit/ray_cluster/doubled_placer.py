@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.codec import decode
 from smolagents_fork.errors import ForkError
-from smolagents_fork.ray_cluster import cluster_client, supervisors
-from smolagents_fork.ray_cluster.cluster_client import Cluster
-from smolagents_fork.ray_cluster.node_link import ask, value_of
-from smolagents_fork.ray_cluster.nodes.node_supervisor import Supervisor
-from smolagents_fork.ray_cluster.plain_data import CLASSES, Reservation, SupervisorPlace, checked
-from smolagents_fork.ray_cluster.supervisors import Supervisors
+from smolagents_fork.ray_cluster import supervisors
+from smolagents_fork.ray_cluster.node_link import ask
+from smolagents_fork.ray_cluster.node_supervisor import Supervisor
+from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
+from smolagents_fork.ray_cluster.supervisors import Cluster, Supervisors
 from smolagents_fork.system.forks import Owner
 
 __all__ = ["DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
@@ -50,10 +48,6 @@ class Node(Supervisor):
         """Note the end in place of this process's."""
         self.exits += 1
 
-    @property
-    def place(self) -> SupervisorPlace:
-        return checked(value_of(decode(self.describe(), classes=CLASSES)), SupervisorPlace)
-
 
 class DoubledPlacer:
     """Answers as ``PlacerProcess`` does.
@@ -66,6 +60,7 @@ class DoubledPlacer:
 
     def __init__(self, *nodes: Node) -> None:
         self.owner = Owner()
+        self.users: set[object] = set()
         #: Seconds that each creation may take.
         self.creation_seconds: list[float] = []
         #: Name, seconds, node, kind and tenant of each time.
@@ -133,9 +128,6 @@ class DoubledPlacer:
     def record(self, *time: Any) -> None:
         self.times.append(time)
 
-    def release(self, user: object) -> None:
-        """Keep nothing: there is no process."""
-
 
 def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Supervisors:
     """Return supervisors that a placer makes."""
@@ -146,5 +138,5 @@ def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Su
 def cluster_of(monkeypatch: pytest.MonkeyPatch, nodes: Sequence[Node]) -> Cluster:
     """Return a cluster of these nodes."""
     made = supervisors_of(monkeypatch, DoubledPlacer(*nodes))
-    monkeypatch.setattr(cluster_client, "shared_supervisors", lambda *_arguments: made)
+    monkeypatch.setattr(supervisors, "shared_supervisors", lambda *_arguments: made)
     return Cluster("127.0.0.1:6379", 4.5)

@@ -16,7 +16,6 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProtocolError
-from smolagents_fork.ray_cluster import node_link
 from smolagents_fork.ray_cluster.node_link import (
     KEY_BYTES,
     AnswerStream,
@@ -167,24 +166,6 @@ def test_late_answer_and_closed_port_are_said(monkeypatch: pytest.MonkeyPatch):
     assert str(caught.value).startswith(
         f"no connection to the supervisor at 127.0.0.1:{silent_place.port}: "
     )
-
-
-def test_long_request_says_that_it_is_carried_out(
-    place: SupervisorPlace, monkeypatch: pytest.MonkeyPatch
-):
-    go_on = threading.Event()
-    monkeypatch.setattr(Echo, "do_slow", lambda *_: go_on.wait(SECONDS), raising=False)
-    monkeypatch.setattr(node_link, "_WORKING_SECONDS", 0.01)
-    with connect(place, SECONDS, "slow") as connection:
-        assert FrameSocket(connection).receive(SECONDS) == {"working": True}
-        go_on.set()
-        assert answer_of(connection, SECONDS) is True
-    go_on.clear()
-    monkeypatch.setattr(node_link, "_WORKING_SECONDS", SECONDS)
-    monkeypatch.setattr(node_link, "_SILENT_SECONDS", 0.01)
-    with pytest.raises(ConnectionError, match=r"^the supervisor sent nothing for 0 s$"):
-        ask(place, SECONDS, "slow")
-    go_on.set()
 
 
 def test_reader_that_pauses_keeps_its_connection(place: SupervisorPlace):

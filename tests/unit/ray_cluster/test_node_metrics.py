@@ -101,8 +101,8 @@ def test_calls_and_requests_of_a_sandbox(
 
 
 def test_times_of_the_host_are_recorded(figures: list[Figure]):
-    from smolagents_fork.ray_cluster.ray_calls import Figures
+    from smolagents_fork.ray_cluster.ray_calls import make_histograms
 
-    made = Figures("call")
-    made.record([("call", 0.5, "node1", "docker", ""), ("other", 1.0, "node1", "docker", "")])
+    tags = {"node": "node1", "kind": "docker", "tenant": ""}
+    make_histograms()["call"].observe(0.5, tags)
     assert figures == [Figure("smolagents_fork_call_seconds", 0.5, "node1", "docker", "")]

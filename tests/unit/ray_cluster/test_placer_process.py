@@ -8,17 +8,17 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
-from typing import ClassVar
+from typing import Any, ClassVar
 from unittest.mock import MagicMock
 
 import pytest
 from background import eventually
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
-from smolagents_fork.ray_cluster import cluster_client, placer_process
-from smolagents_fork.ray_cluster.cluster_client import shared_supervisors
+from smolagents_fork.ray_cluster import placer_process, supervisors
 from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
+from smolagents_fork.ray_cluster.supervisors import shared_supervisors
 from smolagents_fork.system.forks import Owner
 
 
@@ -26,9 +26,9 @@ class SilentPlacer(PlacerProcess):
     """A placer whose connection always succeeds; its process is not asked for it."""
 
     #: Supervisors that were lost, and why.
-    lost: queue.SimpleQueue[tuple[str, str, bool]]
+    lost: queue.SimpleQueue[tuple[str, str]]
 
-    def _wait_for_connection(self) -> None:
+    def _wait_for_connection(self, _connected: Future[Any]) -> None:
         pass
 
 
@@ -51,21 +51,18 @@ class Fake:
         self.users.add(user)
         return not self.ended
 
-    def release(self, user: object) -> None:
-        self.users.discard(user)
-
 
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch):
     names = ("slow.test:1", "quick.test:1")
-    monkeypatch.setattr(cluster_client, "Supervisors", Fake)
+    monkeypatch.setattr(supervisors, "Supervisors", Fake)
     monkeypatch.setattr(Fake, "ready", {name: threading.Event() for name in names})
     monkeypatch.setattr(Fake, "connecting", {name: threading.Event() for name in names})
     yield names
     for name in names:
         Fake.ready[name].set()
-        cluster_client._address_locks.pop(name, None)
-        cluster_client._shared.pop(name, None)
+        supervisors._address_locks.pop(name, None)
+        supervisors._shared.pop(name, None)
 
 
 def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, str]):
@@ -76,13 +73,12 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
     thread.start()
     assert Fake.connecting[slow].wait(60)
     Fake.ready[quick].set()
-    other = shared_supervisors(quick, 1.0, user)
+    shared_supervisors(quick, 1.0, user)
     assert not found
     Fake.ready[slow].set()
     thread.join(60)
-    assert found == [cluster_client._shared[slow]]
+    assert found == [supervisors._shared[slow]]
     assert shared_supervisors(slow, 1.0, user) is found[0]
-    other.release(user)
 
 
 @pytest.fixture
@@ -90,7 +86,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
     monkeypatch.setattr(placer_process, "check_head", lambda *_arguments: None)
     # The tests do what is done then.
     monkeypatch.setattr(placer_process, "_TICK_SECONDS", 3600.0)
-    lost: queue.SimpleQueue[tuple[str, str, bool]] = queue.SimpleQueue()
+    lost: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
     made = SilentPlacer("silent.test:1", 1.0, lambda *event: lost.put(event))
     made.lost = lost
     yield made
@@ -106,14 +102,14 @@ def test_request_after_the_end_is_an_error(silent: SilentPlacer):
             EngineUnavailableError, match="is lost: the placer process: it was closed"
         ):
             silent.ask("heard", 60.0)
-    assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed", False)
+    assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed")
 
 
 def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
-    waiting = silent.request("connected")
+    waiting = silent.request("heard")
     silent._process.kill()
     assert silent.lost.get(timeout=60.0) == (
-        "", "Ray's placer process: it ended with exit code -9", False
+        "", "Ray's placer process: it ended with exit code -9"
     )  # fmt: skip
     for answer in (waiting, silent.request("heard")):
         with pytest.raises(EngineUnavailableError, match="it ended with exit code -9"):
@@ -124,7 +120,7 @@ def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
 
 def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     ours, theirs = map(FrameSocket, socket.socketpair())
-    lost: list[tuple[str, str, bool]] = []
+    lost: list[tuple[str, str]] = []
     made = object.__new__(PlacerProcess)
     made._pending, made._channel = {}, ours
     made._lost = lambda *event: lost.append(event)
@@ -138,14 +134,14 @@ def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
     theirs.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
     theirs.send({"number": 3, "ok": None})
     theirs.send({"number": 1, "ok": "value"})
-    theirs.send({"lost": "supervisor", "reason": "silence", "silent": True})
+    theirs.send({"lost": "supervisor", "reason": "silence"})
     theirs.send({"odd": 1})
     made._receive()
     ours.close()
     theirs.close()
     assert answers[1].result(0) == "value"
     assert isinstance(answers[2].exception(0), ExecutorStartError)
-    assert lost == [("supervisor", "silence", True)]
+    assert lost == [("supervisor", "silence")]
     assert ended == ["it sent what it may not ('lost')"]
 
 
@@ -153,27 +149,11 @@ def test_unused_placer_ends_and_one_that_is_used_stays(
     silent: SilentPlacer, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(placer_process, "_LINGER_SECONDS", -1.0)
-    user = object()
+    user = threading.Event()  # any object that can be referenced weakly
     assert silent.use(user)
     silent._end_unused()
     assert not silent.ended
-    silent.release(user)
+    del user
     silent._end_unused()
     assert silent.ended == "it was closed"
-    assert not silent.use(user)
-
-
-def test_times_are_sent_together(silent: SilentPlacer, monkeypatch: pytest.MonkeyPatch):
-    posted: list[tuple[str, dict[str, object]]] = []
-    monkeypatch.setattr(silent, "request", lambda op, **arguments: posted.append((op, arguments)))
-    silent._send_times()
-    assert posted == []
-    times = [("call", 0.5, "node1", "process", "tenant1"), ("call", 1.5, "node2", "docker", "")]
-    for time in times:
-        silent.record(*time)
-    silent._send_times()
-    silent._send_times()
-    assert posted == [("record", {"times": times})]
-    for _ in range(placer_process._MOST_TIMES + 1):  # nobody sends them any more
-        silent.record(*times[0])
-    assert len(silent._times) == placer_process._MOST_TIMES
+    assert not silent.use(threading.Event())

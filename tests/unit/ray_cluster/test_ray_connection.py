@@ -31,7 +31,7 @@ def test_packages_go_to_the_nodes_complete_and_without_compiled_files(
 
     monkeypatch.setattr(ray, "init", init)
     assert ray_calls.connect_to_ray(address) == "10.0.0.1:6379"
-    assert "ray_cluster/nodes/node_supervisor.py" in found["smolagents_fork"]
+    assert "ray_cluster/node_supervisor.py" in found["smolagents_fork"]
     assert "_images/jupyter/install.sh" in found["smolagents_fork"]
     assert "client.py" in found["docker"]
     assert not [name for names in found.values() for name in names if "__pycache__" in name]

@@ -17,7 +17,7 @@ from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.administration import ray_checks
 from smolagents_fork.executors.docker.engine_factory import EngineFactory
-from smolagents_fork.executors.ray.ray_factory import RayFactory
+from smolagents_fork.executors.ray import RayFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from tools.paths import ROOT
@@ -57,7 +57,7 @@ def test_engine_is_available_by_name():
 def test_host_never_imports_ray():
     program = (
         "import sys; from smolagents_fork import RayEngine; RayEngine('a:1')\n"
-        "import smolagents_fork.ray_cluster.cluster_client\n"
+        "import smolagents_fork.ray_cluster.supervisors\n"
         "print('ray' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -68,7 +68,7 @@ def test_removed_sandbox_is_gone_on_its_node(sandbox: RemoteSandbox, node: Node)
     assert caught.value.cause == "removed"
 
 
-@pytest.mark.parametrize("op", ["read", "write", "call"])
+@pytest.mark.parametrize("op", ["write", "call"])
 def test_request_whose_connection_is_lost_is_made_again(
     sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch, op: str
 ):

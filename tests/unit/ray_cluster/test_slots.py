@@ -15,7 +15,7 @@ from smolagents_fork.errors import (
     ProtocolError,
     SandboxDiedError,
 )
-from smolagents_fork.ray_cluster.nodes import node_supervisor
+from smolagents_fork.ray_cluster import node_supervisor
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
 
@@ -198,7 +198,6 @@ def test_creation_that_fails_is_said(cluster: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(nodes, "do_create", lambda **_arguments: "odd")
     with pytest.raises(ProtocolError, match="what was sent is not a SupervisorPlace"):
         nodes.start()
-    assert nodes.cancelled == []
 
 
 def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
@@ -216,14 +215,16 @@ def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
     assert nodes.supervisors.stats() == []
 
 
-def test_silent_node_is_left_for_another_for_a_while(cluster: Any, monkeypatch: pytest.MonkeyPatch):
+def test_node_that_was_given_up_is_left_for_another_for_a_while(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+):
     nodes = cluster("12", "")
     nodes.start()
-    nodes.supervisors._lose(nodes.sandboxes[0].supervisor.place.supervisor, "silence", True)
+    nodes.supervisors._lose(nodes.sandboxes[0].supervisor.place.supervisor, "silence")
     assert nodes.supervisors._avoided_nodes() == ["1"]
     nodes.made.clear()
     assert nodes.start() == "2"
-    nodes.supervisors._avoided["1"] = 0.0
+    nodes.supervisors._given_up["1"] = 0.0
     assert nodes.supervisors._avoided_nodes() == []
 
 

@@ -22,7 +22,6 @@ from ..list_fields import container_names, entry_id, labels_of
 __all__ = [
     "LABEL",
     "NAME_LABEL",
-    "cluster_labels",
     "labels",
     "own_id",
     "own_labels",
@@ -50,26 +49,14 @@ def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> d
     """
     return {
         # Always: a container has those labels of its image that it is not given.
-        **dict.fromkeys((CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL), ""),
-        **({} if owner is None else cluster_labels(owner)),
+        CLUSTER_LABEL: "" if owner is None else owner.cluster,
+        NODE_LABEL: "" if owner is None else owner.node,
+        SUPERVISOR_LABEL: "" if owner is None else owner.supervisor,
         LABEL: process_owner.owner_text(),
         NAME_LABEL: name,
         # For people: names of machines are not unique.
         HOST_LABEL: platform.node(),
         VERSION_LABEL: version,
-    }
-
-
-def cluster_labels(owner: ClusterOwner) -> dict[str, str]:
-    """Return the labels of the containers of a supervisor.
-
-    Args:
-        owner: the supervisor.
-    """
-    return {
-        CLUSTER_LABEL: owner.cluster,
-        NODE_LABEL: owner.node,
-        SUPERVISOR_LABEL: owner.supervisor,
     }
 
 

@@ -9,19 +9,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
-from ...cluster_owner import ClusterOwner
 from ...containers.listed_entries import read_entries
 from ...process_owner import process_is_gone
 from ...removals import REMOVAL_SECONDS
 from ..engine import connect, disconnect, engine_time, mapped_errors
 from ..engine_address import EngineAddress
 from ..list_fields import container_name, created_at, entry_id
-from .labels import LABEL, cluster_labels, own_id, own_labels
+from .labels import LABEL, own_labels
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["reap", "reap_supervisor", "remove_at", "remove_container", "was_abandoned"]
+__all__ = ["reap", "remove_at", "remove_container", "was_abandoned"]
 
 # Age at which a container that was never started counts as abandoned. Its start is three calls of
 # the engine, each of which has a limit.
@@ -117,31 +116,3 @@ def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
     """
     unstarted = summary.get("State") == "created"
     return unstarted and now - created_at(summary) > _MOST_UNSTARTED_SECONDS
-
-
-def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) -> None:
-    """Remove the containers of a supervisor that has ended; never raises.
-
-    Looks for them several times: the engine makes a container that it was asked for a moment later,
-    and may itself be dead for a while.
-
-    Args:
-        cluster: Cluster of the supervisor; see :class:`ClusterOwner`.
-        node: Node of the cluster.
-        supervisor: Name of the supervisor.
-        seconds: Seconds for which to look.
-    """
-    owner = ClusterOwner(cluster, node, supervisor)
-    label = [f"{name}={value}" for name, value in cluster_labels(owner).items()]
-    end = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(Exception):
-            client = connect(timeout=30)
-            try:
-                listed = client.api.containers(all=True, filters={"label": label})
-                _remove_all(client, read_entries("container", listed, own_id))
-            finally:
-                disconnect(client)
-        if time.monotonic() > end:
-            return
-        time.sleep(_AGAIN_SECONDS)

@@ -16,38 +16,23 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...codec import encode
-from ...errors import ExecutorError, ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
-from ...sandboxes.cluster_owner import ClusterOwner
-from ..node_link import (
-    KEY_BYTES,
-    AnswerStream,
-    RequestServer,
-    answer_to,
-    use_normal_priority,
-    uses_tls,
-)
-from ..plain_data import Reservation, SupervisorPlace
+from ..codec import encode
+from ..errors import ExecutorError, ExecutorStartError, ProtocolError, SandboxDiedError
+from ..sandboxes.cluster_owner import ClusterOwner
+from .node_link import KEY_BYTES, AnswerStream, RequestServer, use_normal_priority, uses_tls
+from .plain_data import Reservation, SupervisorPlace
 
-__all__ = [
-    "KINDS",
-    "NodeKind",
-    "NodeSandbox",
-    "Supervisor",
-    "SupervisorActor",
-]
+__all__ = ["KINDS", "NodeKind", "NodeSandbox", "Supervisor", "SupervisorActor"]
 
 #: Kinds of sandboxes, each with the class that starts them on a node.
 KINDS: dict[str, str] = {
-    "docker": "smolagents_fork.ray_cluster.nodes.docker_node:DockerKind",
-    "process": "smolagents_fork.ray_cluster.nodes.process_node:ProcessKind",
+    "docker": "smolagents_fork.ray_cluster.docker_node:DockerKind",
+    "process": "smolagents_fork.ray_cluster.process_node:ProcessKind",
 }
 _CHECK_SECONDS = 1.0
-# Heartbeats that are answered at once, each of a byte.
-_MOST_BEATS = 64
 # Time for the sandboxes to end once the lease has, and for each of them, in seconds.
 _END_SECONDS, _REMOVE_SECONDS = 30.0, 20.0
 _FILE_SECONDS = 600.0
@@ -59,26 +44,20 @@ _MOST_REMOVED = 1000
 _log = logging.getLogger(__name__)
 
 
-class NodeSandbox(Protocol):
-    """One sandbox on this node."""
+@dataclass(frozen=True)
+class NodeSandbox:
+    """One sandbox on this node.
 
-    @property
-    def info(self) -> dict[str, Any]:
-        """Plain data for the host."""
+    Attributes:
+        info: plain data for the host.
+        requests: methods that the host may call, by name. They return plain data, the bytes of a
+            file, or a stream.
+        close: ends it and leaves nothing. Idempotent, from any thread.
+    """
 
-    @property
-    def requests(self) -> Mapping[str, Callable[..., Any]]:
-        """Methods that the host may call, by name."""
-
-    def open_stream(self, timeout: float) -> AnswerStream:
-        """Open a stream of the host.
-
-        Args:
-            timeout: seconds that may take.
-        """
-
-    def close(self) -> None:
-        """End it and leave nothing. Idempotent, from any thread."""
+    info: dict[str, Any]
+    requests: Mapping[str, Callable[..., Any]]
+    close: Callable[[], None]
 
 
 class NodeKind(Protocol):
@@ -98,7 +77,9 @@ class NodeKind(Protocol):
 
 @dataclass
 class _Entry:
-    tenant: str
+    """A sandbox with its description for the log; none while it starts."""
+
+    described: str
     sandbox: NodeSandbox | None = None
 
 
@@ -110,40 +91,34 @@ class Supervisor(RequestServer):
         cluster: name of the cluster.
         node: id of the node.
         address: of the node.
+
+    Raises:
+        ExecutorStartError: it has no port.
+        ConfigurationError: the certificates cannot be read.
     """
 
     def __init__(self, reservation: Reservation, cluster: str, node: str, address: str) -> None:
         self._lock = threading.Lock()
         self._reservation = reservation
         owner = ClusterOwner(cluster, node, secrets.token_hex(6))
-        key = secrets.token_bytes(KEY_BYTES)
         self._entries: dict[str, _Entry] = {}
         self._removed: deque[str] = deque(maxlen=_MOST_REMOVED)
         self._closed = False
         self._heard = self._idle_since = time.monotonic()
-        self._place = SupervisorPlace(owner.supervisor, node, address, 0, key, uses_tls())
-        module, _, name = KINDS[self._reservation.kind].partition(":")
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            self._server = socket.create_server((address, 0), family=family, backlog=128)
+        except OSError as error:
+            raise ExecutorStartError(
+                f"the supervisor on node {address} ({node[:8]}) has no port: {error}"
+            ) from error
+        key, port = secrets.token_bytes(KEY_BYTES), self._server.getsockname()[1]
+        #: Its address.
+        self.place = SupervisorPlace(owner.supervisor, node, address, port, key, uses_tls())
+        module, _, name = KINDS[reservation.kind].partition(":")
         self._kind: NodeKind = getattr(importlib.import_module(module), name)(owner)
-        self._server: socket.socket | None = None
+        self.listen(self._server, key, tls=self.place.tls)
         threading.Thread(target=self._watch, name="smolagents-fork-lease", daemon=True).start()
-
-    def describe(self) -> bytes:
-        """Listen; return the encoded place, or the error, as plain data for Ray."""
-        return encode(answer_to(self._listen))
-
-    def _listen(self) -> SupervisorPlace:
-        place = self._place
-        if self._server is None:
-            try:
-                family = socket.AF_INET6 if ":" in place.address else socket.AF_INET
-                server = socket.create_server((place.address, 0), family=family, backlog=128)
-                self.listen(server, place.key, tls=place.tls)
-            except (OSError, ForkError) as error:
-                raise ExecutorStartError(
-                    f"the supervisor on node {place} has no port: {error}"
-                ) from error
-            self._server, self._place = server, replace(place, port=server.getsockname()[1])
-        return self._place
 
     # -- lease --
 
@@ -160,7 +135,7 @@ class Supervisor(RequestServer):
             if silent > self._reservation.lease_seconds:
                 _log.warning(
                     "supervisor %s on node %s: no heartbeat for %.0f s, so it ends",
-                    self._place.supervisor, self._place, silent,
+                    self.place.supervisor, self.place, silent,
                 )  # fmt: skip
                 self._exit()
             with self._lock:
@@ -180,11 +155,11 @@ class Supervisor(RequestServer):
 
     def do_lease(self, _connection: socket.socket) -> AnswerStream:
         """Answer the heartbeats of a connection; its end alone ends nothing."""
-        return AnswerStream(None, self._keep_lease)
+        return AnswerStream(None, self._renew)
 
-    def _keep_lease(self, connection: socket.socket) -> None:
+    def _renew(self, connection: socket.socket) -> None:
         use_normal_priority()  # a node that computes is not silent
-        while beat := connection.recv(_MOST_BEATS):
+        while beat := connection.recv(1):
             self._heard = time.monotonic()
             connection.sendall(beat)
 
@@ -198,9 +173,8 @@ class Supervisor(RequestServer):
         with self._lock:
             self._closed = True
             names = list(self._entries)
-        if self._server is not None:
-            with contextlib.suppress(OSError):
-                self._server.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
         ends = [threading.Thread(target=self.remove, args=(name,), daemon=True) for name in names]
         for end in ends:
             end.start()
@@ -213,14 +187,10 @@ class Supervisor(RequestServer):
     def do_start(
         self, _connection: socket.socket, sandbox: str, options: dict[str, Any], tenant: str
     ) -> dict[str, Any]:
-        """Start a sandbox and return its plain data."""
-        return dict(self.start(sandbox, options, tenant).info)
-
-    def start(self, name: str, options: dict[str, Any], tenant: str) -> NodeSandbox:
-        """Start a sandbox.
+        """Start a sandbox and return its plain data.
 
         Args:
-            name: its id, which was never used before.
+            sandbox: its id, which was never used before.
             options: of the kind.
             tenant: named in the log; empty for none.
 
@@ -233,29 +203,28 @@ class Supervisor(RequestServer):
             if self._closed:
                 # The host starts it elsewhere.
                 raise SandboxDiedError("the supervisor has ended", cause="node")
-            if name in self._entries or name in self._removed:
-                raise ExecutorStartError(f"sandbox {name} was removed before it started")
+            if sandbox in self._entries or sandbox in self._removed:
+                raise ExecutorStartError(f"sandbox {sandbox} was removed before it started")
             if len(self._entries) >= slots:
                 raise ExecutorStartError(f"all {slots} slots of the supervisor are in use")
-            self._entries[name] = entry = _Entry(tenant)
+            of_tenant = f" of tenant {tenant}" if tenant else ""
+            self._entries[sandbox] = entry = _Entry(
+                f"sandbox {sandbox} on node {self.place}{of_tenant}"
+            )
         try:
-            sandbox = self._kind.start(name, options)
+            started = self._kind.start(sandbox, options)
         except BaseException:
             with self._lock:
-                self._entries.pop(name, None)
+                self._entries.pop(sandbox, None)
             raise
         with self._lock:
-            entry.sandbox = sandbox
-            gone = self._closed or name not in self._entries
-        if gone:
-            sandbox.close()
-            raise ExecutorStartError(f"sandbox {name} was removed while it started")
-        _log.info("%s started", self._described(name, tenant))
-        return sandbox
-
-    def _described(self, name: str, tenant: str) -> str:
-        of_tenant = f" of tenant {tenant}" if tenant else ""
-        return f"sandbox {name} on node {self._place}{of_tenant}"
+            entry.sandbox = started
+            is_removed = self._closed or sandbox not in self._entries
+        if is_removed:
+            started.close()
+            raise ExecutorStartError(f"sandbox {sandbox} was removed while it started")
+        _log.info("%s started", entry.described)
+        return started.info
 
     def do_remove(self, _connection: socket.socket, sandbox: str) -> None:
         """End a sandbox."""
@@ -280,38 +249,16 @@ class Supervisor(RequestServer):
             with self._lock:
                 self._entries.pop(name, None)
                 self._idle_since = time.monotonic()
-        _log.info("%s removed", self._described(name, entry.tenant))
-
-    def do_stream(self, _connection: socket.socket, sandbox: str, timeout: float) -> AnswerStream:
-        """Open a stream into a sandbox."""
-        return self._existing(sandbox).open_stream(timeout)
-
-    def do_connections(
-        self, _connection: socket.socket, sandbox: str, timeout: float
-    ) -> AnswerStream:
-        """Open a stream that carries a sandbox's connections to the host's proxy."""
-        stream: AnswerStream = self._request(sandbox, "open_connections")(timeout)
-        return stream
+        _log.info("%s removed", entry.described)
 
     def do_call(
         self, _connection: socket.socket, sandbox: str, method: str, arguments: dict[str, Any]
     ) -> Any:
-        """Carry out a small request and return its value."""
-        return self._request(sandbox, method)(**arguments)
-
-    def do_first_process(
-        self, _connection: socket.socket, sandbox: str, timeout: float
-    ) -> AnswerStream:
-        """Pass lines of the host on to a sandbox's first process, and its answers back."""
-        del timeout
-        return AnswerStream(None, self._request(sandbox, "first_process"))
-
-    def do_read(
-        self, _connection: socket.socket, sandbox: str, path: str, max_bytes: int
-    ) -> AnswerStream:
-        """Answer with the size of a file, and then send it."""
-        data = self._request(sandbox, "read_file")(path, max_bytes)
-        return AnswerStream(len(data), lambda stream: stream.sendall(data))
+        """Carry out a request of a sandbox; the bytes of a file follow their number."""
+        value = self._request(sandbox, method)(**arguments)
+        if isinstance(value, bytes):
+            return AnswerStream(len(value), lambda stream: stream.sendall(value))
+        return value
 
     def do_write(
         self, connection: socket.socket, sandbox: str, path: str, size: int, parts: list[str]
@@ -319,18 +266,15 @@ class Supervisor(RequestServer):
         """Write the file that comes."""
         self._request(sandbox, "write_file")(path, _pieces(connection, size), size, parts)
 
-    def _request(self, sandbox: str, method: str) -> Callable[..., Any]:
-        found = self._existing(sandbox).requests.get(method)
-        if found is None:
-            raise ExecutorError(f"the sandbox has no request {method!r}")
-        return found
-
-    def _existing(self, sandbox: str) -> NodeSandbox:
+    def _request(self, name: str, method: str) -> Callable[..., Any]:
         with self._lock:
-            entry = self._entries.get(sandbox)
+            entry = self._entries.get(name)
         if entry is None or entry.sandbox is None:
-            raise SandboxDiedError(f"there is no sandbox {sandbox} any more", cause="removed")
-        return entry.sandbox
+            raise SandboxDiedError(f"there is no sandbox {name} any more", cause="removed")
+        requests = entry.sandbox.requests
+        if method not in requests:
+            raise ExecutorError(f"the sandbox has no request {method!r}")
+        return requests[method]
 
 
 def _pieces(connection: socket.socket, size: int) -> Iterator[bytes]:
@@ -364,3 +308,7 @@ class SupervisorActor(Supervisor):
         node = ray.get_runtime_context().get_node_id()
         address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
         super().__init__(reservation, cluster, node, address)
+
+    def describe(self) -> bytes:
+        """Return its encoded place, as plain data for Ray."""
+        return encode(self.place)

@@ -10,28 +10,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...distributions.import_names import import_names, missing_packages
-from ...errors import ConfigurationError, ForkError, SandboxDiedError
-from ...folders.removal import discard_tree, remove_tree
-from ...folders.user_folder import temporary_folder
-from ...folders.work_folder import WorkFolder
-from ...guest.frames import from_guest
-from ...process.child import Child
-from ...process.child_places import ChildRequest, child_figures
-from ...process.child_relay import ChildRelay
-from ...process.confinement_report import Bounds
-from ...process.sandbox_paths import Layout, layout_for
-from ...process.spawn import spawn, stop_fork_servers
-from ...process.watchdog import Watchdog
-from ...results import ExecutorStats
-from ...sandboxes.cluster_owner import ClusterOwner
-from ..node_link import AnswerStream, use_normal_priority
+from ..distributions.import_names import import_names, missing_packages
+from ..errors import ConfigurationError, ForkError, SandboxDiedError
+from ..folders.removal import discard_tree, remove_tree
+from ..folders.user_folder import temporary_folder
+from ..folders.work_folder import WorkFolder
+from ..guest.frames import from_guest
+from ..process.child import Child
+from ..process.child_places import ChildRequest, child_figures
+from ..process.child_relay import ChildRelay
+from ..process.confinement_report import Bounds
+from ..process.sandbox_paths import Layout, layout_for
+from ..process.spawn import spawn, stop_fork_servers
+from ..process.watchdog import Watchdog
+from ..results import ExecutorStats
+from ..sandboxes.cluster_owner import ClusterOwner
+from .node_link import AnswerStream, use_normal_priority
+from .node_supervisor import NodeSandbox
 
-__all__ = ["ProcessKind", "ProcessSandbox"]
+__all__ = ["ProcessKind"]
 
 _REMOVE = "smolagents_fork.folders.removal:remove_tree"
 _REMOVE_SECONDS = 30.0
-_SENT = str(Path(__file__).parents[3])
+_SENT = str(Path(__file__).parents[2])
 
 
 class ProcessKind:
@@ -50,7 +51,7 @@ class ProcessKind:
             os.rmdir(self._folder)
             raise
 
-    def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
+    def start(self, sandbox: str, options: dict[str, Any]) -> NodeSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
         request: ChildRequest = options["request"]
         if message := missing_packages(list(request.imports)):
@@ -61,7 +62,17 @@ class ProcessKind:
         folder = os.path.join(self._folder, sandbox)
         os.mkdir(folder, 0o700)
         bounds = replace(request.bounds, folder=folder)
-        return ProcessSandbox(layout, bounds, request.max_value_bytes)
+        children = _Children(layout, bounds, request.max_value_bytes)
+        files = WorkFolder(bounds.work_folder)
+        requests: dict[str, Callable[..., Any]] = {
+            "list_files": files.list_files,
+            "make_folder": files.make_folder,
+            "open_stream": children.open_stream,
+            "read_file": files.read_file,
+            "stats": children.stats,
+            "write_file": files.write_file,
+        }
+        return NodeSandbox({"folder": bounds.work_folder}, requests, children.close)
 
     def close(self) -> None:
         """End the fork servers and remove the folder."""
@@ -70,8 +81,8 @@ class ProcessKind:
         self._watchdog.close(clean=not os.path.lexists(self._folder))
 
 
-class ProcessSandbox:
-    """A folder, and at most one child at a time.
+class _Children:
+    """Children that share a folder, at most one at a time.
 
     Args:
         layout: where a child finds modules.
@@ -86,15 +97,6 @@ class ProcessSandbox:
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._closed = False
-        files = WorkFolder(bounds.work_folder)
-        self.requests: dict[str, Callable[..., Any]] = {
-            "list_files": files.list_files,
-            "make_folder": files.make_folder,
-            "read_file": files.read_file,
-            "stats": self._stats,
-            "write_file": files.write_file,
-        }
-        self.info = {"folder": bounds.work_folder}
 
     def open_stream(self, timeout: float) -> AnswerStream:
         """Fork a child, whose frames are relayed until it, or the stream, ends.
@@ -130,7 +132,8 @@ class ProcessSandbox:
 
         return AnswerStream(child.pid, serve)
 
-    def _stats(self) -> ExecutorStats:
+    def stats(self) -> ExecutorStats:
+        """Return the child's resource use now."""
         with self._lock:
             pid = None if self._child is None else self._child.pid
         return child_figures(pid, self._bounds.memory_bytes)

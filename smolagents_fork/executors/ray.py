@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..docker.engine_factory import EngineFactory
-from ..process import ProcessExecutor
-from ..process.process_options import ProcessArguments, ProcessOptions
+from .docker.engine_factory import EngineFactory
+from .process import ProcessExecutor
+from .process.process_options import ProcessArguments, ProcessOptions
 
 __all__ = ["RayFactory"]
 

@@ -1,1 +1,0 @@
-"""The choice of the executor for a Ray cluster."""

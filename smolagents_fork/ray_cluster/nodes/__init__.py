@@ -1,1 +1,0 @@
-"""Sandboxes on a node of a cluster: their supervisor, and what starts each kind."""
