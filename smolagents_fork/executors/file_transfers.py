@@ -383,7 +383,11 @@ class _Pieces:
         self.file.seek(0)
         left = self.size
         while True:
-            piece = self.file.read(min(left, _PIECE))
+            try:
+                piece = self.file.read(min(left, _PIECE))
+            except OSError as error:
+                # Not as OSError, which a store takes for one of its connection.
+                raise ExecutorError(f"the source cannot be read: {error}") from error
             if left and not piece:
                 raise ExecutorError(
                     f"the source changed while it was read: {left} bytes are missing"

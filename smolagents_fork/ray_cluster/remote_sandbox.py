@@ -230,11 +230,7 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
-
-        try:
-            repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
-        except _SourceError as error:
-            raise error.error from None
+        repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
 
     def _write_file(self, path: str, pieces: Iterable[bytes], size: int, parts: list[str]) -> None:
         arguments = {"path": path, "size": size, "parts": parts}
@@ -242,7 +238,7 @@ class RemoteSandbox:
             connection.settimeout(_STALLED_SECONDS)
             sent = 0
             with contextlib.suppress(ConnectionError):  # the node may have an error to tell
-                for piece in _read(pieces):
+                for piece in pieces:
                     connection.sendall(piece)
                     sent += len(piece)
                 if sent < size:
@@ -301,22 +297,3 @@ class RemoteSandbox:
         """
         kind = self.supervisor.reservation.kind
         self._placer.record(name, seconds, self.supervisor.place.node, kind, tenant)
-
-
-class _SourceError(Exception):
-    """Error of what a file is written from, which says nothing about the sandbox.
-
-    Attributes:
-        error: the error.
-    """
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def _read(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    try:
-        yield from pieces
-    except OSError as error:
-        raise _SourceError(error) from error

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,23 @@ def test_source_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
     box = Box()
     box.store = Cutting()
     with pytest.raises(ExecutorError, match=r"3145728 bytes .* 2097152 bytes are missing"):
+        box.put_file(path, "file")
+
+
+def test_source_that_cannot_be_read_is_an_error_that_is_not_the_connections(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(3 << 20))
+
+    class Breaking(Memory):
+        def write_file(self, path_: str, pieces: Any, size: int) -> None:
+            folder = os.open(tmp_path, os.O_RDONLY)
+            os.dup2(folder, pieces.file.fileno())
+            os.close(folder)
+            super().write_file(path_, pieces, size)
+
+    box = Box()
+    box.store = Breaking()
+    with pytest.raises(ExecutorError, match=r"file: the source cannot be read: .*Is a directory"):
         box.put_file(path, "file")
 
 

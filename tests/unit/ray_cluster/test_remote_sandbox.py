@@ -138,15 +138,3 @@ def test_node_that_is_not_reached_and_not_lost_is_said(
     with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:
         sandbox.stats()
     assert not isinstance(caught.value, SandboxDiedError)
-
-
-def test_error_of_the_source_of_a_file_is_its_own(sandbox: RemoteSandbox):
-    Path(sandbox.info["folder"]).mkdir()
-
-    def broken() -> Iterator[bytes]:
-        yield b"data"
-        raise PermissionError(13, "Permission denied", "/host/file")
-
-    with pytest.raises(PermissionError, match="/host/file"):
-        sandbox.write_file("a", broken(), 10)
-    assert sandbox.list_files(".") == []
