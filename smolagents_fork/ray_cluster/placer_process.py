@@ -163,18 +163,6 @@ class PlacerProcess:
             self._answer(number, None)
         return answer
 
-    def record(self, name: str, seconds: float, node: str, kind: str, tenant: str) -> None:
-        """Record a time for the figures; never waits or raises.
-
-        Args:
-            name: Name of the histogram.
-            seconds: the time.
-            node: id of the node.
-            kind: Kind of the sandbox.
-            tenant: empty for none.
-        """
-        self.request("record", name=name, seconds=seconds, node=node, kind=kind, tenant=tenant)
-
     def _answer(self, number: int, message: dict[str, Any] | None) -> None:
         """Answer a request; without a message, because the placer has ended."""
         answer = self._pending.pop(number, None)

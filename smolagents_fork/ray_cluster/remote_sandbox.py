@@ -295,5 +295,7 @@ class RemoteSandbox:
             seconds: the time.
             tenant: empty for none.
         """
-        kind = self.supervisor.reservation.kind
-        self._placer.record(name, seconds, self.supervisor.place.node, kind, tenant)
+        node, kind = self.supervisor.place.node, self.supervisor.reservation.kind
+        self._placer.request(
+            "record", name=name, seconds=seconds, node=node, kind=kind, tenant=tenant
+        )

@@ -193,8 +193,9 @@ class Supervisors:
             finally:
                 self._waiting.remove(reservation)
                 self._changed.notify_all()
-                seconds = time.monotonic() - begun
-                self.placer.record("wait", seconds, "", reservation.kind, tenant)
+                times = {"name": "wait", "seconds": time.monotonic() - begun}
+                tags = {"node": "", "kind": reservation.kind, "tenant": tenant}
+                self.placer.request("record", **times, **tags)
         if sandbox is not None:
             return sandbox
         # Without the lock: Ray is asked for the capacity.

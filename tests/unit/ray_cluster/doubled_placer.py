@@ -125,8 +125,8 @@ class DoubledPlacer:
     def do_heard(self) -> dict[str, float]:
         return dict.fromkeys(self._places, 0.5)
 
-    def record(self, *time: Any) -> None:
-        self.times.append(time)
+    def do_record(self, name: str, seconds: float, node: str, kind: str, tenant: str) -> None:
+        self.times.append((name, seconds, node, kind, tenant))
 
 
 def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Supervisors:
