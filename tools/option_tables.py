@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from smolagents_fork import LocalPythonExecutor
 from smolagents_fork.executors.call_options import CallOptions
 from smolagents_fork.executors.docker.agent_sandbox import AgentArguments
 from smolagents_fork.executors.docker.arguments import DockerArguments
@@ -22,6 +21,7 @@ from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.executors.hosted.blaxel_executor import BlaxelArguments
 from smolagents_fork.executors.hosted.e2b_executor import E2BArguments
 from smolagents_fork.executors.hosted.modal_executor import ModalArguments
+from smolagents_fork.executors.local.local_options import LocalArguments
 from smolagents_fork.executors.pools.pool_options import PoolOptions
 from smolagents_fork.executors.process.process_options import ProcessArguments
 from smolagents_fork.executors.wasm.wasm_executor import WasmArguments
@@ -33,10 +33,10 @@ from smolagents_fork.sandboxes.resource_limits import Limits
 
 from .paths import ROOT
 
-__all__ = ["PAGES", "TABLES", "default_shown", "drawn", "of_signature", "type_word"]
+__all__ = ["PAGES", "TABLES", "default_shown", "drawn", "type_word"]
 
 PAGES = ("docs/options.md", *(f"docs/executors/{name}.md" for name in (
-    "agent-sandbox", "docker", "process", "wasm"
+    "agent-sandbox", "docker", "local", "process", "wasm"
 )))  # fmt: skip
 _MARKED = re.compile(r"(<!-- options: ([^>]+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
 #: What an annotation is called, by its beginning; seconds go by the option's name.
@@ -106,15 +106,6 @@ def _of_class(kind: type) -> _Found:
     return {name: (str(fields[name].type), fields[name].default) for name in about(kind)}
 
 
-def of_signature(function: Callable[..., Any]) -> _Found:
-    """Return annotation and default of each parameter of a function or a class."""
-    return {
-        name: (str(parameter.annotation), parameter.default)
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    }
-
-
 def _several(columns: dict[str, _Found]) -> list[str]:
     """Draw a table with a row an option and a column a class."""
     rows = [f"| option | type | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
@@ -151,7 +142,7 @@ _POOL = about(PoolOptions)
 TABLES: dict[str, Callable[[], list[str]]] = {
     "all executors": lambda: _several(
         {
-            "local": of_signature(LocalPythonExecutor),
+            "local": _of_class(LocalArguments),
             "process": _of_class(ProcessArguments),
             "wasm": _of_class(WasmArguments),
             "docker": _of_class(DockerArguments),
@@ -176,6 +167,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         DockerArguments, _without(DockerArguments, _UPSTREAMS, _CALLS, _CONTAINER, _IMAGE)
     ),
     "docker, pool": lambda: _one(DockerPoolArguments, [*_POOL, "engine"]),
+    "local": lambda: _one(LocalArguments, about(LocalArguments)),
     "process": lambda: _one(ProcessArguments, about(ProcessArguments)),
     "wasm": lambda: _one(WasmArguments, about(WasmArguments)),
     "wasm, pool": lambda: _one(WasmPoolArguments, _POOL),

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..bridge.thread import CallThread
-from ..errors import ExecutorError
+from ..errors import ConfigurationError, ExecutorError
 
-__all__ = ["CallLock", "in_thread"]
+__all__ = ["CallLock", "check_code", "in_thread"]
 
 # Interval at which a waiting call checks whether the executor was closed.
 _CHECK_SECONDS = 0.2
@@ -63,6 +63,12 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
     run = contextvars.copy_context().run
     CallThread(target=run, args=(work,), name=name, daemon=True).start()
     return future
+
+
+def check_code(code: object) -> None:
+    """Refuse a program that is not text."""
+    if not isinstance(code, str):
+        raise ConfigurationError(f"code is {type(code).__name__}: give text")
 
 
 class _TaskCall:

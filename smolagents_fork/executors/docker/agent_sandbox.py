@@ -40,10 +40,9 @@ from ...sandboxes.resource_limits import Limits
 from ...system.forks import Owner
 from ...text.representation import represent
 from ..call_options import CallOptions
-from ..calls import CallLock
+from ..calls import CallLock, check_code
 from ..file_transfers import MAX_FILE_BYTES, Files, Source
 from ..jupyter.error_text import CodeFailedError
-from ..validation import check_code
 from ..weak_methods import weakly
 from .arguments import DockerArguments
 from .executor import DockerExecutor

@@ -9,20 +9,18 @@ import builtins
 import contextlib
 import copy
 import importlib
-import os
 import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 from ... import telemetry, upstream
 from ...bridge import CallRecord, check_name, directly, offer
 from ...codec import Variables, is_public
 from ...codec.types.image_values import open_pictures
-from ...control.audit_log import Audit, Facts
-from ...control.control import BeforeRun, BeforeTool, Control
-from ...deadline import check_seconds
+from ...control.audit_log import Facts
+from ...control.control import Control
 from ...displays import DisplayLog
 from ...distributions.import_names import import_names, missing_packages
 from ...errors import (
@@ -37,8 +35,7 @@ from ...interpreter.guarded import Interpreter, RunLimits
 from ...interpreter.guarded.policy import REFUSED_BUILTINS
 from ...interpreter.imports import is_authorized
 from ...options import accept
-from ...options.option import words_of
-from ...options.unknown_names import check_known
+from ...options.option import taking
 from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ...results import Display
 from ...system.forks import reset_in_child
@@ -46,21 +43,25 @@ from ...system.free_threading import check_global_lock
 from ...text.representation import represent
 from ...text.texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
-from ..call_options import CallOptions, audit_sink
 from ..figures import FigureFolder
-from ..file_transfers import FileMethods, Files, GivenFiles
-from ..shared_arguments import Arguments
-from ..validation import parameters_of
+from ..file_transfers import FileMethods, GivenFiles
 from .local_errors import as_upstreams, is_class_of_host
 from .local_files import LocalFiles
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from .local_options import LocalArguments
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
 #: Upstream's DEFAULT_MAX_LEN_OUTPUT and MAX_EXECUTION_TIME_SECONDS.
 _TIMEOUT: float = 30
+#: Limits of the interpreter that are its own unless they are given.
+_COUNTED = (
+    "max_operations",
+    "max_while_iterations",
+    "max_recursion_depth",
+    "max_items",
+    "max_text_length",
+    "max_integer_bits",
+)
 #: Seconds a call waits for one in another thread on top of that call's own limit.
 _PATIENCE = 10.0
 #: Half of the memory that the displays of one call may use, in bytes.
@@ -228,47 +229,18 @@ def _after_fork() -> None:
         executor.leave_to_parent()
 
 
-class _NoKeywords(TypedDict):
-    """No further keywords: a type checker refuses them, as the constructor does."""
-
-
 class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Executor that runs code in this process, with Python's semantics, under policy and limits.
 
+    :class:`.local_options.LocalArguments` has the arguments, with what each is for.
+
     Args:
-        additional_authorized_imports: Modules the code may import besides upstream's default list;
-            import names or distributions, perhaps with a version that the installed one has to
-            satisfy. A package's public submodules come with it; ``pkg.*`` adds private ones, and
-            ``*`` means everything.
-        max_print_outputs_length: Characters of a call's output that are kept; 50,000 by default.
-        additional_functions: Functions the code may call besides the tools. A builtin that programs
-            do not have, such as ``open``, is the permission to call it.
-        timeout_seconds: Seconds of wall-clock time of one call, without that of its tools; ``None``
-            for no limit.
-        max_operations: Calls of the program's functions and rounds of its loops in one call;
-            1,000,000,000 by default.
-        max_while_iterations: Iterations of one ``while`` loop; 1,000,000 by default.
-        max_recursion_depth: Frames of the program that the stack has room for at least; 1000 by
-            default.
-        max_items: Items that one operation may make; 20,000,000 by default.
-        max_text_length: Characters or bytes that one operation may make; 100,000,000 by default.
-        max_integer_bits: Bits of the largest integer an operation may make; 1,000,000 by default.
-        on_output: Function called with printed text while the code runs, in the thread that prints.
-            After an exception it is not called again in that call, and the logs say so.
-        before_run: Function that is asked before code runs: it returns ``None`` to allow it, or
-            another text that runs instead, or raises ``Refused``. May be asynchronous.
-        before_tool: Function that is asked before a tool or one of ``additional_functions`` is
-            called: it returns ``None`` to allow it, or raises ``Refused``. May be asynchronous.
-        audit: Path of a file, or function of a ``dict``, that gets a line before and after each
-            run, call of a tool and file; ``None``: nothing is recorded.
-        audit_required: Whether nothing runs where its line cannot be written.
-        figures_dir: Folder that figures are saved in; ``None``: none is saved.
-        files: Mapping of the code's paths to paths of this machine or bytes, copied into a folder
-            of the executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that
-            folder.
-        logger: Upstream's ``AgentLogger`` or ``None``; kept as an attribute, nothing is logged.
+        *arguments: ``additional_authorized_imports``, ``max_print_outputs_length``,
+            ``additional_functions``, ``timeout_seconds``.
+        **keywords: Further options, and these four by keyword.
 
     Raises:
+        ConfigurationError: an argument that cannot work.
         InterpreterError: an authorised module is not installed, or in another version.
 
     Example:
@@ -279,68 +251,27 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     supports_managed_agents: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        additional_authorized_imports: Sequence[str],
-        max_print_outputs_length: int | None = None,
-        additional_functions: dict[str, Callable[..., Any]] | None = None,
-        timeout_seconds: float | None = _TIMEOUT,
-        *,
-        max_operations: int | None = None,
-        max_while_iterations: int | None = None,
-        max_recursion_depth: int | None = None,
-        max_items: int | None = None,
-        max_text_length: int | None = None,
-        max_integer_bits: int | None = None,
-        on_output: Callable[[str], None] | None = None,
-        before_run: BeforeRun | None = None,
-        before_tool: BeforeTool | None = None,
-        audit: Audit | None = None,
-        audit_required: bool = True,
-        figures_dir: str | os.PathLike[str] | None = None,
-        files: Files | None = None,
-        logger: Any = None,
-        **unknown: Unpack[_NoKeywords],
-    ) -> None:
+    @taking(LocalArguments)
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         check_global_lock(type(self).__name__)
-        known = parameters_of(LocalPythonExecutor)
-        check_known(type(self).__name__, unknown, known, lambda: words_of(CallOptions, Arguments))
-        if hasattr(max_print_outputs_length, "log"):
-            raise ConfigurationError(
-                f"max_print_outputs_length={max_print_outputs_length!r}: give a number; a logger "
-                "goes in by its name, logger="
-            )
-        self.max_print_outputs_length = (
-            DEFAULT_PRINT_LENGTH if max_print_outputs_length is None else max_print_outputs_length
-        )
-        self.logger = accept.logger("logger", logger)
-        self.additional_authorized_imports = list(
-            accept.names("additional_authorized_imports", additional_authorized_imports)
-        )
+        given = LocalArguments.of(type(self).__name__, arguments, keywords)
+        self.max_print_outputs_length = given.max_print_outputs_length or DEFAULT_PRINT_LENGTH
+        self.logger = given.logger
+        self.additional_authorized_imports = list(given.additional_authorized_imports)
         self._check_authorized_imports_are_installed()
         names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
-        self.additional_functions = accept.functions("additional_functions", additional_functions)
-        check_seconds("timeout_seconds", timeout_seconds)
-        self.timeout_seconds = timeout_seconds
+        self.additional_functions = dict(given.additional_functions or {})
+        self.timeout_seconds = given.timeout_seconds
         self.static_tools: dict[str, Any] | None = None
         self.custom_tools: dict[str, Any] = {}
-        self._given = {
-            "max_operations": max_operations,
-            "max_while_iterations": max_while_iterations,
-            "max_recursion_depth": max_recursion_depth,
-            "max_items": max_items,
-            "max_text_length": max_text_length,
-            "max_integer_bits": max_integer_bits,
-        }
+        self._given = {name: getattr(given, name) for name in _COUNTED}
         self._sent_tools: dict[str, Any] = {}
-        self.on_output = accept.function_or_none("on_output", on_output)
-        self.before_run = accept.function_or_none("before_run", before_run)
-        self.before_tool = accept.function_or_none("before_tool", before_tool)
-        self.audit = audit_sink("audit", audit)
-        self.audit_required = accept.flag("audit_required", audit_required)
-        self._folder = FigureFolder(figures_dir)
-        self._given_files = GivenFiles.of(files)
+        self.on_output = given.on_output
+        self.before_run, self.before_tool = given.before_run, given.before_tool
+        self.audit, self.audit_required = given.audit, given.audit_required
+        self._folder = FigureFolder(given.figures_dir)
+        self._given_files = GivenFiles.of(given.files)
         self._start()
         if self._given_files.wanted:
             self._files.folder()

@@ -35,6 +35,7 @@ from ...codec import Variables
 from ...control.audit_log import Facts
 from ...control.control import Control
 from ...errors import (
+    ConfigurationTypeError,
     ExecutorClosedError,
     ExecutorError,
     ExecutorStartError,
@@ -51,10 +52,9 @@ from ...terminal import harmless
 from ...text.representation import LIMITS, represent
 from ...upstream import CodeOutput, LogLevel, PythonExecutor
 from ..call_options import CallOptions
-from ..calls import CallLock
+from ..calls import CallLock, check_code
 from ..figures import FigureFolder
 from ..file_transfers import FileMethods
-from ..validation import check_code, copy_refused
 from ..weak_methods import weakly
 from .bindings import Bindings
 from .guest import Ask, Failure, GuestSource, Request, Task
@@ -303,7 +303,11 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         Raises:
             ConfigurationTypeError: always; says how to give the state to another executor.
         """
-        raise copy_refused(self)
+        raise ConfigurationTypeError(
+            f"cannot copy or pickle {type(self).__name__}: its state is in a sandbox of its own; "
+            "make another executor, and give it the variables by "
+            "other.send_variables(executor.variables())"
+        )
 
     def restart(self) -> None:
         """Replace the guest; what the code made is lost, tools and sent variables are not."""

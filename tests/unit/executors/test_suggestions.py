@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from signatures import parameters_of
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker.agent_sandbox import AgentArguments, AgentSandbox
@@ -12,7 +13,6 @@ from smolagents_fork.executors.docker.executor import DockerExecutor
 from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.executors.process.process_options import ProcessArguments
-from smolagents_fork.executors.validation import parameters_of
 from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
 from smolagents_fork.executors.wasm.wasm_executor import WasmArguments
 from smolagents_fork.executors.wasm.wasm_pool import WasmPoolArguments

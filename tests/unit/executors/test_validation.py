@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from signatures import parameters_of
 
 from smolagents_fork import (
     DockerEngine,
@@ -19,7 +20,6 @@ from smolagents_fork import (
 )
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.executors.validation import parameters_of
 
 SECONDS = ["3", 0, -1, float("nan"), float("inf"), 1e12, True, [1]]
 NEEDED_SECONDS = [None, *SECONDS]
