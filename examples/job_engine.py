@@ -11,17 +11,14 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError
-from smolagents_fork.results import ExecutorStats, FileInfo
+from smolagents_fork.results import ExecutorStats
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.containers import container_files
-from smolagents_fork.sandboxes.containers.stream_errors import TooMuchOutput
 from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import ImageSpec, Report, SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
@@ -52,28 +49,6 @@ class Job:
         """Return how it ended, as a shell has it; ``None`` while it runs."""
         code = self._process.poll()
         return 128 - code if code is not None and code < 0 else code
-
-    def run(
-        self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
-    ) -> tuple[int, bytes, bytes]:
-        """Run a program beside it; return exit code, output and errors."""
-        if self.exit_code() is not None:
-            raise ExecutorError(f"job {self.id} has ended")
-        try:
-            done = subprocess.run(
-                argv,
-                cwd=self._workdir,
-                env=self._environment,
-                input=b"".join(stdin),
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ExecutorError(f"{argv[0]} took more than {timeout} s") from None
-        if len(done.stdout) > max_bytes:
-            raise TooMuchOutput(f"{argv[0]} wrote more than {max_bytes} bytes")
-        return done.returncode, done.stdout, done.stderr
 
     def usage(self) -> tuple[int, float, int]:
         """Return its memory in bytes, processor seconds, and its processes and threads."""
@@ -129,20 +104,6 @@ class JobSandbox:
     def stats(self) -> ExecutorStats:
         memory, seconds, count = self._job.usage()
         return ExecutorStats(memory, self._memory, seconds, count)
-
-    # Files go through programs in the sandbox, as in a container.
-
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        container_files.write_file(self._job.run, path, pieces, size)
-
-    def make_folder(self, path: str) -> None:
-        container_files.make_folder(self._job.run, path)
-
-    def read_file(self, path: str, max_bytes: int) -> bytes:
-        return container_files.read_file(self._job.run, path, max_bytes)
-
-    def list_files(self, path: str) -> list[FileInfo]:
-        return container_files.list_files(self._job.run, path)
 
     def remove(self) -> None:
         if not self._removed.is_set():

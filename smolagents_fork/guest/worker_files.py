@@ -1,12 +1,13 @@
 """Files of a guest that its host cannot reach by itself, such as those of a Wasm machine.
 
 The host writes and reads a file piece by piece, one frame for each. The guest checks nothing: its
-own confinement limits which files it has.
+own confinement limits which files it has. A kernel gets this file as text.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -15,7 +16,7 @@ from typing import Any
 
 from ..codec import decode, encode
 
-__all__ = ["answer", "request"]
+__all__ = ["answer", "joined", "request", "split"]
 
 #: Entries that are looked at for one list.
 _MOST_FILES = 10_000
@@ -26,36 +27,54 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
     """Return the body of a FILE frame.
 
     Args:
-        action: ``write``, ``folder``, ``read``, ``list`` or ``trust``.
+        action: ``write``, ``discard``, ``folder``, ``read``, ``list`` or ``trust``.
         data: a piece of a file.
         **arguments: Arguments of the action.
     """
-    head = encode([action, arguments])
+    return joined([action, arguments], data)
+
+
+def joined(value: Any, data: bytes) -> bytes:
+    """Return a body that has a small value before a piece of a file."""
+    head = encode(value)
     return len(head).to_bytes(_LENGTH, "big") + head + data
 
 
-def answer(body: bytes | bytearray) -> bytes:
+def split(body: bytes | bytearray) -> tuple[Any, bytes | bytearray]:
+    """Return the value and the piece of a body; see :func:`joined`.
+
+    Raises:
+        DecodeError: it has no such value.
+    """
+    end = _LENGTH + int.from_bytes(body[:_LENGTH], "big")
+    return decode(body[_LENGTH:end]), body[end:]
+
+
+def answer(body: bytes | bytearray, root: str = "") -> bytes:
     """Carry out a request and return the body of its answer.
+
+    Args:
+        body: of the request.
+        root: Folder in which relative paths begin; empty for the current one.
 
     Raises:
         OSError: the system refused.
     """
-    end = _LENGTH + int.from_bytes(body[:_LENGTH], "big")
-    decoded: Any = decode(body[_LENGTH:end])
-    action, arguments = decoded
-    return _ACTIONS[action](body[end:], **arguments)
+    (action, arguments), data = split(body)
+    if "path" in arguments:
+        arguments["path"] = os.path.join(root, arguments["path"])
+    if action == "read":
+        return joined(*_read(**arguments))
+    if action == "list":
+        return joined(_list(root=root, **arguments), b"")
+    return joined(_ACTIONS[action](data, **arguments), b"")
 
 
-def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size: int) -> bytes:
+def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size: int) -> str:
     """Write a piece; return the name of the file it is in until the last one has come."""
+    path = os.path.realpath(path)
     if not part:
-        folder = os.path.dirname(path) or "."
-        os.makedirs(folder, exist_ok=True)
-        # In the same file system, so that it can replace the file, by a name that nobody has.
-        number, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
-        # At once: a file in memory that grows is copied.
-        os.truncate(number, size)
-        os.close(number)
+        part = _new_part(path, size)
     try:
         with open(part, "r+b") as file:
             file.seek(position)
@@ -63,32 +82,65 @@ def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size
         if position + len(data) == size:
             os.replace(part, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
+        _discard(b"", part=part)
         raise
-    return encode(part)
+    return part
 
 
-def _folder(_data: bytes | bytearray, *, path: str) -> bytes:
+def _new_part(path: str, size: int) -> str:
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", path)
+    room = os.statvfs(folder)
+    free = room.f_bavail * room.f_frsize
+    if free < size:
+        old = ", where the older file stays until then" if os.path.exists(path) else ""
+        raise OSError(
+            errno.ENOSPC, f"No space left: {free} bytes are free in the folder{old}", folder
+        )
+    # In the same file system, so that it can replace the file, by a name that nobody has.
+    number, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
+    # At once: a file in memory that grows is copied.
+    os.truncate(number, size)
+    os.close(number)
+    return part
+
+
+def _discard(_data: bytes | bytearray, *, part: str) -> str:
+    """Remove what was written of a file that does not become complete."""
+    with contextlib.suppress(OSError):
+        os.unlink(part)
+    return part
+
+
+def _folder(_data: bytes | bytearray, *, path: str) -> str:
     os.makedirs(path, exist_ok=True)
-    return encode(path)
+    return path
 
 
-def _read(_data: bytes | bytearray, *, path: str, position: int, size: int) -> bytes:
-    # A device has no end.
+def _read(*, path: str, position: int, size: int, identity: str) -> tuple[str, bytes]:
+    """Read a piece of the file that the earlier ones were of; return that file's identity, too."""
+    # A device has no end, and a named pipe would be waited for.
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise OSError(0, "it is not a regular file")
     with open(path, "rb") as file:
+        state = os.fstat(file.fileno())
+        read = f"{state.st_dev}:{state.st_ino}"
+        if identity not in ("", read):
+            raise OSError(0, "another file has replaced it while it was read; read it again")
         file.seek(position)
-        return file.read(size)
+        return read, file.read(size)
 
 
-def _list(_data: bytes | bytearray, *, path: str) -> bytes:
-    kind = os.lstat(path)
+def _list(*, path: str, root: str) -> list[tuple[str, int]]:
+    """List files; those in the folder ``root`` get relative paths."""
+    top = os.path.normpath(path)
+    kind = os.lstat(top)
     found: list[tuple[str, int]] = []
-    waiting = [path]
+    waiting = [top]
     if stat.S_ISREG(kind.st_mode):
-        found, waiting = [(path, kind.st_size)], []
+        found, waiting = [(top, kind.st_size)], []
     seen = 0
     while waiting:
         for entry in os.scandir(waiting.pop()):
@@ -102,10 +154,11 @@ def _list(_data: bytes | bytearray, *, path: str) -> bytes:
             elif entry.is_file(follow_symlinks=False):
                 size = entry.stat(follow_symlinks=False).st_size
                 found.append((os.path.normpath(entry.path), size))
-    return encode(found)
+    start = os.path.join(root, "")
+    return [(name.removeprefix(start), size) for name, size in found]
 
 
-def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[str]) -> bytes:
+def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[str]) -> str:
     """Have the program and all that it starts trust further certificates.
 
     Args:
@@ -120,7 +173,7 @@ def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[st
     with open(number, "wb") as file:
         file.write(b"\n".join([*parts, _usual_certificates(), data]))
     os.environ.update({**dict.fromkeys(paths, path), **variables})
-    return encode(path)
+    return path
 
 
 def _usual_certificates() -> bytes:
@@ -147,10 +200,9 @@ def _content(path: str) -> bytes:
         return file.read()
 
 
-_ACTIONS: dict[str, Callable[..., bytes]] = {
+_ACTIONS: dict[str, Callable[..., str]] = {
     "write": _write,
+    "discard": _discard,
     "folder": _folder,
-    "read": _read,
-    "list": _list,
     "trust": _trust,
 }

@@ -1,6 +1,8 @@
 """Communication with one kernel: requests out, their messages in, under a deadline.
 
-The executor ensures that only one thread waits at a time. Any other thread may call ``interrupt``.
+The executor ensures that only one thread at a time waits for code. Any other thread may call
+``interrupt``, and ``ask``, whose answers the kernel gives while code runs. Whichever thread waits
+receives the messages of all of them.
 """
 
 from __future__ import annotations
@@ -8,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..deadline import Deadline
-from ..errors import ProtocolError
+from ..errors import ExecutorError, ProtocolError
 from ..system.first_process_link import FirstProcess
-from .protocol import InputRequest, KernelRequest, Requests, Sink
+from .protocol import ControlRequest, InputRequest, KernelGone, KernelRequest, Requests, Sink
 from .resumption import ResumableConnection
 from .websocket import Connection, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
@@ -40,6 +43,10 @@ _PENDING_SECONDS = 0.5
 _SEND_INTERRUPT_SECONDS = 2.0
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
+
+# Bytes of messages that wait for the thread that waits for code, which may be in a tool, while
+# others receive. Further ones are left in the stream.
+_MOST_WAITING_BYTES = 64 << 20
 
 _CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
 
@@ -83,6 +90,12 @@ class Channel:
         self._awaited: KernelRequest | None = None
         self._idle_since: float | None = None
         self._probe: KernelRequest | None = None
+        # Requests of other threads, and what these have received for the one that waits for code.
+        self._turns = threading.Condition()
+        self._is_receiving = False
+        self._asked: list[ControlRequest] = []
+        self._waiting: deque[tuple[Message, int]] = deque()
+        self._waiting_bytes = 0
 
     def execute(
         self,
@@ -213,6 +226,45 @@ class Channel:
                     request.feed(*received)
         self._interrupts.clear()
 
+    def ask(self, message_type: str, buffers: Sequence[bytes], deadline: Deadline) -> Message:
+        """Have the kernel's control thread do something, while code runs too. From any thread.
+
+        Args:
+            message_type: of the request.
+            buffers: of the request.
+            deadline: until the answer; a kernel whose C code keeps Python's lock does not answer.
+
+        Returns:
+            the answer.
+
+        Raises:
+            DeadlinePassed: there was no answer.
+            KernelGone: the kernel's process ended.
+            ConnectionLost: the stream ended.
+            ExecutorError: the code sends more than is read while it waits for a tool.
+        """
+        with self._requests_lock:
+            request = ControlRequest(self._requests.control(message_type, buffers))
+        with self._turns:
+            if not self._is_receiving:
+                self._last_heard = self._last_ping = time.monotonic()
+            self._asked.append(request)
+        try:
+            self._send(request.message, deadline)
+            while request.reply is None:
+                if request.gone:
+                    raise KernelGone(request.gone)
+                if deadline.expired():
+                    raise DeadlinePassed
+                try:
+                    self._receive_for(request, deadline.at_most(_POLL_SECONDS))
+                except WaitTimeout:
+                    self._check_alive()
+            return request.reply
+        finally:
+            with self._turns:
+                self._asked.remove(request)
+
     def interrupt(self) -> None:
         """Interrupt the running code. May be called from any thread.
 
@@ -283,6 +335,62 @@ class Channel:
             return None
 
     def _receive_now(self, timeout: float = 0.0) -> tuple[Message, int] | None:
+        """Take a message for the thread that waits for code; ``None`` for one of another's."""
+        self._receive_for(None, timeout)
+        with self._turns:
+            if not self._waiting:
+                return None
+            message, size = self._waiting.popleft()
+            self._waiting_bytes -= size
+        if message.type == "interrupt_reply":
+            self._interrupts.discard(str(message.parent_id))
+        return message, size if message.content is None else 0
+
+    def _receive_for(self, request: ControlRequest | None, timeout: float) -> None:
+        """Wait for one message, which this thread or another one receives.
+
+        Args:
+            request: that waits; ``None`` for the thread that waits for code.
+            timeout: seconds to wait.
+
+        Raises:
+            WaitTimeout: none came.
+            ConnectionLost: the stream ended.
+        """
+
+        def has_come() -> bool:
+            if request is None:
+                return bool(self._waiting)
+            return request.reply is not None or bool(request.gone)
+
+        deadline = time.monotonic() + timeout
+        with self._turns:
+            self._turns.wait_for(lambda: has_come() or not self._is_receiving, timeout)
+            if has_come():
+                return
+            if self._is_receiving:
+                raise WaitTimeout
+            if self._waiting_bytes > _MOST_WAITING_BYTES:
+                raise ExecutorError(
+                    f"the code has sent {self._waiting_bytes} bytes while it waits for a tool"
+                )
+            self._is_receiving = True
+        received = None
+        try:
+            received = self._receive_message(max(0.0, deadline - time.monotonic()))
+        finally:
+            with self._turns:
+                self._is_receiving = False
+                if received is not None:
+                    message, size = received
+                    are_fed = [one.feed(message) for one in self._asked]
+                    if not any(are_fed):
+                        self._waiting.append(received)
+                        self._waiting_bytes += size
+                self._turns.notify_all()
+
+    def _receive_message(self, timeout: float) -> tuple[Message, int] | None:
+        """Receive one message; return it with its size, or that of what was skipped of it."""
         before = self._connection.received
         try:
             received = self._connection.receive(timeout)
@@ -296,13 +404,10 @@ class Channel:
         if skipped:
             return _oversize(bytes(payload)), skipped
         try:
-            message = decode(payload)
+            return decode(payload), len(payload)
         except ProtocolError:
             # The sandbox can make the gateway send invalid messages, which are ignored.
             return None
-        if message.type == "interrupt_reply":
-            self._interrupts.discard(str(message.parent_id))
-        return message, 0
 
     def _check_alive(self, *, ping: bool = True) -> None:
         """Look whether the other end is there; a connection that is lost is opened again.

@@ -15,7 +15,15 @@ from typing import Any
 
 from .wire import Message
 
-__all__ = ["InputRequest", "KernelError", "KernelGone", "KernelRequest", "Requests", "Sink"]
+__all__ = [
+    "ControlRequest",
+    "InputRequest",
+    "KernelError",
+    "KernelGone",
+    "KernelRequest",
+    "Requests",
+    "Sink",
+]
 
 _PROTOCOL_VERSION = "5.3"
 
@@ -116,8 +124,12 @@ class Requests:
         return self.message("shell", "execute_request", content, buffers=buffers)
 
     def interrupt(self) -> Message:
-        """Create a request to interrupt the running code, handled by the control thread."""
-        return self.message("control", "interrupt_request", {})
+        """Create a request to interrupt the running code."""
+        return self.control("interrupt_request")
+
+    def control(self, message_type: str, buffers: Sequence[bytes] = ()) -> Message:
+        """Create a request that the control thread handles."""
+        return self.message("control", message_type, {}, buffers=buffers)
 
     def input_reply(self, request: InputRequest, value: str, buffers: Sequence[bytes]) -> Message:
         """Create the answer to an input request."""
@@ -128,6 +140,35 @@ class Requests:
             buffers=buffers,
             parent=request.message.header,
         )
+
+
+@dataclass
+class ControlRequest:
+    """A request on the control channel, which the kernel answers while code runs.
+
+    Attributes:
+        message: that is sent.
+        reply: the answer; ``None`` before it has come.
+        gone: the gateway's word for the end of the kernel's process; empty while it runs.
+    """
+
+    message: Message
+    reply: Message | None = None
+    gone: str = ""
+
+    @property
+    def id(self) -> str:
+        """Message id, which the kernel's answer names as its parent."""
+        return str(self.message.header["msg_id"])
+
+    def feed(self, message: Message) -> bool:
+        """Process one message; return whether it belongs to this request alone."""
+        self.gone = self.gone or _end_of_kernel(message)
+        if message.parent_id != self.id:
+            return False
+        if message.channel == "control":
+            self.reply = message
+        return True
 
 
 @dataclass
@@ -163,10 +204,9 @@ class KernelRequest:
         """
         kind, content = message.type, message.content
         if kind == "status" and content is not None:
-            state = content.get("execution_state")
-            if state in ("restarting", "dead", "autorestarting"):
-                raise KernelGone(str(state))
-            if state == "idle" and message.parent_id == self.id:
+            if gone := _end_of_kernel(message):
+                raise KernelGone(gone)
+            if content.get("execution_state") == "idle" and message.parent_id == self.id:
                 self.idle = True
             return None
         if message.parent_id != self.id:
@@ -215,6 +255,14 @@ class KernelRequest:
             )
         else:
             self.sink.stream("stdout", "", skipped)
+
+
+def _end_of_kernel(message: Message) -> str:
+    """Return the gateway's word for the end of the kernel's process; empty for other messages."""
+    if message.type != "status" or message.content is None:
+        return ""
+    state = message.content.get("execution_state")
+    return str(state) if state in ("restarting", "dead", "autorestarting") else ""
 
 
 def _kernel_error(content: dict[str, Any]) -> KernelError:

@@ -27,9 +27,7 @@ _REMOVE_SECONDS = 20.0
 # Limit of an answer of a container's first process, which waits for nothing, in seconds.
 _ANSWER_SECONDS = 5.0
 #: Methods of a container that the host may call.
-_REQUESTS = (
-    "list_files", "make_folder", "read_file", "stats", "status", "write_file",
-)  # fmt: skip
+_REQUESTS = ("stats", "status")
 
 
 class DockerKind:

@@ -7,14 +7,20 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    ForkError,
+    ProtocolError,
+    SandboxDiedError,
+)
+from ..folders.work_folder import new_part_name
 from ..results import ExecutorStats, FileInfo
-from ..sandboxes.containers.container_files import repeat_after_loss, repeat_write
-from ..sandboxes.containers.stream_errors import StreamLost
+from ..sandboxes.containers.attached_program import StreamLost
 from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
@@ -29,8 +35,13 @@ _WRITTEN_SECONDS = 60.0
 # Time without a byte after which the connection of a transfer counts as lost, in seconds.
 _STALLED_SECONDS = 30.0
 _PIECE = 1 << 18
+# Time for which a request is made again after its first loss, and the pause before each.
+_AGAIN_SECONDS = 20.0
+_PAUSE_SECONDS = 0.5
 # Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
 _LOST_SECONDS = 3.0
+
+_Result = TypeVar("_Result")
 
 
 class RemoteSupervisor:
@@ -230,7 +241,7 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
-        repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
+        _repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
 
     def _write_file(self, path: str, pieces: Iterable[bytes], size: int, parts: list[str]) -> None:
         arguments = {"path": path, "size": size, "parts": parts}
@@ -247,11 +258,11 @@ class RemoteSandbox:
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`Sandbox`."""
-        repeat_after_loss(lambda: self.call("make_folder", path=path))
+        _repeat_after_loss(lambda: self.call("make_folder", path=path))
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`Sandbox`."""
-        return repeat_after_loss(lambda: self._read_file(path, max_bytes))
+        return _repeat_after_loss(lambda: self._read_file(path, max_bytes))
 
     def _read_file(self, path: str, max_bytes: int) -> bytes:
         arguments = {"path": path, "max_bytes": max_bytes}
@@ -273,11 +284,11 @@ class RemoteSandbox:
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`Sandbox`."""
-        return checked_files(repeat_after_loss(lambda: self.call("list_files", path=path)))
+        return checked_files(_repeat_after_loss(lambda: self.call("list_files", path=path)))
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now; see :class:`Sandbox`."""
-        return checked_stats(repeat_after_loss(lambda: self.call("stats")))
+        return checked_stats(_repeat_after_loss(lambda: self.call("stats")))
 
     def record_call(self, seconds: float) -> None:
         """Record the time of a run of code for the figures of its node; never waits or raises.
@@ -299,3 +310,49 @@ class RemoteSandbox:
         self._placer.request(
             "record", name=name, seconds=seconds, node=node, kind=kind, tenant=tenant
         )
+
+
+def _repeat_write(pieces: Iterable[bytes], write: Callable[[Sequence[str]], _Result]) -> _Result:
+    """Return the result of a transfer, which is repeated as :func:`_repeat_after_loss` does.
+
+    Who repeats a transfer names its part, so that each attempt removes those of the lost ones.
+
+    Args:
+        pieces: Content of the file; an iterator can be sent only once, and is not sent again.
+        write: Makes one attempt. It takes the name of its part, then the names of the parts that
+            lost attempts may have left.
+
+    Raises:
+        StreamLost: The stream was lost again and again.
+        EngineUnavailableError: The engine has not answered for as long.
+    """
+    parts: list[str] = []
+
+    def attempt() -> _Result:
+        # Another name each time: the attempt that was lost may still write.
+        parts.insert(0, new_part_name())
+        return write(parts)
+
+    return attempt() if isinstance(pieces, Iterator) else _repeat_after_loss(attempt)
+
+
+def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
+    """Return the result of an action that is repeated for some seconds while its stream is lost.
+
+    Args:
+        action: Does nothing else when it is done twice.
+
+    Raises:
+        StreamLost: The stream was lost again and again.
+        EngineUnavailableError: The engine has not answered for as long.
+    """
+    end: float | None = None
+    while True:
+        try:
+            return action()
+        except (StreamLost, EngineUnavailableError):
+            now = time.monotonic()
+            end = end or now + _AGAIN_SECONDS
+            if now > end:
+                raise
+            time.sleep(_PAUSE_SECONDS)

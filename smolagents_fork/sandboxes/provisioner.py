@@ -18,7 +18,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -26,7 +26,7 @@ from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
 from ..options.words import PACKAGES
-from ..results import ExecutorStats, FileInfo
+from ..results import ExecutorStats
 from ..stream.timed_socket import ByteStream
 from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .resource_limits import Limits
@@ -268,60 +268,13 @@ class GatewaySandbox(Protocol):
 
 
 class Sandbox(GatewaySandbox, Protocol):
-    """One running sandbox of an engine, which knows its resources and reaches its files."""
+    """One running sandbox of an engine, which knows its resources."""
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now.
 
         Raises:
             ExecutorError: it is gone.
-        """
-
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a file; it replaces an older one only when it is complete.
-
-        Args:
-            path: absolute; missing folders are made.
-            pieces: its content. A transfer that is lost with its connection is repeated unless they
-                are an iterator, which can be read only once.
-            size: of all pieces together, in bytes.
-
-        Raises:
-            ExecutorError: it could not be written; says why.
-        """
-
-    def make_folder(self, path: str) -> None:
-        """Make a folder, and those above it; no-op where it is there.
-
-        Args:
-            path: absolute.
-
-        Raises:
-            ExecutorError: it could not be made; says why.
-        """
-
-    def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file.
-
-        Args:
-            path: absolute.
-            max_bytes: largest size allowed.
-
-        Raises:
-            FileTooLargeError: it has more bytes.
-            ExecutorError: it could not be read; says why.
-        """
-
-    def list_files(self, path: str) -> list[FileInfo]:
-        """Return the regular files below a folder, or a file itself, with absolute paths, sorted.
-
-        Links, and names that begin with a dot, are left out.
-
-        Args:
-            path: absolute.
-
-        Raises:
-            ExecutorError: there is nothing, or there are more than 10,000 files; says why.
         """
 
 

@@ -2,11 +2,12 @@
 
 The first process is another process than the kernel, so it answers while C code in the kernel keeps
 Python's lock. Each message is a line, and each to it renews the lease: ``interrupt NUMBER``,
-``state NUMBER``, and ``end``, the clean end. A connection that only breaks ends nothing before the
-lease does, because its host process may be there and opens another. From it: ``answer NUMBER
-STATE``, with the letter that ``proc(5)`` has for the main process's state, ``unreachable REASON``
-where it could not connect the main process to the host, and ``end CODE OUT_OF_MEMORY``. Its lines
-begin with :data:`MARK`, which keeps them apart where an engine's log mixes both outputs.
+``state NUMBER``, ``usage NUMBER``, and ``end``, the clean end. A connection that only breaks ends
+nothing before the lease does, because its host process may be there and opens another. From it:
+``answer NUMBER STATE``, with the letter that ``proc(5)`` has for the main process's state, and with
+the figures of :meth:`FirstProcess.usage` where they were asked for, ``unreachable REASON`` where it
+could not connect the main process to the host, and ``end CODE OUT_OF_MEMORY``. Its lines begin with
+:data:`MARK`, which keeps them apart where an engine's log mixes both outputs.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class FirstProcess:
         self._changed = threading.Condition()
         self._line = b""
         self._asked = self._answered = 0
+        self._usage_lock = threading.Lock()
+        self._usage: tuple[int, float, int] | None = None
         self._waiting_since: float | None = None
         #: Whether a connection to it is open.
         self.connected = True
@@ -77,6 +80,20 @@ class FirstProcess:
     def ask(self) -> bool:
         """Ask for an answer, which :attr:`heard_at` notes; see :meth:`interrupt`."""
         return self._ask("state")
+
+    def usage(self, seconds: float) -> tuple[int, float, int] | None:
+        """Return what the sandbox uses now, as its control group counts it.
+
+        Args:
+            seconds: to wait at most.
+
+        Returns:
+            memory without cached files in bytes, processor time in seconds, and processes; ``None``
+            if it did not answer, or is of a version that has no figures.
+        """
+        with self._usage_lock:
+            self._usage = None
+            return self._usage if self._ask("usage") and self.wait(seconds) else None
 
     def _ask(self, request: str) -> bool:
         with self._changed:
@@ -130,6 +147,10 @@ class FirstProcess:
             if kind == "unreachable":
                 self.unreachable = text or "unknown"
             elif kind == "answer" and words and _NUMBER.fullmatch(words[0]):
+                figures = words[2:]
+                if len(figures) == 3 and all(map(_NUMBER.fullmatch, figures)):
+                    memory, microseconds, count = (max(0, int(one)) for one in figures)
+                    self._usage = (memory, microseconds / 1e6, count)
                 self._answered = max(self._answered, min(int(words[0]), self._asked))
                 all_answered = self._answered == self._asked
                 self._waiting_since = None if all_answered else self.heard_at

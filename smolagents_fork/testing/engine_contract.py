@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ExecutorError, FileTooLargeError, ProtocolError
+from ..errors import ExecutorError, ProtocolError
 from ..executors.docker.options import DockerOptions
 from ..jupyter.gateway_api import create_kernel
 from ..network.network_list import NetworkList
@@ -124,64 +124,6 @@ class EngineContract:
                     while sock.recv(1000):
                         pass
 
-    # -- files --
-
-    def test_files_are_written_and_read(self, place: EngineUnderTest) -> None:
-        sandbox = place.shared
-        for name, data in (
-            ("top/empty", b""),
-            ("top/small", b"one\ntwo"),
-            ("top/a/new folder/ä", bytes(range(256))),
-            ("top/large", bytes(range(256)) * 12_000),
-        ):
-            _write(sandbox, name, data)
-            assert sandbox.read_file(_path_in(sandbox, name), 10_000_000) == data
-            assert sandbox.read_file(_path_in(sandbox, name), max(1, len(data))) == data
-        _write(sandbox, "top/large", b"shorter")
-        assert sandbox.read_file(_path_in(sandbox, "top/large"), 7) == b"shorter"
-        listed = [(one.path, one.size) for one in sandbox.list_files(_path_in(sandbox, "top"))]
-        expected = [("a/new folder/ä", 256), ("empty", 0), ("large", 7), ("small", 7)]
-        assert listed == [(_path_in(sandbox, f"top/{name}"), size) for name, size in expected]
-
-    def test_failed_write_leaves_the_older_file_and_others(self, place: EngineUnderTest) -> None:
-        sandbox = place.shared
-        for name in ("failed/older", "failed/older.part"):
-            _write(sandbox, name, name.encode())
-
-        def broken() -> Iterator[bytes]:
-            yield b"x" * 10
-            raise ExecutorError("the source broke")
-
-        with _raises(ExecutorError):
-            sandbox.write_file(_path_in(sandbox, "failed/older"), broken(), 20)
-        names = [one.path for one in sandbox.list_files(_path_in(sandbox, "failed"))]
-        paths = [_path_in(sandbox, name) for name in ("failed/older", "failed/older.part")]
-        assert names == paths
-        for name, path in zip(("failed/older", "failed/older.part"), paths, strict=True):
-            assert sandbox.read_file(path, 100) == name.encode()
-
-    def test_folder_is_made_once_and_not_in_place_of_a_file(self, place: EngineUnderTest) -> None:
-        sandbox = place.shared
-        for _ in range(2):
-            sandbox.make_folder(_path_in(sandbox, "made/in a/-folder"))
-        _write(sandbox, "made/file", b"1")
-        assert [one.size for one in sandbox.list_files(_path_in(sandbox, "made"))] == [1]
-        with _raises(ExecutorError, match="exists"):
-            sandbox.make_folder(_path_in(sandbox, "made/file"))
-
-    def test_file_errors_say_why(self, place: EngineUnderTest) -> None:
-        sandbox = place.shared
-        _write(sandbox, "folder/file", b"0123456789")
-        with _raises(FileTooLargeError, match="more than 9 bytes"):
-            sandbox.read_file(_path_in(sandbox, "folder/file"), 9)
-        with _raises(ExecutorError, match="No such file"):
-            sandbox.read_file(_path_in(sandbox, "missing"), 9)
-        with _raises(ExecutorError, match="folder"):
-            _write(sandbox, "folder", b"")
-        with _raises(ExecutorError, match="No such file"):
-            sandbox.list_files(_path_in(sandbox, "missing"))
-        assert sandbox.read_file(_path_in(sandbox, "folder/file"), 10) == b"0123456789"
-
     # -- status and removal --
 
     def test_status_of_a_running_sandbox(self, place: EngineUnderTest) -> None:
@@ -212,7 +154,6 @@ class EngineContract:
         with place.starting() as start:
             sandbox = start()
             _kernel_of(place, sandbox)
-            _write(sandbox, "file", b"1")
             _at_once(3, sandbox.remove)
             assert place.provisioner.wait_until_removed(_PATIENCE_SECONDS)
             sandbox.remove()
@@ -220,8 +161,6 @@ class EngineContract:
             uses: list[Callable[[], object]] = [
                 lambda: sandbox.open_stream(timeout=1),
                 sandbox.stats,
-                lambda: sandbox.read_file(_path_in(sandbox, "file"), 9),
-                lambda: _write(sandbox, "file", b"2"),
             ]
             for use in uses:
                 with _raises(ExecutorError, OSError):
@@ -245,15 +184,6 @@ def _kernel_of(place: EngineUnderTest, sandbox: Sandbox, token: str | None = Non
     with contextlib.closing(TimedSocket(sandbox.open_stream(timeout=place.start_seconds))) as sock:
         asked = sandbox.gateway_token if token is None else token
         return create_kernel(sock, token=asked, timeout=place.start_seconds).id
-
-
-def _path_in(sandbox: Sandbox, name: str) -> str:
-    return f"{sandbox.spec.workdir}/{name}"
-
-
-def _write(sandbox: Sandbox, name: str, data: bytes) -> None:
-    half = len(data) // 2
-    sandbox.write_file(_path_in(sandbox, name), [data[:half], data[half:]], len(data))
 
 
 @contextlib.contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError
-from ...folders.file_store import FileStore
 from ...network.network_list import NetworkAccess
 from ...network.secrets.secret import log_visible_keys
 from ...options import accept
@@ -26,9 +24,7 @@ from ...upstream import LogLevel
 from ..jupyter.connection import KernelConnection
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.kernel_executor import KernelExecutor
-from ..jupyter.kernel_files import load_request
 from ..jupyter.packages import Packages
-from ..jupyter.sandbox_files import SandboxFiles
 from ..pools.sandbox_pool import create_async
 from ..session.guest import Ask
 from ..weak_methods import weakly
@@ -38,7 +34,6 @@ from .options import DockerOptions, chosen_engine, connection_to
 
 if TYPE_CHECKING:
     from ...network.host_proxy import SandboxProxy
-    from ...network.secrets.secret_access import SecretAccess
 
 __all__ = ["DockerExecutor"]
 
@@ -152,11 +147,7 @@ class DockerExecutor(KernelExecutor):
     def _prepare(self, ask: Ask) -> None:
         """Give a new kernel the packages and files of the last one."""
         self._packages.prepare(ask)
-        self.options.given_files.send(SandboxFiles(self._running_sandbox("files")))
-
-    def _send_placeholders(self, ask: Ask, secrets: SecretAccess) -> None:
-        ask(load_request(), "secrets")
-        super()._send_placeholders(ask, secrets)
+        self.options.given_files.send(self._files())
 
     def _cleanup(self) -> None:
         if self._proxy is not None:
@@ -295,15 +286,6 @@ class DockerExecutor(KernelExecutor):
     def stats(self) -> ExecutorStats:
         """Return memory, processor time and processes of the sandbox now."""
         return self._running_sandbox("stats").stats()
-
-    @contextlib.contextmanager
-    def _file_store(self, action: str) -> Iterator[FileStore]:
-        self._check_open(action)
-        if self._sandbox is None:
-            # The last one has ended, or was replaced: a call would start another, too.
-            with self._turn(action):
-                self._open_session().open()
-        yield SandboxFiles(self._running_sandbox(action))
 
     def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)

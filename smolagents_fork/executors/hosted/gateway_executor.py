@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...deadline import Deadline
 from ...distributions.requirements import missing_requirements, requirements_for
-from ...folders.file_store import FileStore
 from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.provisioner import SandboxSpec
 from ...upstream import LogLevel
-from ..guests.guest_files import GuestFiles
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.kernel_executor import KernelExecutor
-from ..jupyter.kernel_files import load_request
 from ..jupyter.kernel_options import KernelOptions
 from ..session.guest import Ask, Request, Task
 from ..shared_arguments import Arguments
@@ -102,9 +98,8 @@ class GatewayExecutor(KernelExecutor):
 
     def _prepare(self, ask: Ask) -> None:
         """Give a new kernel the packages and files of the last one."""
-        ask(load_request(), "files")
         _install(ask, self.installed_packages)
-        self.options.given_files.send(_files(ask))
+        self.options.given_files.send(self._files())
 
     def _cleanup(self) -> None:
         super()._cleanup()
@@ -124,11 +119,6 @@ class GatewayExecutor(KernelExecutor):
 
     def _log_error(self, line: str) -> None:
         self._log(line, LogLevel.ERROR)
-
-    @contextlib.contextmanager
-    def _file_store(self, action: str) -> Iterator[FileStore]:
-        with self._turn(action):
-            yield _files(self._open_session().request)
 
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install what provides the import names, or the requirements, ``additional_imports``.
@@ -156,10 +146,3 @@ def _install(ask: Ask, names: Sequence[str]) -> None:
     command = ["pip", "install", "--", *requirements]
     code = _INSTALL.format(command=command, shown=shlex.join(command))
     ask(Request(Task.CODE, (), code, seconds=_INSTALL_SECONDS), "install_packages")
-
-
-def _files(ask: Ask) -> GuestFiles:
-    def carry_out(request: bytes) -> bytes:
-        return ask(Request(Task.FILE, [request]), "files")
-
-    return GuestFiles(carry_out, memory=None, place="hosted sandbox")

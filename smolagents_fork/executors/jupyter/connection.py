@@ -59,6 +59,8 @@ __all__ = [
 MAX_ERROR_CHARS = 100_000
 # Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
 _PATIENCE_SECONDS = 20.0
+# Type of a request for a file, and the time for its answer, which waits for C code at most.
+_FILE_REQUEST, _FILE_SECONDS = "smolagents_fork_file_request", 60.0
 # Nodes of a cluster that may be lost one after the other while a kernel starts.
 _MOST_STARTS = 3
 
@@ -380,6 +382,38 @@ class KernelConnection:
         # A value, so that all of a call's steps are taken.
         channel = self._open_channel()
         channel.wait(channel.execute("''", sink=Sink(), deadline=deadline), deadline)
+
+    # -- files --
+
+    def ask_file(self, body: bytes) -> bytes:
+        """Have the kernel carry out a request for a file, while code runs too. From any thread.
+
+        Args:
+            body: see :mod:`smolagents_fork.guest.worker_files`.
+
+        Returns:
+            the body of the answer, which is not trusted.
+
+        Raises:
+            ExecutorError: the kernel refused, has ended, or did not answer.
+            ProtocolError: its answer has no body.
+        """
+        try:
+            reply = self._open_channel().ask(_FILE_REQUEST, [body], Deadline(_FILE_SECONDS))
+        except DeadlinePassed:
+            raise ExecutorError(
+                f"the kernel has not answered for {_FILE_SECONDS:g} s; it answers when C code that "
+                "keeps Python's lock has ended, or is interrupted"
+            ) from None
+        except (ConnectionLost, KernelGone) as error:
+            raise ExecutorError(f"the kernel has ended, or cannot be reached: {error}") from None
+        content = reply.content or {}
+        reason = content.get("evalue")
+        if content.get("status") == "error" and isinstance(reason, str):
+            raise ExecutorError(reason)
+        if reply.data is None:
+            raise ProtocolError("the sandbox answered a request for a file without its content")
+        return bytes(reply.data)
 
     # -- ends --
 

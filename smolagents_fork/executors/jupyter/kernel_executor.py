@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...errors import InterpreterError
+from ...errors import ExecutorError, InterpreterError
+from ...folders.file_store import FileStore
 from ...text.hints import network_hint
+from ..guests.guest_files import GuestFiles
 from ..session.guest import Failure
 from ..session.sandbox_executor import SandboxExecutor
 from .connection import KernelConnection
@@ -46,6 +49,25 @@ class KernelExecutor(SandboxExecutor):
         """Start the first kernel; called by ``_start()``."""
         self._connection = connection
         self._open(KernelGuestSource(connection, self.options.startup_timeout_seconds))
+
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        self._check_open(action)
+        connection = self._connection
+        if connection is None or connection.channel is None:
+            # The last one has ended, or was replaced: a call would start another, too.
+            with self._turn(action):
+                self._open_session().open()
+        yield self._files()
+
+    def _files(self) -> FileStore:
+        """Return the files of the present kernel, which has them while code runs, too."""
+        connection = self._connection
+        sandbox = None if connection is None else connection.sandbox
+        if connection is None or sandbox is None:
+            raise ExecutorError("there is no sandbox now; the next call starts one")
+        place, root = f"sandbox {sandbox.id}", sandbox.spec.workdir
+        return GuestFiles(connection.ask_file, memory=None, place=place, root=root)
 
     @property
     def allow_pickle(self) -> bool:

@@ -18,7 +18,6 @@ from ...jupyter.websocket import ConnectionLost, SendTimeout
 from ..session.guest import Ask, Call, End, Failure, Request, Task
 from .connection import KernelConnection
 from .diagnosis import status_after_end
-from .kernel_files import FILE_CODE
 
 __all__ = ["KernelGuest", "KernelGuestSource"]
 
@@ -35,7 +34,7 @@ _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
     Task.VARIABLES: "__smolagents_fork__.receive()",
     Task.READ_STATE: "__smolagents_fork__.variables()",
-    Task.FILE: FILE_CODE,
+    Task.FILE: "__smolagents_fork__.file()",
 }
 
 

@@ -25,6 +25,8 @@ import weakref
 PICKLE_KEY = "__smolagents_fork_pickle__"
 # Variable of the value of a program that does not end with an expression.
 VALUE_KEY = "__smolagents_fork_value__"
+# Types of the messages on the control channel that ask for a file, and of the answers.
+FILE_REQUEST, FILE_REPLY = "smolagents_fork_file_request", "smolagents_fork_file_reply"
 
 
 class Stop(BaseException):
@@ -92,12 +94,13 @@ class ImagesShown:
 
 
 class KernelSide:
-    def __init__(self, shell, codec, texts, output, process, stdin, tracebacks, settings):
+    def __init__(self, shell, codec, texts, output, files, process, stdin, tracebacks, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
         self.texts = texts
         self.output = output
+        self.files = files
         self.process = process
         self.tracebacks = tracebacks
         self.comm_id = settings["comm_id"]
@@ -124,6 +127,8 @@ class KernelSide:
         #: Figures that have been displayed and may be changed in a later run.
         self.figures = weakref.WeakSet()
         self.allow_pickle = settings["allow_pickle"]
+        #: Folder in which relative paths of files begin, wherever the program goes.
+        self.workdir = os.getcwd()
         self.show_by_shell = shell.showtraceback
         #: Errors of text that is not Python, and of IPython's own commands.
         self.shell_errors = _errors_of_the_shell()
@@ -510,6 +515,23 @@ class KernelSide:
                     stub = self.pickling(stub)
                 self.shell.user_ns[function["name"]] = self.stubs[function["name"]] = stub
 
+    def file(self):
+        """Carry out the request for a file that is the buffer of this one."""
+        [body] = self.take_buffers()
+        self.publish({"kind": "answer"}, [self.files.answer(bytes(body), self.workdir)])
+
+    def answer_file(self, stream, ident, parent):
+        """Carry out a request for a file; the control thread calls this, while code runs too."""
+        content, buffers = {"status": "ok"}, []
+        try:
+            [body] = parent["buffers"]
+            buffers = [self.files.answer(bytes(body), self.workdir)]
+        except Exception as error:
+            content = {"status": "error", "evalue": self.output.truncated(str(error), 10_000)}
+        self.kernel.session.send(
+            stream, FILE_REPLY, content, parent=parent, ident=ident, buffers=buffers
+        )
+
     def variables(self):
         """Publish the program's variables, without the shell's own and the host's functions."""
         absent = object()
@@ -624,7 +646,7 @@ def _too_deep():
 
 
 def install(
-    shell, codec, texts, output, value, awaiting, process, loop, stdin, tracebacks, settings
+    shell, codec, texts, output, value, awaiting, files, process, loop, stdin, tracebacks, settings
 ):
     """Install the agent; the loader calls this once."""
     import zmq
@@ -635,7 +657,7 @@ def install(
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = KernelSide(shell, codec, texts, output, process, stdin, tracebacks, settings)
+    sandbox = KernelSide(shell, codec, texts, output, files, process, stdin, tracebacks, settings)
     sandbox.limit()
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
@@ -681,6 +703,7 @@ def install(
     shell.kernel._execute_sleep = 0
     shell.kernel._publish_execute_input = lambda *_args, **_kwargs: None
     builtins.__dict__["__smolagents_fork__"] = sandbox
+    shell.kernel.control_handlers[FILE_REQUEST] = sandbox.answer_file
     # To compile these modules took megabytes, which glibc keeps.
     with contextlib.suppress(Exception):
         ctypes.CDLL(None).malloc_trim(0)

@@ -17,7 +17,7 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    names = "codec texts output value awaiting process loop stdin traceback kernel".split()
+    names = "codec texts output value awaiting files process loop stdin traceback kernel".split()
     for name, source in zip(names, parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
@@ -34,10 +34,13 @@ def _sources() -> list[bytes]:
     here = resources.files(__package__)
     package = resources.files("smolagents_fork")
     files = ("text/texts", "output", "interpreter/last_value", "interpreter/program_loop")
-    shared = (package.joinpath(f"{name}.py") for name in files)
+    shared = [package.joinpath(f"{name}.py").read_bytes() for name in files]
+    # In the kernel, the codec is a module of its own.
+    worker_files = package.joinpath("guest/worker_files.py").read_bytes()
+    shared.append(worker_files.replace(b"from ..codec ", b"from smolagents_fork_codec "))
     names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
-    parts = (*shared, *(here.joinpath(f"{name}.py") for name in names))
-    return [codec.sandbox_source().encode(), *(part.read_bytes() for part in parts)]
+    own = [here.joinpath(f"{name}.py").read_bytes() for name in names]
+    return [codec.sandbox_source().encode(), *shared, *own]
 
 
 def install_request(

@@ -64,13 +64,32 @@ def state():
     try:
         with open("/proc/%d/stat"%main) as line: return line.read().rpartition(")")[2].split()[0]
     except OSError: return "Z"
+def text(*names):
+    for name in names:
+        try:
+            with open("/sys/fs/cgroup/"+name) as file: return file.read()
+        except OSError: pass
+    return ""
+def field(text,*names):
+    for line in text.splitlines():
+        words=line.split()
+        if words[:1] and words[0] in names: return int(words[1])
+    return 0
+def usage():
+    # Memory without cached files in bytes, processor time in microseconds, and processes.
+    memory=int(text("memory.current","memory/memory.usage_in_bytes") or 0)
+    memory-=field(text("memory.stat","memory/memory.stat"),"total_inactive_file","inactive_file")
+    cpu=field(text("cpu.stat"),"usage_usec") or int(text("cpuacct/cpuacct.usage") or 0)//1000
+    pids=text("pids.current","pids/pids.current").strip()
+    pids=int(pids) if pids else sum(name.isdigit() for name in os.listdir("/proc"))
+    return " %d %d %d"%(max(0,memory),cpu,pids)
 def answer(command,number):
     if command=="interrupt":
         for send in os.killpg,os.kill:
             try: send(main,signal.SIGINT)
             except ProcessLookupError: continue
             break
-    tell("answer %s %s"%(number,state()))
+    tell("answer %s %s%s"%(number,state(),usage() if command=="usage" else ""))
 woken,wake=os.pipe()
 for end in woken,wake: os.set_blocking(end,False)
 signal.set_wakeup_fd(wake)

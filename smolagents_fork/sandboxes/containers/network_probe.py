@@ -8,10 +8,12 @@ the node, and the internet. An answer of any kind, a refusal too, means that pac
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...errors import ExecutorStartError
-from .container_files import Run
+from ...deadline import Deadline
+from ...errors import ExecutorError, ExecutorStartError
+from ...stream.timed_socket import ByteStream
+from .attached_program import read_pieces
 from .untrusted_json import checked_texts, read_json
 
 __all__ = ["check_isolation"]
@@ -20,6 +22,7 @@ __all__ = ["check_isolation"]
 _APPLY_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
 _RUN_SECONDS = 20.0
+_MOST_OUTPUT = 65_536
 # Run as: python3 -I -S -c PROBE seconds node... Prints the addresses that it reached, as JSON.
 _PROBE = """
 import errno,json,os,select,socket,sys,time
@@ -61,29 +64,40 @@ print(json.dumps(sorted(reached)))
 _WAIT_SECONDS = 1.5
 
 
-def check_isolation(run: Run, nodes: Sequence[str], place: str, remedy: str) -> None:
+def check_isolation(
+    open_program: Callable[[list[str], float], ByteStream],
+    nodes: Sequence[str],
+    place: str,
+    remedy: str,
+) -> None:
     """Refuse a sandbox whose network reaches anything.
 
     Args:
-        run: runs programs in the sandbox.
+        open_program: starts a program in the sandbox within some seconds; returns its stream.
         nodes: addresses of its node.
         place: the sandbox and where it runs, for messages.
         remedy: what the user can do, a sentence without its full stop.
 
     Raises:
-        ExecutorStartError: it reaches something; names what.
-        ExecutorError: the probe could not be run.
+        ExecutorStartError: it reaches something, and names what; or the probe failed.
         ProtocolError: the probe's answer is not a list of addresses.
     """
     end = time.monotonic() + _APPLY_SECONDS
     argv = ["python3", "-I", "-S", "-c", _PROBE, str(_WAIT_SECONDS), *nodes]
     while True:
-        code, output, message = run(argv, timeout=_RUN_SECONDS, max_bytes=65_536)
-        if code:
-            text = message.decode("utf-8", "replace").strip() or f"exit code {code}"
+        output = b""
+        try:
+            for piece in read_pieces(
+                open_program(argv, _RUN_SECONDS), deadline=Deadline(_RUN_SECONDS)
+            ):
+                output += piece
+                if len(output) > _MOST_OUTPUT:
+                    raise ExecutorError(f"it wrote more than {_MOST_OUTPUT} bytes")
+        except ExecutorError as error:
+            text = str(error)[-500:]
             raise ExecutorStartError(
-                f"{place}: the probe of its network failed, so no code is run in it: {text[-500:]}"
-            )
+                f"{place}: the probe of its network failed, so no code is run in it: {text}"
+            ) from None
         subject = "the addresses that it reaches"
         reached = checked_texts(read_json(output, subject), subject)
         if not reached:

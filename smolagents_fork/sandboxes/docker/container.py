@@ -1,11 +1,11 @@
-"""A running container as a sandbox: streams, files, statistics, and how it ended."""
+"""A running container as a sandbox: streams, statistics, and how it ended."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from ...results import ExecutorStats
 from ...system.first_process_link import FirstProcess
 from ...system.received_listener import receive_listener
 from ..container_options import GATEWAY_PORT
-from ..containers.attached_program import read_all
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
@@ -23,7 +22,7 @@ from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .list_fields import usage
 from .published_port import connect_to_gateway
-from .streams.exec_stream import ExecStream, exec_stream, exit_code
+from .streams.exec_stream import ExecStream, exec_stream
 from .streams.gateway_socket import GatewaySocket
 from .streams.logged_connection import LoggedConnection
 
@@ -38,8 +37,6 @@ _RELAY_SECONDS = 600.0
 # Poll interval and limit while the first process connects the kernel.
 _LOOK_SECONDS = 0.05
 _CONNECT_SECONDS = 30.0
-# Limit of the engine's calls that start a program for a file.
-_EXEC_SECONDS = 15.0
 # Time the engine may take to list the published port of a container that has been started.
 _PORT_SECONDS = 5.0
 # Limit of a query about a container's end: the engine may have ended, too.
@@ -196,20 +193,18 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
     def _open_relay(self, deadline: Deadline) -> ByteStream:
         """Open an exec's stream, which a relay joins to the kernel's port."""
         seconds = deadline.at_most(_RELAY_SECONDS)
-        return self._open_program(relay_command(GATEWAY_PORT, seconds), seconds)
+        return self.open_program(relay_command(GATEWAY_PORT, seconds), seconds)
 
-    def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
-        return self._exec_with_id(argv, min(seconds, API_TIMEOUT_SECONDS))[0]
-
-    def _exec_with_id(self, argv: list[str], seconds: float) -> tuple[ExecStream, str]:
+    def open_program(self, argv: list[str], seconds: float) -> ExecStream:
         if self._links != self.first_process.links:
             # A cut leaves connections behind on which the engine never answers.
             self._links = self.first_process.links
             self._client.api.close()
+        seconds = min(seconds, API_TIMEOUT_SECONDS)
         api = client_copy(self._client.api, seconds)
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
-            return exec_stream(api, exec_id, seconds), exec_id
+            return exec_stream(api, exec_id, seconds)
 
     def _published_port(self, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -224,40 +219,6 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                     f"container {self.id} has no published port ({self.status()})"
                 )
             time.sleep(0.02)
-
-    def run(
-        self,
-        argv: list[str],
-        *,
-        stdin: Iterable[bytes] = (),
-        timeout: float,
-        max_bytes: int,
-    ) -> tuple[int, bytes, bytes]:
-        """Run a program in the container.
-
-        Args:
-            argv: program and arguments, without a shell.
-            stdin: pieces of its input.
-            timeout: seconds it may take.
-            max_bytes: largest standard output allowed.
-
-        Returns:
-            exit code, standard output, the end of standard error.
-
-        Raises:
-            ExecutorError: it took too long, or wrote more.
-            StreamLost: the engine's connection was lost.
-        """
-        links = self.first_process.links
-        stream, exec_id = self._exec_with_id(argv, min(timeout, _EXEC_SECONDS))
-        output = read_all(
-            stream,
-            stdin,
-            deadline=Deadline(timeout),
-            max_bytes=max_bytes,
-            is_lost=lambda: links != self.first_process.links,
-        )
-        return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
 
     def _is_running(self) -> bool:
         with contextlib.suppress(Exception):

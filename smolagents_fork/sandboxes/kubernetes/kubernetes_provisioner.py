@@ -146,7 +146,7 @@ class KubernetesProvisioner:
             made = PodSandbox(self._client, started, spec, end)
             place = made.place
             if not self._allow_network:
-                check_isolation(made.run, state.node_addresses, place, _NETWORK_REMEDY)
+                check_isolation(made.open_program, state.node_addresses, place, _NETWORK_REMEDY)
         except BaseException as error:
             if made is not None:
                 made.remove()

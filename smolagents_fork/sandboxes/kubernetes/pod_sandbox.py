@@ -1,10 +1,12 @@
-"""A running pod as a sandbox: streams, files, statistics, status."""
+"""A running pod as a sandbox: streams, statistics, status."""
 
 from __future__ import annotations
 
+import base64
 import socket
 import time
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,16 +15,15 @@ from ...errors import ExecutorError, ExecutorStartError
 from ...results import ExecutorStats
 from ...system.first_process_link import FirstProcess
 from ..container_options import GATEWAY_PORT
-from ..containers.cgroup_usage import cgroup_usage
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
 from ..lease_keeper import Lease
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
+from ..resource_limits import parse_size
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import AttachedPod, ChannelSocket, RelayStream
-from .streams.pod_exec import run_program, short_command
+from .streams.channel_socket import AttachedPod, RelayStream
 
 __all__ = ["PodSandbox", "StartedPod"]
 
@@ -32,6 +33,11 @@ _LOG_LINES = 8
 _ATTEMPT_SECONDS = 5.0
 # Time that a node may take to report the end of a container, and the pause between two looks.
 _LAG_SECONDS, _LAG_PAUSE_SECONDS = 3.0, 0.1
+# Limit of the first process's answer about the pod's resource use.
+_USAGE_SECONDS = 15.0
+# Longest program that is sent as it is. A command is part of an address, and servers in front of a
+# cluster allow 8 KiB for that.
+_LONGEST_PROGRAM = 500
 
 
 @dataclass(frozen=True)
@@ -115,19 +121,17 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             OSError: the kernel did not answer in time.
             ExecutorError: the pod is gone, or the cluster gives no stream.
         """
-        self._check_there()
         # The relay is given less time than the caller has, to hear its reason.
         argv = relay_command(GATEWAY_PORT, max(0.1, timeout * 0.9))
-        stream = self._open_program(argv, timeout)
+        stream = self.open_program(argv, timeout)
         if self._carried is not None:
             self._carried.serve_beside(stream, timeout)
         return stream
 
-    def _open_program(self, argv: list[str], seconds: float) -> ByteStream:
-        return RelayStream(self._exec(argv, seconds))
-
-    def _exec(self, argv: list[str], seconds: float) -> socket.socket:
-        return self._open("exec", seconds, command=short_command(argv), stderr=True)
+    def open_program(self, argv: list[str], seconds: float) -> ByteStream:
+        self._check_there()
+        command = _short_command(argv)
+        return RelayStream(self._open("exec", seconds, command=command, stderr=True))
 
     def _attach(self, seconds: float) -> AttachedPod:
         return AttachedPod(self._open("attach", seconds))
@@ -145,29 +149,22 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
         return self._client.stream(self.name, subresource, query, seconds)
 
-    def run(
-        self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
-    ) -> tuple[int, bytes, bytes]:
-        """Run a program in the pod; see :class:`.containers.container_files.Run`."""
-        self._check_there()
-        deadline = Deadline(timeout)
-        links = self.first_process.links
-        sock = ChannelSocket(self._exec(argv, timeout))
-        return run_program(
-            sock,
-            stdin,
-            deadline=deadline,
-            max_bytes=max_bytes,
-            is_lost=lambda: links != self.first_process.links,
-        )
-
     def stats(self) -> ExecutorStats:
         """Return the pod's resource use now.
 
         Raises:
-            ExecutorError: it is gone.
+            ExecutorError: it is gone, or does not answer.
         """
-        return cgroup_usage(self.run, self._spec.limits)
+        self._check_there()
+        usage = self.first_process.usage(_USAGE_SECONDS)
+        if usage is None:
+            raise ExecutorError(
+                f"{self.place}: its first process gave no resource use in {_USAGE_SECONDS:g} s "
+                f"({self.status()}); one of an older template of a warm pool has none"
+            )
+        memory, seconds, count = usage
+        limit = self._spec.limits.memory
+        return ExecutorStats(memory, None if limit is None else parse_size(limit), seconds, count)
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""
@@ -224,3 +221,20 @@ class PodSandbox(ContainerSandbox[StartedPod]):
             self._removed = True
         self._lease.close()
         self._end()
+
+
+def _short_command(argv: list[str]) -> list[str]:
+    """Return a command with a compressed program, if it runs a long one with Python's ``-c``.
+
+    Args:
+        argv: program and arguments.
+    """
+    if "-c" not in argv or not argv[0].startswith("python"):
+        return argv
+    place = argv.index("-c") + 1
+    program = argv[place]
+    if len(program) <= _LONGEST_PROGRAM:
+        return argv
+    packed = base64.b85encode(zlib.compress(program.encode(), 9)).decode()
+    code = f"import base64,zlib;exec(zlib.decompress(base64.b85decode({packed!r})))"
+    return [*argv[:place], code, *argv[place + 1 :]]

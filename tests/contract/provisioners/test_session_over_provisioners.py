@@ -11,9 +11,9 @@ import pytest
 from smolagents_fork.call_output import CallOutput
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.call_options import CallOptions
+from smolagents_fork.executors.guests.guest_files import GuestFiles
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.executors.jupyter.kernel_guest import KernelGuestSource
-from smolagents_fork.executors.jupyter.sandbox_files import SandboxFiles
 from smolagents_fork.executors.session.bindings import Bindings
 from smolagents_fork.executors.session.guest import Request, Task
 from smolagents_fork.executors.session.session import Session
@@ -79,7 +79,7 @@ def test_environment_and_folder_are_those_of_the_spec(make, place):
 
 def test_files_are_those_of_the_code(make):
     made = make()
-    files = SandboxFiles(made.connection.sandbox)
+    files = GuestFiles(made.connection.ask_file, memory=None)
     files.write_file("in/file", [b"from the host"], 13)
     assert made.run("open('in/file').read()") == "from the host"
     made.run("open('out', 'w').write('from the code')")

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.deadline import Deadline
+from smolagents_fork.errors import ExecutorError
 from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
-from smolagents_fork.jupyter.protocol import Requests, Sink
+from smolagents_fork.jupyter.protocol import KernelGone, Requests, Sink
 from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
 
@@ -145,3 +146,51 @@ def test_overtaken_answer_is_not_awaited(kernel, channel, sink):
     assert request.error is not None
     assert "could not say how the code ended" in request.error.value
     assert kernel.now < 1010
+
+
+def test_request_of_another_thread_is_answered_while_code_runs(kernel):
+    channel = Channel(kernel, Requests("session", "comm"))
+    printed = []
+    running = channel.execute(
+        "1", sink=Sink(stream=lambda _name, text, _lost: printed.append(text))
+    )
+
+    def answer(request):
+        if request.channel == "control":
+            kernel.say_output(0.1, "first", running.message)
+            kernel.say(0.1, "iopub", "status", {"execution_state": "busy"}, request)
+            kernel.say(0.1, "control", "a_reply", {"status": "ok"}, request)
+
+    kernel.asked = answer
+    reply = channel.ask("a_request", [b"body"], Deadline(60, clock=kernel.clock))
+    assert (reply.type, reply.content) == ("a_reply", {"status": "ok"})
+    # What it received for the thread that waits for code is still there, and what belongs to it is
+    # not.
+    kernel.say_reply(0.1, running.message)
+    kernel.say_idle(0.1, running.message)
+    channel.wait(running, Deadline(60, clock=kernel.clock))
+    assert printed == ["first"]
+
+
+def test_request_of_another_thread_ends_with_its_deadline_and_with_the_kernel(kernel):
+    channel = Channel(kernel, Requests("session", "comm"), serves_itself=True)
+    with pytest.raises(DeadlinePassed):
+        channel.ask("a_request", [b""], Deadline(10, clock=kernel.clock))
+    kernel.asked = lambda request: kernel.say(
+        0.1, "iopub", "status", {"execution_state": "dead"}, request
+    )
+    with pytest.raises(KernelGone):
+        channel.ask("a_request", [b""], Deadline(10, clock=kernel.clock))
+
+
+def test_flood_while_code_waits_for_a_tool_is_bounded(kernel, monkeypatch):
+    monkeypatch.setattr(channels, "_MOST_WAITING_BYTES", 10_000)
+    channel = Channel(kernel, Requests("session", "comm"))
+    running = channel.execute("1", sink=Sink())
+    for _ in range(20):
+        kernel.say_output(0.0, "x" * 1000, running.message)
+    with pytest.raises(ExecutorError, match="while it waits for a tool"):
+        channel.ask("a_request", [b""], Deadline(10, clock=kernel.clock))
+    kernel.say_reply(0.1, running.message)
+    kernel.say_idle(0.1, running.message)
+    channel.wait(running, Deadline(60, clock=kernel.clock))

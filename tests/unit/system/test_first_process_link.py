@@ -79,3 +79,26 @@ def test_line_without_an_end_fills_no_memory(first):
     first.ask()
     first.feed(b"\n\x1eanswer 1 S\n")
     assert first.wait(0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "usage"),
+    [
+        (b"answer 1 S 1048576 2500000 3", (1048576, 2.5, 3)),
+        (b"answer 1 S -1 0 0", (0, 0.0, 0)),
+        (b"answer 1 S", None),  # of a version without figures
+        (b"answer 1 S 1 2", None),
+        (b"answer 1 S 1e3 2 3", None),
+    ],
+)
+def test_usage_is_what_the_answer_says(answer, usage):
+    first = FirstProcess(lambda data: sent.append(data) or first.feed(b"\x1e" + answer + b"\n"))
+    sent: list[bytes] = []
+    assert first.usage(60.0) == usage
+    assert sent == [b"usage 1\n"]
+
+
+def test_usage_without_a_connection_is_none():
+    first = FirstProcess(lambda _data: None)
+    first.reconnect(False)
+    assert first.usage(60.0) is None

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
 from ....system.forks import forget, keep_open
-from ...containers.attached_program import read_pieces
-from ...containers.stream_errors import StreamLost
+from ...containers.attached_program import StreamLost, read_pieces
 from ..engine import mapped_errors
 from .hijacking import hijack
 

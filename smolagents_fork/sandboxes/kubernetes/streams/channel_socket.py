@@ -8,7 +8,6 @@ in every version. The official client's stream waits without a limit within a fr
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import ssl
 from typing import Any
@@ -25,7 +24,7 @@ from ....stream.websocket_frames import (
 from ....system.forks import forget, keep_open
 from ...containers.untrusted_json import read_json
 
-__all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "ExecStatus", "RelayStream"]
+__all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "RelayStream"]
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS = 0, 1, 2, 3
 #: Versions that are offered, the newer first.
@@ -43,30 +42,16 @@ _MOST_RECEIVED = 1 << 20
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class ExecStatus:
-    """Final status of a program.
-
-    Args:
-        text: JSON of the status channel.
-    """
-
-    def __init__(self, text: bytes) -> None:
-        found: Any = None
-        with contextlib.suppress(ProtocolError):
-            found = read_json(text, "a status")
-        status: dict[str, Any] = found if isinstance(found, dict) else {}
-        #: Exit code; ``None`` if the program could not be run.
-        self.exit_code: int | None = 0 if status.get("status") == "Success" else None
-        #: The cluster's words.
-        self.message = text.decode("utf-8", "replace")[:500]
-        if type(status.get("message")) is str:
-            self.message = status["message"] or self.message
-        details = status.get("details")
-        causes = details.get("causes") if isinstance(details, dict) else None
-        if status.get("reason") == "NonZeroExitCode" and isinstance(causes, list) and causes:
-            code = causes[0].get("message") if isinstance(causes[0], dict) else None
-            digits = re.fullmatch("[0-9]{1,3}", code) if type(code) is str else None
-            self.exit_code = int(digits[0]) if digits else None
+def _failure(text: bytes) -> str:
+    """Return the cluster's words for a failure, from the final status; empty for success."""
+    found: Any = None
+    with contextlib.suppress(ProtocolError):
+        found = read_json(text, "a status")
+    status: dict[str, Any] = found if isinstance(found, dict) else {}
+    if status.get("status") == "Success":
+        return ""
+    message = status.get("message")
+    return (message if type(message) is str else "") or text.decode("utf-8", "replace")[:500]
 
 
 class ChannelSocket:
@@ -77,7 +62,8 @@ class ChannelSocket:
 
     Attributes:
         errors: end of what the program has written to its standard error.
-        status: final status of the program; ``None`` before.
+        failure: the cluster's words for a program that failed; ``None`` before its end, and
+            empty if it succeeded.
         end_reason: why the connection ended; empty while it is open.
     """
 
@@ -93,7 +79,7 @@ class ChannelSocket:
         # Bytes of the caller in a frame that is not sent completely.
         self._pending = 0
         self.errors = b""
-        self.status: ExecStatus | None = None
+        self.failure: str | None = None
         self.end_reason = ""
 
     def recv(self, size: int, /) -> bytes:
@@ -104,7 +90,7 @@ class ChannelSocket:
         """
         self._flush()
         while not self._arrived:
-            if self.status is not None or self.end_reason:
+            if self.failure is not None or self.end_reason:
                 return b""
             self._read()
         piece = bytes(self._arrived[:size])
@@ -142,7 +128,7 @@ class ChannelSocket:
         # A server opens a channel, also that of the status, with a message without bytes.
         channel, data = message[:1], message[1:]
         if data and channel == bytes((_STATUS,)):
-            self.status = ExecStatus(data)
+            self.failure = _failure(data)
         elif channel == bytes((_OUTPUT,)):
             self._arrived += data
         elif channel == bytes((_ERRORS,)):
@@ -247,6 +233,7 @@ class RelayStream(ChannelSocket):
             OSError: the program failed; says why.
         """
         piece = super().recv(size)
-        if not piece and self.errors:
-            raise ConnectionResetError(self.errors.decode("utf-8", "replace").strip())
+        reason = self.errors.decode("utf-8", "replace").strip() or self.failure
+        if not piece and reason:
+            raise ConnectionResetError(reason)
         return piece

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import re
 import socket
-import threading
 
 import pytest
 from websocket_frames import frame
 from websockets.protocol import Protocol, Side
 
-from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes.containers.stream_errors import TooMuchOutput
+from smolagents_fork.sandboxes.kubernetes.pod_sandbox import _short_command
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
     AttachedPod,
     ChannelSocket,
-    ExecStatus,
     RelayStream,
 )
-from smolagents_fork.sandboxes.kubernetes.streams.pod_exec import run_program, short_command
 
 
 @pytest.fixture
@@ -71,7 +66,7 @@ def test_channels_that_are_opened_without_bytes_say_nothing(ends):
     sock, theirs = ends
     theirs.sendall(frame(b"\1") + frame(b"\3") + frame(b""))
     assert read_all(sock) == b""
-    assert sock.status is None
+    assert sock.failure is None
 
 
 def test_pings_are_answered(ends):
@@ -163,69 +158,35 @@ def test_error_of_a_relay_ends_its_stream_with_its_words(ends):
 
 
 @pytest.mark.parametrize(
-    ("status", "code"),
+    ("status", "failure"),
     [
-        ({"status": "Success"}, 0),
-        (
-            {
-                "status": "Failure",
-                "reason": "NonZeroExitCode",
-                "details": {"causes": [{"message": "7"}]},
-            },
-            7,
-        ),
-        ({"status": "Failure", "message": "no such file"}, None),
-        ({"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": [1]}}, None),
-        ([], None),
+        (b'{"status": "Success"}', ""),
+        (b'{"status": "Failure", "message": "no such file"}', "no such file"),
+        (b'{"status": "Failure", "message": 1}', '{"status": "Failure", "message": 1}'),
+        (b"[]", "[]"),
+        (b"broken", "broken"),
     ],
 )
-def test_statuses(status, code):
-    assert ExecStatus(json.dumps(status).encode()).exit_code == code
-
-
-def test_status_that_is_no_json():
-    assert ExecStatus(b"broken").message == "broken"
-
-
-def program(sock: ChannelSocket, **changes):
-    keywords = {"deadline": Deadline(60.0), "max_bytes": 1000} | changes
-    return run_program(sock, (), **keywords)
-
-
-def test_program_that_cannot_be_run_is_an_error(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b'\3{"status": "Failure", "message": "no python3"}'))
-    with pytest.raises(ExecutorError, match="could not be run: no python3"):
-        program(sock)
-
-
-def test_program_whose_stream_ends_without_a_status_is_an_error(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b"\1part"))
-    theirs.close()
-    with pytest.raises(ExecutorError, match="ended after 4 bytes without its status"):
-        program(sock)
-
-
-def test_program_that_takes_too_long(ends):
-    sock, _theirs = ends
-    with pytest.raises(ExecutorError, match=r"took longer than it was given \(0\.05 s"):
-        program(sock, deadline=Deadline(0.05))
-
-
-def test_program_that_writes_too_much(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b"\1" + b"x" * 20))
-    with pytest.raises(TooMuchOutput, match="more than 10 bytes"):
-        program(sock, max_bytes=10)
+def test_program_that_fails_ends_its_stream_with_the_words_of_the_cluster(ends, status, failure):
+    first, theirs = ends
+    first._sock, ours = socket.socket(), first._sock
+    sock = RelayStream(ours)
+    theirs.sendall(frame(b"\1part") + frame(b"\3" + status))
+    assert sock.recv(100) == b"part"
+    if failure:
+        with pytest.raises(ConnectionResetError, match=re.escape(failure)):
+            sock.recv(100)
+    else:
+        assert sock.recv(100) == b""
+    sock.close()
 
 
 def test_long_programs_are_sent_short():
     code = "print('" + "x" * 4000 + "')"
-    argv = short_command(["python3", "-I", "-c", code, "argument"])
+    argv = _short_command(["python3", "-I", "-c", code, "argument"])
     assert len(argv[3]) < 300
     assert argv[4:] == ["argument"]
-    assert short_command(["cat", "-c", code]) == ["cat", "-c", code]
+    assert _short_command(["cat", "-c", code]) == ["cat", "-c", code]
 
 
 def test_pings_whose_answers_are_not_read_end_the_stream(ends):
@@ -240,34 +201,3 @@ def test_pings_whose_answers_are_not_read_end_the_stream(ends):
         if sock.end_reason:
             break
     assert sock.end_reason == "the cluster sends pings and reads no answers"
-
-
-def test_program_that_writes_while_it_reads(ends):
-    """Neither direction waits for the other."""
-    sock, theirs = ends
-    data = bytes(range(256)) * 20_000
-
-    def echo() -> None:
-        reader = Protocol(Side.SERVER, max_size=None)
-        count = 0
-        while count < len(data):
-            reader.receive_data(theirs.recv(1 << 16))
-            for received in reader.events_received():
-                count += len(received.data) - 1
-                theirs.sendall(frame(b"\1" + received.data[1:]))
-        theirs.sendall(frame(b'\3{"status": "Success"}'))
-
-    thread = threading.Thread(target=echo)
-    thread.start()
-    assert run_program(sock, [data[:9], data[9:]], deadline=Deadline(60.0), max_bytes=1 << 30) == (
-        0,
-        data,
-        b"",
-    )
-    thread.join()
-
-
-@pytest.mark.parametrize("code", ["-1", "1_0", " 1", "1000", "9" * 4000, "\u0661"])
-def test_exit_codes_that_are_none(code):
-    text = {"reason": "NonZeroExitCode", "details": {"causes": [{"message": code}]}}
-    assert ExecStatus(json.dumps(text).encode()).exit_code is None

@@ -261,3 +261,13 @@ def test_time_of_the_lease_is_rounded_up():
     assert leased(["main"], 0.2)["entrypoint"][-1] == "1"
     assert leased(["main"], 7)["entrypoint"][-1] == "7"
     assert leased(["main"], 7)["command"] == ["main"]
+
+
+def test_usage_is_that_of_the_control_group(first_process):
+    process = first_process("sleep", "60", lease=PROMPT_SECONDS)
+    words = asked(process, b"usage 1").split()
+    assert words[:2] == [b"\x1eanswer", b"1"]
+    memory, microseconds, count = map(int, words[3:])
+    assert memory >= 0
+    assert microseconds >= 0
+    assert count > 0

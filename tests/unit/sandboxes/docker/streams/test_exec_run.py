@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes.containers import container_files
-from smolagents_fork.sandboxes.containers.container_files import read_file
 from smolagents_fork.sandboxes.docker.streams import exec_stream
 from smolagents_fork.sandboxes.docker.streams.exec_stream import exit_code
 
@@ -32,13 +30,3 @@ def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
     monkeypatch.setattr(exec_stream, "_EXIT_SECONDS", 0.05)
     with pytest.raises(ExecutorError, match=r"has ended, and the engine .* in 0\.05 s"):
         exit_code(engine(RUNS), "c", "e")
-
-
-def test_file_that_was_cut_off_between_two_frames_is_an_error(monkeypatch):
-    monkeypatch.setattr(container_files, "_AGAIN_SECONDS", 0.0)
-
-    def run(*_args, **_keywords):
-        return 0, b"half of i", b""
-
-    with pytest.raises(ExecutorError, match="ended after 9 bytes, before the file's end"):
-        read_file(run, "/workspace/f", 100)
