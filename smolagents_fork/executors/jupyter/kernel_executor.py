@@ -9,8 +9,8 @@ from typing import Any
 from ...errors import ExecutorError, InterpreterError
 from ...folders.file_store import FileStore
 from ...text.hints import network_hint
-from ..guests.guest_files import GuestFiles
 from ..session.guest import Failure
+from ..session.guest_files import GuestFiles
 from ..session.sandbox_executor import SandboxExecutor
 from .connection import KernelConnection
 from .error_text import CodeFailedError, failure_text

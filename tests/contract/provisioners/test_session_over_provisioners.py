@@ -11,11 +11,11 @@ import pytest
 from smolagents_fork.call_output import CallOutput
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.call_options import CallOptions
-from smolagents_fork.executors.guests.guest_files import GuestFiles
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.executors.jupyter.kernel_guest import KernelGuestSource
 from smolagents_fork.executors.session.bindings import Bindings
 from smolagents_fork.executors.session.guest import Request, Task
+from smolagents_fork.executors.session.guest_files import GuestFiles
 from smolagents_fork.executors.session.session import Session
 
 #: A start takes less than a second on an idle machine, and much more on a busy one.

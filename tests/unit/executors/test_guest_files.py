@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.executors.guests.guest_files import GuestFiles
+from smolagents_fork.executors.session.guest_files import GuestFiles
 from smolagents_fork.guest import worker_files
 
 
