@@ -84,7 +84,7 @@ def test_files_are_those_of_the_code(make):
     assert made.run("open('in/file').read()") == "from the host"
     made.run("open('out', 'w').write('from the code')")
     assert files.read_file("out", 100) == b"from the code"
-    assert [one.path for one in files.list_files(".")] == ["in/file", "out"]
+    assert sorted(one.path for one in files.list_files(".")) == ["in/file", "out"]
 
 
 def test_code_past_timeout_is_interrupted_and_its_state_kept(make):
