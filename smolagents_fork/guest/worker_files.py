@@ -91,7 +91,7 @@ def _new_part(path: str, size: int) -> str:
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder", path)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize
     if free < size:

@@ -83,7 +83,7 @@ class GatewayExecutor(KernelExecutor):
         seconds = given.startup_timeout_seconds
         self._kernel = KernelConnection(
             self._service,
-            SandboxSpec(image, start_seconds=seconds),
+            SandboxSpec(image, workdir="", start_seconds=seconds),
             KernelSettings(
                 max_print_outputs_length=given.print_length,
                 max_value_bytes=given.max_value_bytes,

@@ -57,7 +57,7 @@ def test_files_are_written_read_and_listed(files: GuestFiles, tmp_path: Path):
         files.make_folder("top/in a/-folder")
     with pytest.raises(ExecutorError, match="exists"):
         files.make_folder("top/small")
-    with pytest.raises(ExecutorError, match="it is a folder"):
+    with pytest.raises(ExecutorError, match="Is a directory"):
         files.write_file("top", [b""], 0)
 
 
