@@ -202,8 +202,9 @@ def test_limits_refuse_what_is_no_limit(value: object) -> None:
 
 def test_the_page_of_the_local_executor_has_the_defaults() -> None:
     page = (Path(__file__).parents[3] / "docs" / "executors" / "local.md").read_text("utf-8")
-    told = dict(re.findall(r"`(\w+)=([\d_]+)`", page))
+    told = dict(re.findall(r"(?m)^\| `(\w+)` \|.* `None`: ([\d,]+)", page))
+    told |= dict(re.findall(r"(?m)^\| `(timeout_seconds)` \| `(\d+)`", page))
     limits = RunLimits()
-    assert {name: int(value) for name, value in told.items()} == {
+    assert {name: int(value.replace(",", "")) for name, value in told.items()} == {
         name: int(getattr(limits, name)) for name in vars(limits)
     }
