@@ -27,6 +27,7 @@ class FaultProxy:
         target: path of a Unix socket, or host and port.
         grouping: ``bytes`` passes on each byte of the server by itself, ``gathered`` passes on
             what comes within a moment, from either side, in one piece.
+        address: that it listens on.
 
     Attributes:
         accepted: number of connections so far.
@@ -34,12 +35,17 @@ class FaultProxy:
         is_at_limit: whether :meth:`pass_at_most` stops the bytes now.
     """
 
-    def __init__(self, target: str | tuple[str, int], grouping: Grouping = "as sent") -> None:
+    def __init__(
+        self,
+        target: str | tuple[str, int],
+        grouping: Grouping = "as sent",
+        address: str = "127.0.0.1",
+    ) -> None:
         self._target, self._grouping = target, grouping
         self.accepted = self.passed_bytes = 0
         self.is_at_limit = False
         self._most_bytes: int | None = None
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self.port: int = self._listener.getsockname()[1]
         self._changed = threading.Condition()
         self._frozen = self._refusing = self._silent = self._closed = False
@@ -53,6 +59,10 @@ class FaultProxy:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the port and all connections, as a server does that ends."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -107,6 +117,10 @@ class FaultProxy:
             self._frozen = self._refusing = self._silent = False
             self._changed.notify_all()
 
+    def see(self, data: bytes, *, from_client: bool) -> bytes:
+        """Return what is passed on in place of bytes that have come; none at an end."""
+        return data
+
     # -- work --
 
     def _begin(self, function: object, *arguments: object) -> None:
@@ -149,8 +163,8 @@ class FaultProxy:
                 if self._silent:
                     self._cut |= {near, far}
             requests: Grouping = "as sent" if self._grouping == "bytes" else self._grouping
-            self._begin(self._copy, near, far, requests)
-            self._begin(self._copy, far, near, self._grouping)
+            self._begin(self._copy, near, far, requests, True)
+            self._begin(self._copy, far, near, self._grouping, False)
 
     def _connect(self) -> socket.socket:
         if isinstance(self._target, tuple):
@@ -163,11 +177,17 @@ class FaultProxy:
             raise
         return far
 
-    def _copy(self, source: socket.socket, target: socket.socket, grouping: Grouping) -> None:
+    def _copy(
+        self,
+        source: socket.socket,
+        target: socket.socket,
+        grouping: Grouping,
+        from_client: bool,
+    ) -> None:
         with contextlib.suppress(OSError, ValueError):  # ValueError: closed by another thread
             data = b"\0"
             while data:
-                data = source.recv(65536)
+                data = self.see(source.recv(65536), from_client=from_client)
                 if grouping == "gathered":
                     data = self._gather(source, data)
                 if not self._may_pass(source):

@@ -10,7 +10,7 @@ from typing import Any
 import docker
 import pytest
 from background import eventually
-from docker_proxy import Proxy
+from docker_proxy import EngineProxy
 
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE
@@ -83,15 +83,11 @@ def science(science_image: str) -> Iterator[DockerExecutor]:
 
 
 @pytest.fixture
-def proxy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+def proxy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineProxy]:
     """The engine over TCP on loopback: ``DOCKER_HOST`` names a port in front of its socket."""
-    base = engine.api.base_url
-    if "unix" not in base and not base.startswith("http+docker"):
-        pytest.skip("the engine is not on a local socket")
-    made = Proxy("/var/run/docker.sock")
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
-    yield made
-    made.cut()
+    with EngineProxy(engine) as made:
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
+        yield made
 
 
 @pytest.fixture

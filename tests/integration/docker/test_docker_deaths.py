@@ -217,7 +217,7 @@ def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
 def test_engine_that_goes_away_in_mid_call(make, proxy):
     executor = make()
     assert made_through(proxy, executor)
-    message = died(executor, proxy.cut)
+    message = died(executor, proxy.close)
     assert "unknown: the engine does not answer" in message
     started = time.monotonic()
     executor.cleanup()

@@ -13,7 +13,6 @@ from collections import Counter
 
 import pytest
 from background import acting, at_once, eventually, running
-from docker_freezing_proxy import Proxy
 from docker_waiting import first_print
 from smolagents import tool
 from smolagents.utils import AgentError
@@ -240,25 +239,15 @@ def test_root_file_system_that_can_be_written_is_limited_or_refused(make):
     ],
     ids=["processes", "memory", "swap"],
 )
-def test_limit_that_the_engine_discards_is_an_error(
-    make, engine, monkeypatch, answer, discarded, words
-):
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        pytest.skip("the engine is not on a socket")
-    proxy = Proxy(host.removeprefix("unix://"))
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{proxy.port}")
-    try:
-        # What an engine does where the kernel of its machine lacks the control group.
-        proxy.rewriting = {answer: discarded}
-        with pytest.raises(ConfigurationError) as caught:
-            make(memory="1g")
-        assert words in str(caught.value)
-        assert "to run without the limit" in str(caught.value)
-        proxy.rewriting = {}
-        removals.wait_until_tried(60)
-    finally:
-        proxy.close()
+def test_limit_that_the_engine_discards_is_an_error(make, proxy, answer, discarded, words):
+    # What an engine does where the kernel of its machine lacks the control group.
+    proxy.rewriting = {answer: discarded}
+    with pytest.raises(ConfigurationError) as caught:
+        make(memory="1g")
+    assert words in str(caught.value)
+    assert "to run without the limit" in str(caught.value)
+    proxy.rewriting = {}
+    removals.wait_until_tried(60)
 
 
 def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from docker_proxy import Proxy
+from docker_proxy import EngineProxy
 
 from smolagents_fork import DockerEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
@@ -15,12 +15,8 @@ SOCKET = "unix:///var/run/docker.sock"
 @pytest.fixture
 def addresses(engine, image):
     """The engine's socket, and two ports in front of it, none of them in the environment."""
-    if "unix" not in engine.api.base_url and not engine.api.base_url.startswith("http+docker"):
-        pytest.skip("the engine is not on a local socket")
-    proxies = [Proxy(SOCKET.removeprefix("unix://")) for _ in range(2)]
-    yield SOCKET, *proxies
-    for proxy in proxies:
-        proxy.cut()
+    with EngineProxy(engine) as first, EngineProxy(engine) as second:
+        yield SOCKET, first, second
 
 
 def starts(proxy):
@@ -34,7 +30,7 @@ def test_executors_of_one_process_use_the_engines_they_were_given(addresses, mak
     assert [executor(f"{n} + 1").output for n, executor in enumerate(executors)] == [1, 2, 3]
     assert [len(starts(proxy)) for proxy in proxies] == [1, 1]
     # The end of one address is not that of another.
-    proxies[0].cut()
+    proxies[0].close()
     assert executors[0]("'there'").output == executors[2]("'there'").output == "there"
     executors[2].delete()
     assert any("DELETE" in line for line in proxies[1].requests)

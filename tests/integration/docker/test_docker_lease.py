@@ -163,14 +163,14 @@ def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, pr
     name = executor.container.name
     for _ in range(2):
         attached = len(proxy.asked(r"POST \S+/attach"))
-        proxy.lose()
+        proxy.reset()
         # More than once where a first process answers late.
         assert eventually(lambda n=attached: len(proxy.asked(r"POST \S+/attach")) > n)
     # Longer than what the last renewal on a lost connection was good for.
     time.sleep(2 * LEASE_SECONDS)
     assert engine.api.inspect_container(name)["State"]["Running"]
     # The engine has died for this process: the lease is renewed no more.
-    proxy.cut()
+    proxy.close()
     gone = {"filters": {"name": name}, "all": True}
     assert eventually(lambda: not engine.api.containers(**gone), LEASE_SECONDS + ENGINE_SECONDS)
 

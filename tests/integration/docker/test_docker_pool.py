@@ -221,7 +221,7 @@ def test_dead_container_is_not_handed_out(pool, engine):
 
 
 def test_broken_engine_is_told_and_not_hammered_and_the_pool_recovers(image, proxy):
-    proxy.refusing = True
+    proxy.reset(refuse=True)
     with DockerPool(min_size=2, max_size=4, **PATIENT) as pool:
         started = time.monotonic()
         with pytest.raises(EngineUnavailableError):
@@ -232,7 +232,7 @@ def test_broken_engine_is_told_and_not_hammered_and_the_pool_recovers(image, pro
         # Pauses of 0.5, 1, 2 ... seconds: three rounds of two starts, a few connections each, and
         # on a busy machine a round or two more. Without pauses there are hundreds a second.
         assert proxy.accepted <= 40 + 10 * (time.monotonic() - started)
-        proxy.refusing = False
+        proxy.heal()
         assert pool.wait_until_ready(2, timeout=150)
         with DockerExecutor(pool=pool) as executor:
             assert executor("1+1").output == 2

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 
 import pytest
 from background import acting
-from docker_freezing_proxy import Proxy
 from docker_waiting import first_print, set_options
 
 from smolagents_fork.errors import (
@@ -45,17 +43,6 @@ def test_engine_that_accepts_and_never_answers(monkeypatch, tmp_path, kind):
         assert "docker info" in str(caught.value)
 
 
-@pytest.fixture
-def proxy(engine, monkeypatch):
-    if not str(engine.api.base_url).startswith("http+docker"):
-        pytest.skip("the engine is not on a local socket")
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    made = Proxy(host.removeprefix("unix://"))
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
-    yield made
-    made.close()
-
-
 LONG = "print('begun', flush=True)\nimport time; time.sleep(50)"
 
 
@@ -76,7 +63,7 @@ def died_after(executor, action):
 
 def test_engine_that_freezes_in_mid_call(make, proxy):
     executor = make(timeout_seconds=60)
-    message, seconds = died_after(executor, proxy.thawed.clear)
+    message, seconds = died_after(executor, proxy.freeze)
     assert seconds < SOON_SECONDS  # 5 on a quiet machine; it was minutes for the evidence
     assert "does not answer" in message
     assert "its state is lost" in message
@@ -88,7 +75,7 @@ def test_engine_that_freezes_in_mid_call(make, proxy):
     started = time.monotonic()
     executor.cleanup()
     assert time.monotonic() - started < SOON_SECONDS
-    proxy.thawed.set()
+    proxy.heal()
 
 
 def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeypatch):
@@ -97,10 +84,10 @@ def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeyp
 
     def thaw():  # the container is removed then; the question is never answered
         time.sleep(2)
-        proxy.thawed.set()
+        proxy.heal()
 
     with (
-        acting(lambda: not proxy.thawed.is_set(), thaw),
+        acting(lambda: proxy.is_frozen, thaw),
         pytest.raises(EngineUnavailableError, match=r"starting the container.* not answer"),
     ):
         DockerExecutor()
@@ -111,9 +98,9 @@ def test_engine_that_freezes_for_a_moment_is_no_loss(make, proxy):
     executor("kept = 1")
 
     def freeze_for_a_moment():
-        proxy.thawed.clear()
+        proxy.freeze()
         time.sleep(1)
-        proxy.thawed.set()
+        proxy.heal()
 
     with acting(first_print(executor).is_set, freeze_for_a_moment):
         code = "print('begun', flush=True)\nimport time; time.sleep(4); kept"
