@@ -19,6 +19,8 @@ __all__ = ["GATEWAY_PORT", "ContainerOptions", "Transport", "is_shared", "user_n
 
 #: Port the kernel gateway listens on inside a container.
 GATEWAY_PORT = 8888
+#: Address of published ports, unless another is given.
+DEFAULT_HOST = "127.0.0.1"
 
 Transport = Literal["auto", "exec", "port"]
 
@@ -128,7 +130,7 @@ class ContainerOptions(Options):
     """Options of containers; the first three are upstream's."""
 
     host: str = option(
-        "127.0.0.1",
+        DEFAULT_HOST,
         'where a published port is bound; only with a network. With `"0.0.0.0"` every client '
         "that reaches the machine reaches the kernel, protected only by a token, which is sent in "
         "clear",
@@ -269,10 +271,10 @@ class ContainerOptions(Options):
 
     @property
     def published(self) -> bool:
-        """Tell whether a published port carries the gateway's stream; otherwise an exec does."""
-        if self.network == "none" or is_shared(self.network):
+        """Tell whether a port was asked for, which then carries the gateway's stream."""
+        if self.network == "none" or is_shared(self.network) or self.transport == "exec":
             return False
-        return self.transport != "exec"
+        return self.transport == "port" or self.port is not None or self.host != DEFAULT_HOST
 
     @property
     def has_network(self) -> bool:

@@ -131,7 +131,7 @@ def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
 
 
 def test_port_taken_leaves_no_container(make, engine):
-    first = make(network="bridge")
+    first = make(network="bridge", transport="port")
     first.container.reload()
     port = int(first.container.ports["8888/tcp"][0]["HostPort"])
     before = set(containers_of(engine, os.getpid()))

@@ -254,7 +254,7 @@ def test_limits_that_are_too_low_to_start_in(image):
 
 
 def test_published_port_on_a_network(make):
-    executors = [make(network="bridge") for _ in range(2)]
+    executors = [make(network="bridge", transport="port") for _ in range(2)]
     ports = set()
     for executor in executors:
         assert executor("1+1").output == 2
@@ -275,7 +275,7 @@ def test_chosen_port(make):
 
 
 def test_published_gateway_refuses_whoever_has_no_token(make):
-    executor = make(network="bridge")
+    executor = make(network="bridge", transport="port")
     refuses_whoever_has_no_token(executor)
 
 
@@ -291,8 +291,9 @@ def refuses_whoever_has_no_token(executor):
     caught.value.close()
 
 
-def test_network_with_exec_stream_publishes_nothing(make):
-    executor = make(network="bridge", transport="exec")
+@pytest.mark.parametrize("transport", ["auto", "exec"])
+def test_network_publishes_no_port_that_was_not_asked_for(make, transport):
+    executor = make(network="bridge", transport=transport)
     assert executor("1+1").output == 2
     executor.container.reload()
     assert not any(executor.container.ports.values())

@@ -36,6 +36,23 @@ def test_no_port_on_the_network_of_others():
         DockerOptions(network="host", transport="port", allow_shared_network=True)
 
 
+@pytest.mark.parametrize(
+    ("keywords", "published"),
+    [
+        ({}, False),
+        ({"network": "bridge"}, False),
+        ({"network": "bridge", "host": "127.0.0.1"}, False),
+        ({"network": "bridge", "transport": "port"}, True),
+        ({"network": "bridge", "port": 8888}, True),
+        ({"network": "bridge", "host": "0.0.0.0"}, True),
+        ({"network": "bridge", "transport": "exec", "port": 8888}, False),
+        ({"port": 8888, "host": "0.0.0.0"}, False),
+    ],
+)
+def test_port_is_published_only_where_it_is_asked_for(keywords, published):
+    assert DockerOptions(**keywords).published is published
+
+
 @pytest.mark.parametrize("user", ["0", "0:0", "root", "root:root", "00:1000", "", "0:1000"])
 def test_root_is_refused_unless_it_is_allowed(user):
     for keywords in ({"user": user}, {"container_run_kwargs": {"user": user}}):
