@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ..codec import DEFAULT_MAX_BYTES
 from ..control.audit_log import Audit
@@ -13,10 +13,11 @@ from ..control.control import BeforeRun, BeforeTool
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
+from ..options.words import IMPORTS, PACKAGES
 from ..output import DEFAULT_PRINT_LENGTH
 from .file_transfers import Files, GivenFiles
 
-__all__ = ["CallOptions", "OnDeath", "audit_sink"]
+__all__ = ["Arguments", "CallOptions", "OnDeath", "audit_sink"]
 
 OnDeath = Literal["restart", "fail"]
 
@@ -33,6 +34,31 @@ def audit_sink(name: str, value: Any) -> Any:
     if isinstance(value, str) and not value:
         raise ConfigurationError(f"{name}={value!r}: give the path of a file")
     return value
+
+
+@dataclass(frozen=True)
+class Arguments(Options):
+    """Arguments that every executor takes by position.
+
+    They are those of upstream's contract for plug-ins (issue 2722):
+    ``cls(additional_authorized_imports, logger, **executor_kwargs)``.
+    """
+
+    by_position: ClassVar[tuple[str, ...]] = ("additional_authorized_imports", "logger")
+
+    additional_authorized_imports: Sequence[str] = option(
+        (),
+        'modules the code may import besides the built-in list; `["*"]`: any that is installed',
+        accept.names,
+        form="import names",
+        elsewhere=f"{IMPORTS} {PACKAGES}",
+    )
+    logger: Any = option(
+        None,
+        "takes lines of the executor's; `None`: Python's logger `smolagents_fork`",
+        accept.logger,
+        form="upstream's `AgentLogger`",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ def test_importing_smolagents_imports_no_executor():
     package = {f"smolagents_fork{module}" for module in ("", "._version", ".errors", ".upstream")}
     executors = "smolagents_fork.executors"
     agents = f"{executors}.agents"
-    hook = {executors, agents, f"{agents}.creation_hooks", f"{agents}.upstream_names"}
+    hook = {executors, agents, f"{agents}.upstream_names"}
     assert set(names) == package | hook
     assert not docker
     assert {"LocalPythonExecutor", "DockerExecutor", "CodeAgent"} <= set(public)

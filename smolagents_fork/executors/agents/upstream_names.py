@@ -3,17 +3,21 @@
 ``smolagents`` itself imports this module last. Whoever reads one of the names gets the fork's value
 on first use, so that ``import smolagents`` imports no executor. The modules' own functions find
 what they were written with. ``smolagents.remote_executors`` keeps upstream's classes.
+
+Upstream's agent class is hooked without a change of its lines: its own signature says what there is
+to change, so that a release which reorders parameters needs no other hook.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from ...upstream import DockerExecutor as UpstreamDockerExecutor
-from .creation_hooks import hook_agent_class
 
 __all__ = ["UpstreamDockerExecutor"]
 
@@ -87,5 +91,47 @@ def _replace() -> None:
             _defer(module, "LocalPythonExecutor")
 
 
+def _hook_agent_class(agent_class: type) -> None:
+    """Let the environment decide where a program names no executor, and give its classes.
+
+    ``create_python_executor`` makes the fork's executors, also for subclasses that extend it. A
+    release without the method decides in its constructor, where patch ``executor-class`` is.
+    """
+    # None says that the caller names no executor.
+    _set_default(vars(agent_class)["__init__"], "executor_type", None)
+    creation = getattr(agent_class, "create_python_executor", None)
+    if creation is not None:
+        agent_class.create_python_executor = _with_built_in(creation)  # type: ignore[attr-defined]
+
+
+def _with_built_in(creation: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(creation)
+    def create_python_executor(self: Any) -> Any:
+        from .selection import built_in_executor
+
+        built_in = built_in_executor(self)
+        return creation(self) if built_in is None else built_in
+
+    return create_python_executor
+
+
+def _set_default(function: Any, name: str, value: object) -> None:
+    """Set the default of a parameter, whether a release takes it by place or by keyword only."""
+    parameters = inspect.signature(function).parameters.values()
+    by_place = [
+        one.name
+        for one in parameters
+        if one.default is not one.empty and one.kind is not one.KEYWORD_ONLY
+    ]
+    if name in by_place:
+        defaults = list(function.__defaults__)
+        defaults[by_place.index(name)] = value
+        function.__defaults__ = tuple(defaults)
+    elif name in (function.__kwdefaults__ or {}):
+        function.__kwdefaults__[name] = value
+    else:
+        raise AttributeError(f"{function.__qualname__} has no parameter {name!r} with a default")
+
+
 _replace()
-hook_agent_class(sys.modules[f"{_PACKAGE}.agents"].CodeAgent)
+_hook_agent_class(sys.modules[f"{_PACKAGE}.agents"].CodeAgent)

@@ -13,10 +13,10 @@ from ...options.option import Options, option, same_as
 from ...options.words import IMPORTS, PACKAGES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.provisioner import NodesProvisioner
+from ..call_options import Arguments
 from ..jupyter.image_progress import shown_progress
 from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import pool_of
-from ..shared_arguments import Arguments
 from .docker_pool import DockerPool
 from .options import DockerOptions, EngineOption, chosen_engine
 

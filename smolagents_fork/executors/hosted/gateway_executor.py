@@ -13,11 +13,11 @@ from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.provisioner import SandboxSpec
 from ...upstream import LogLevel
+from ..call_options import Arguments
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_options import KernelOptions
 from ..session.guest import Ask, Request, Task
-from ..shared_arguments import Arguments
 from ..weak_methods import weakly
 from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
 

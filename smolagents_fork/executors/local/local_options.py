@@ -13,9 +13,8 @@ from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option, same_as
-from ..call_options import CallOptions
+from ..call_options import Arguments, CallOptions
 from ..file_transfers import Files
-from ..shared_arguments import Arguments
 
 __all__ = ["LocalArguments"]
 

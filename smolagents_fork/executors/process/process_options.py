@@ -17,8 +17,8 @@ from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
 from ...process.restrictions.syscalls import NetworkScope
 from ...sandboxes.resource_limits import size_or_none
+from ..call_options import Arguments
 from ..guests.guest_options import GuestOptions, byte_count, network_of
-from ..shared_arguments import Arguments
 
 __all__ = ["ProcessArguments", "ProcessOptions"]
 

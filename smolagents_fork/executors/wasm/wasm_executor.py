@@ -12,11 +12,11 @@ from ...folders.file_store import FileStore
 from ...options.option import option, part_of, taking
 from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
+from ..call_options import Arguments
 from ..guests.guest_executor import GuestExecutor
 from ..pools.pool_options import TenantOption
 from ..pools.sandbox_pool import create_async, pool_of
 from ..session.guest_files import GuestFiles
-from ..shared_arguments import Arguments
 from ..weak_methods import weakly
 from .guest_source import PyodideSource, WasmLauncher, check_imports, installation, log_line
 from .wasm_options import SetupOptions, WasmOptions
