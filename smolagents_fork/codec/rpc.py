@@ -11,7 +11,9 @@ frames::
               {"call": 7, "final": true}                           the final answer was accepted
               {"call": 7, "over": "tools"}                         the run reached a limit
               {"call": null, "over": "timeout"}                    the run has ended (or "final")
-              {"call": null, "error": [...], "expected": 7}        the host refused the call
+              {"call": null, "error": [...]}                       the host refused the call
+
+Numbers grow from call to call. The host refuses one that it has seen, and a reply names its call.
 
 This module is sent into sandboxes with the rest of the codec.
 """
@@ -134,17 +136,14 @@ class HostCalls:
                 f"max_bytes={self._max_bytes}"
             )
         with self._lock:
-            # Numbers are assigned in the order of sending, so that the host sees each exactly once.
+            # Numbers are assigned in the order of sending; a call that is abandoned keeps its own.
             self._last += 1
             number = self._last
-            reply = self._exchanged(number, name, rest, attachments)
-            if type(reply) is dict and reply.get("call") is None and "error" not in reply:
-                self._last = number - 1  # the run has ended, and the host has not read this call
-            expected = reply.get("expected") if type(reply) is dict else None
-            if type(expected) is int and expected != number:
-                # An earlier call was abandoned midway. The host did not execute this one.
-                self._last = number = expected
-                reply = self._exchanged(number, name, rest, attachments)
+            pieces = attachments.parts(b'{"call":%d,%s' % (number, rest))
+            if len(pieces) > _MOST_PIECES:
+                pieces = [b"".join(pieces)]
+            # The host has its own limit, and is trusted.
+            reply = decode(self._send(*pieces), path=f"result of {name}()", max_bytes=_ANY_SIZE)
         attachments.release()
         if type(reply) is not dict or reply.get("call") not in (number, None):
             raise DecodeError(f"result of {name}(): not a reply to this call")
@@ -156,13 +155,6 @@ class HostCalls:
             self._stop()
             raise RuntimeError(RUN_ENDED)
         return reply.get("value")
-
-    def _exchanged(self, number: int, name: str, rest: bytes, attachments: Attachments) -> Any:
-        pieces = attachments.parts(b'{"call":%d,%s' % (number, rest))
-        if len(pieces) > _MOST_PIECES:
-            pieces = [b"".join(pieces)]
-        # The host has its own limit, and is trusted.
-        return decode(self._send(*pieces), path=f"result of {name}()", max_bytes=_ANY_SIZE)
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
         """Return a function that calls the tool ``name``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import dataclasses
-import functools
 import gc
 import json
 import os
@@ -15,9 +14,8 @@ import threading
 import time
 from typing import Any
 
-import numpy as np
 import pytest
-from background import acting, at_once, eventually, running
+from background import acting, eventually, running
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +37,8 @@ def finish() -> None:
 
 
 def connected(dispatcher: Dispatcher) -> dict[str, Any]:
-    """Return stubs of all registered callables."""
+    """Return stubs of all registered callables, as in a new sandbox."""
+    dispatcher.connected()
     calls = HostCalls(dispatcher.handle, finish)
     return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
 
@@ -61,14 +60,6 @@ def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = N
 # -- values --
 
 
-def test_values_of_every_type_are_sent_both_ways():
-    value = {"array": np.arange(3), "nested": [(1, {2}), b"x"]}
-    _, stubs = serving(echo=lambda value: value)
-    back = stubs["echo"](value)
-    assert back["nested"] == value["nested"]
-    assert back["array"].tolist() == [0, 1, 2]
-
-
 def test_unencodable_argument_names_argument_and_tool():
     _, stubs = serving(echo=lambda value: value)
     with pytest.raises(
@@ -76,14 +67,6 @@ def test_unencodable_argument_names_argument_and_tool():
     ):
         stubs["echo"]({"a": [1, object()]})
     assert stubs["echo"](1) == 1  # no number was spent
-
-
-def test_unencodable_result_names_the_tool():
-    _, stubs = serving(bad=lambda: {"a": [object()]})
-    with pytest.raises(
-        TypeError, match=r"^result of bad\(\)\['a'\]\[0\]: a value of type builtins.object"
-    ):
-        stubs["bad"]()
 
 
 def test_agent_types_arrive_unwrapped():
@@ -107,17 +90,6 @@ def test_every_call_is_logged_with_its_duration():
         ("bad", "ZeroDivisionError: division by zero"),
     ]
     assert records[0].seconds >= 0.01
-
-
-def test_calls_from_many_threads_are_all_served_and_none_mixed_up():
-    _, stubs = serving(double=lambda n: 2 * n)
-    results: dict[int, list[int]] = {}
-
-    def work(start: int) -> None:
-        results[start] = [stubs["double"](n) for n in range(start, start + 200)]
-
-    at_once(*[functools.partial(work, n * 1000) for n in range(8)])
-    assert results == {n * 1000: [2 * m for m in range(n * 1000, n * 1000 + 200)] for n in range(8)}
 
 
 # -- the final answer --
@@ -628,7 +600,6 @@ HOSTILE = {
     "number is a bool": request(number=True),
     "number is text": request(number="1"),
     "replayed number": request(number=0),
-    "number from the future": request(number=99),
     "args is a dict": b'{"call":1,"name":"tool","args":{},"kwargs":{}}',
     "other keys": b'{"call":1,"name":"tool","args":[],"kwargs":{"$":"dict","v":[[1,2]]}}',
     "deep": request().replace(b"[]", b"[" * 100_000),
@@ -645,11 +616,10 @@ def test_hostile_frames_are_answered_with_an_error(name):
     called: list[Any] = []
     dispatcher, stubs = serving(tool=lambda *args, **kwargs: called.append((args, kwargs)))
     reply = codec.decode(dispatcher.handle(HOSTILE[name]))
-    assert set(reply) in ({"call", "error"}, {"call", "error", "expected"})
+    assert set(reply) == {"call", "error"}
     assert len(str(reply)) < 2000
     assert called == []
-    if "expected" not in reply:
-        dispatcher.connected()
+    dispatcher.connected()
     stubs["tool"](1)
     assert called == [((1,), {})]
 
@@ -693,7 +663,7 @@ def test_any_well_formed_request_calls_what_is_registered_or_nothing(frame):
     assert "call" in reply
     if called:
         assert frame["name"] == "tool"
-        assert frame["call"] == 1
+        assert frame["call"] > 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=3)), min_size=1, max_size=3))
