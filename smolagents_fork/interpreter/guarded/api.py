@@ -115,8 +115,6 @@ class Interpreter:
         self._given_builtins: dict[str, Any] = {}
         #: The guards of this interpreter's programs, by the constants that stand for them.
         self._guards: dict[Any, Any] = {}
-        #: The latest program and its code, by what they were made from.
-        self._bound: tuple[object, CompiledProgram, types.CodeType] | None = None
         self._protected: frozenset[str] = frozenset()
 
     # -- what programs find --
@@ -183,7 +181,6 @@ class Interpreter:
         names = ("import", "import_from", "import_all")
         guards |= dict(zip(names, map(_weak, imports), strict=True))
         self._guards = {place_of(name): value for name, value in guards.items()}
-        self._bound = None
         # For states that do not say.
         self._builtins |= {"__name__": self._classes.module, "__doc__": None}
         return self._builtins
@@ -314,12 +311,10 @@ class Interpreter:
         self.state["__builtins__"] = self._namespace()
         if self.state.get("__name__") == self._classes.module:
             self.state["__name__"] = self._classes.module  # the object, not the text
-        key = (code, self._protected, self.limits.max_while_iterations)
-        if self._bound is None or self._bound[0] != key:
-            most = self.limits.max_while_iterations
-            program = compile_program(code, self._protected, self._extra_dunders, most)
-            self._bound = key, program, bind(program, self._guards, self._classes.register_code)
-        _key, program, bound = self._bound
+        program = compile_program(
+            code, self._protected, self._extra_dunders, self.limits.max_while_iterations
+        )
+        bound = bind(program, self._guards, self._classes.register_code)
         return program, types.FunctionType(bound, self.state, "<module>")
 
 

@@ -95,14 +95,6 @@ def test_what_only_looks_numeric_is_guarded(code: str) -> None:
         Interpreter(["string"], limits=SMALL).run(code)
 
 
-def test_the_latest_program_is_kept_compiled() -> None:
-    interpreter = Interpreter()
-    interpreter.run("1 + 41")
-    kept = interpreter._bound
-    interpreter.run("1 + 41")
-    assert interpreter._bound is kept
-
-
 def test_a_run_inside_a_run_is_refused() -> None:
     executor = LocalPythonExecutor([])
     executor.send_tools({"again": lambda: executor("1"), "show": executor.text_of_output})

@@ -159,7 +159,6 @@ class Rewriter:
         self._refused_bindings: list[str] = []
         #: Attributes whose value itself is kept: ``b = a.__class__``.
         self._bare: set[ast.AST] = set()
-        self._rules: dict[type, Callable[[Any], Any]] = {}
 
     # -- walking --
 
@@ -168,12 +167,7 @@ class Rewriter:
         return self._scopes[-1]
 
     def _visit(self, node: Any) -> Any:
-        kind = type(node)
-        rule = self._rules.get(kind)
-        if rule is None:
-            rule = getattr(self, f"_visit_{kind.__name__}", self._children)
-            self._rules[kind] = rule
-        return rule(node)
+        return getattr(self, f"_visit_{type(node).__name__}", self._children)(node)
 
     def _children(self, node: Any) -> Any:
         for field in policy.NODES[type(node)].parts:
