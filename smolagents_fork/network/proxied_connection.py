@@ -36,8 +36,11 @@ _UNPRINTABLE = re.compile(r"[^ -~]")
 _REFUSAL_SECONDS = 5.0
 # Bytes in which a ClientHello must be complete. Those of today's clients have up to 2 KB.
 _MOST_HELLO_BYTES = 32 * 1024
+_MOST_RECORD = 1 << 14
 # Head of a record of TLS with a part of a handshake, which is not empty.
 _RECORD_HEAD = re.compile(rb"\x16\x03.(?!\0\0)..", re.DOTALL)
+# What an extension with a server name begins with: three lengths, of all, of the list, of the name.
+_SERVER_NAME = re.compile(rb"(?=\0\0(..)(..)\0(..))", re.DOTALL)
 _NOT_TLS = "the first bytes through CONNECT are not a TLS ClientHello"
 
 
@@ -361,17 +364,20 @@ async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
     context.sni_callback = note_name
     incoming = ssl.MemoryBIO()
     parser = context.wrap_bio(incoming, ssl.MemoryBIO(), server_side=True)
-    received = bytearray()
+    received, message = bytearray(), bytearray()
     while not names:
-        data = await stream.read()
-        if not data:
-            raise EOFError("the peer ended its side")
-        received += data
+        head = await stream.read_exactly(5)
+        size = int.from_bytes(head[3:], "big")
+        if not _RECORD_HEAD.match(head) or size > _MOST_RECORD:
+            raise HostRefusedError(_NOT_TLS)
+        record = await stream.read_exactly(size)
+        received += head + record
+        message += record
         if len(received) > _MOST_HELLO_BYTES:
             raise HostRefusedError(f"{_NOT_TLS} of at most {_MOST_HELLO_BYTES} bytes")
-        if len(received) >= 5 and not _RECORD_HEAD.match(received):
-            raise HostRefusedError(_NOT_TLS)
-        incoming.write(data)
+        if not _has_ascii_names(message):
+            raise HostRefusedError(f"{_NOT_TLS}: its server name is not ASCII")
+        incoming.write(head + record)
         try:
             parser.do_handshake()
         except ssl.SSLWantReadError:
@@ -380,6 +386,16 @@ async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
             if not names:
                 raise HostRefusedError(_NOT_TLS) from None
     return bytes(received), names[0]
+
+
+def _has_ascii_names(message: bytearray) -> bool:
+    """Tell whether a ClientHello has no other server name, about which ssl would write an error."""
+    for found in _SERVER_NAME.finditer(message):
+        extension, names, size = (int.from_bytes(length, "big") for length in found.groups())
+        name = message[found.start() + 9 : found.start() + 9 + size]
+        if extension == names + 2 == size + 5 and not name.isascii():
+            return False
+    return True
 
 
 def _check_server_name(host: str, name: str | None) -> None:

@@ -18,21 +18,24 @@ HELLO = client_hello("api.github.com")
 NAME = b"\0\0\0\x13\0\x11\0\0\x0eapi.github.com"
 
 
-class Pieces:
+class Reader:
     """A stream that has some bytes, and ends behind them."""
 
-    def __init__(self, data: bytes, size: int) -> None:
-        self.rest = [data[start : start + size] for start in range(0, len(data), size)]
+    def __init__(self, data: bytes) -> None:
+        self.rest = data
 
-    async def read(self) -> bytes:
-        return self.rest.pop(0) if self.rest else b""
+    async def read_exactly(self, size: int) -> bytes:
+        if len(self.rest) < size:
+            raise EOFError
+        data, self.rest = self.rest[:size], self.rest[size:]
+        return data
 
 
-def read(data: bytes, size: int = 1000) -> str | None:
+def read(data: bytes) -> str | None:
     """Return the server name of ``data``; ``EOFError`` if it is incomplete."""
-    stream = Pieces(data, size)
+    stream = Reader(data)
     received, name = asyncio.run(read_hello(stream))  # type: ignore[arg-type]
-    assert received + b"".join(stream.rest) == data
+    assert received + stream.rest == data
     return name
 
 
@@ -55,11 +58,11 @@ def test_version_is_a_matter_of_the_host(version):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
-def test_message_may_come_in_several_records_and_pieces(size: int):
+def test_message_may_come_in_several_records(size: int):
     message = HELLO[5:]
     pieces = [message[start : start + size] for start in range(0, len(message), size)]
     data = b"".join(b"\x16\x03\x01" + len(piece).to_bytes(2, "big") + piece for piece in pieces)
-    assert read(data) == read(data, 1) == "api.github.com"
+    assert read(data) == "api.github.com"
 
 
 @pytest.mark.parametrize("size", range(0, len(HELLO), 7))
@@ -68,7 +71,7 @@ def test_beginning_is_incomplete(size: int):
         read(HELLO[:size])
 
 
-@given(st.integers(0, len(HELLO) - 1), st.integers(0, 127))
+@given(st.integers(0, len(HELLO) - 1), st.integers(0, 255))
 def test_changed_byte_gives_a_name_or_a_refusal(place: int, value: int):
     changed = bytearray(HELLO)
     changed[place] = value
@@ -81,6 +84,15 @@ def test_changed_byte_gives_a_name_or_a_refusal(place: int, value: int):
 def test_other_bytes_are_refused(data: bytes):
     with pytest.raises((HostRefusedError, EOFError)):
         read(data)
+
+
+@pytest.mark.parametrize("size", [1, 9, 5000])
+def test_name_that_is_not_ascii_is_refused_without_a_word_of_the_host(size, capfd):
+    message = HELLO[5:].replace(b"api.github", b"api.g\xffthub")
+    pieces = [message[start : start + size] for start in range(0, len(message), size)]
+    with pytest.raises(HostRefusedError, match="its server name is not ASCII"):
+        read(b"".join(b"\x16\x03\x01" + len(p).to_bytes(2, "big") + p for p in pieces))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_second_name_is_refused():
