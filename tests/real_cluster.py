@@ -12,7 +12,7 @@ from typing import Any
 
 from kubernetes import client, config, utils
 
-from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import cluster_manifests
 from tools.kubernetes_cluster.cluster import NAMESPACE
 
 

@@ -22,8 +22,8 @@ from ..ray_cluster.ray_engine import RayEngine
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.docker.images.image_plans import CONFIG, DEFAULT_BASE_IMAGE, SCRIPT, image_folder
 from ..sandboxes.docker.inspection.engine_checks import EngineChecks
-from ..sandboxes.kubernetes.cluster_manifests import cluster_manifests, yaml_of
 from ..sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+from ..sandboxes.kubernetes.pod_manifest import cluster_manifests, yaml_of
 from ..sandboxes.package_index import index_checks
 from ..system.checks import Check, Finding, failed, ok, skipped, warning
 from ..system.host_pipe import run_program

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..system.local_processes import LocalInventory
-from ..system.proc_table import ProcessEntry, is_in_a_container
+from ..system.proc_table import LocalInventory, ProcessEntry, is_in_a_container
 from .spawn import BOOTSTRAP
 
 __all__ = ["ChildInventory"]

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..codec import encode
 from ..errors import EngineUnavailableError, ExecutorStartError
-from ..sandboxes.cluster_owner import ClusterOwner
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.docker.container import DockerSandbox
 from ..sandboxes.docker.docker_provisioner import DockerProvisioner
+from ..sandboxes.process_owner import ClusterOwner
 from ..sandboxes.provisioner import ByteStream, SandboxSpec
 from ..stream.stream_copy import copy_both_ways
 from ..system.first_process_link import MARK, FirstProcess

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from ..codec import encode
 from ..errors import ExecutorError, ExecutorStartError, ProtocolError, SandboxDiedError
-from ..sandboxes.cluster_owner import ClusterOwner
+from ..sandboxes.process_owner import ClusterOwner
 from .node_link import KEY_BYTES, AnswerStream, RequestServer, use_normal_priority, uses_tls
 from .plain_data import Reservation, SupervisorPlace
 

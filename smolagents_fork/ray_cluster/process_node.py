@@ -24,7 +24,7 @@ from ..process.sandbox_paths import Layout, layout_for
 from ..process.spawn import spawn, stop_fork_servers
 from ..process.watchdog import Watchdog
 from ..results import ExecutorStats
-from ..sandboxes.cluster_owner import ClusterOwner
+from ..sandboxes.process_owner import ClusterOwner
 from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 

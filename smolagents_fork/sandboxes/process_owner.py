@@ -18,17 +18,27 @@ import re
 import secrets
 import sys
 import uuid
+from dataclasses import dataclass, fields
 
+from ..errors import ConfigurationError
 from ..system.forks import reset_in_child
 from ..system.inventory import ELSEWHERE, GONE, RUNNING, OwnerProcess
 from ..system.proc_table import command_of, process_exists, start_ticks
 
-__all__ = ["check_owner", "named_owner", "owner_text", "process_is_gone", "this_machine"]
+__all__ = [
+    "ClusterOwner",
+    "check_owner",
+    "named_owner",
+    "owner_text",
+    "process_is_gone",
+    "this_machine",
+]
 
 # Machine, process id and start time; others write such texts, too.
 _TEXT = re.compile(r"([A-Za-z0-9._-]{1,100}):([1-9][0-9]{0,9}):([0-9]{1,20})")
 _UNKNOWN_START = 0
 _MOST_SHOWN = 80
+_MOST_CHARACTERS = 200
 
 
 def owner_text() -> str:
@@ -121,3 +131,40 @@ def _machine_name() -> str:
 
 # A forked copy may be in other namespaces.
 reset_in_child(_machine_name.cache_clear)
+
+
+@dataclass(frozen=True)
+class ClusterOwner:
+    """A supervisor on a node of a cluster.
+
+    A process id means nothing outside its machine and its PID namespace. These names identify the
+    owner from wherever the node's engine can be reached.
+
+    Args:
+        cluster: identifies the cluster for as long as it exists.
+        node: Node of the cluster.
+        supervisor: identifies one life of a supervisor; one that is started again has another.
+
+    Raises:
+        ConfigurationError: a name is empty, too long, or has characters that cannot be printed.
+    """
+
+    cluster: str
+    node: str
+    supervisor: str
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if (
+                not isinstance(value, str)
+                or not 0 < len(value) <= _MOST_CHARACTERS
+                or not value.isprintable()
+            ):
+                raise ConfigurationError(
+                    f"ClusterOwner: {one.name}={value!r}: give 1 to {_MOST_CHARACTERS} printable "
+                    "characters"
+                )
+
+    def __str__(self) -> str:
+        return f"supervisor {self.supervisor} on node {self.node} of cluster {self.cluster}"

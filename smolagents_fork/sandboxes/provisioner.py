@@ -18,7 +18,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -28,6 +28,7 @@ from ..options.option import Options, option
 from ..options.words import PACKAGES
 from ..results import ExecutorStats
 from ..stream.timed_socket import ByteStream
+from ..system.first_process_link import MARK
 from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .resource_limits import Limits
 
@@ -49,6 +50,7 @@ __all__ = [
     "SandboxSpec",
     "SandboxStatus",
     "StartsSandboxes",
+    "shown_lines",
     "signal_name",
 ]
 
@@ -228,6 +230,20 @@ class SandboxStatus:
         elif self.state.startswith("ended"):
             text += "; its log does not say why"
         return text
+
+
+def shown_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines of a sandbox's log that say something about it, bounded.
+
+    Args:
+        lines: Lines of the log, which may have those of the first process and of the kernel's
+            start, too.
+    """
+    return tuple(
+        line[:300]
+        for line in lines
+        if line.strip() and "IPKernelApp" not in line and not line.startswith(MARK)
+    )
 
 
 class GatewaySandbox(Protocol):

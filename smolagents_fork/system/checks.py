@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ..deadline import within
 from ..errors import ForkError
 
 __all__ = [
@@ -115,25 +114,12 @@ def run_checks(checks: Iterable[Check]) -> list[CheckResult]:
 
 
 def _limited(check: Check) -> Finding:
-    answer: queue.Queue[Finding] = queue.Queue()
-    work = threading.Thread(
-        target=lambda: answer.put(_found(check)), name=f"check-{check.name}", daemon=True
-    )
-    work.start()
+    late = ForkError(f"no result within {check.seconds:g} s")
     try:
-        return answer.get(timeout=check.seconds)
-    except queue.Empty:
-        return failed(
-            f"no result within {check.seconds:g} s",
-            "try again; if it stays so, what is checked hangs or this machine is overloaded",
-        )
-
-
-def _found(check: Check) -> Finding:
-    try:
-        return check.run()
+        return within(check.seconds, check.run, late)
     except ForkError as error:
-        # The fork's messages end in what to do.
-        return failed(str(error), "")
+        # The fork's other messages end in what to do.
+        hangs = "try again; if it stays so, what is checked hangs or this machine is overloaded"
+        return failed(str(error), hangs if error is late else "")
     except Exception as error:
         return failed(f"{type(error).__name__}: {error}", "report this as a bug of the check")

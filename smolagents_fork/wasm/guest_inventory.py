@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..folders.user_folder import user_folder
-from ..system.local_processes import LocalInventory
-from ..system.proc_table import ProcessEntry, start_ticks
+from ..system.proc_table import LocalInventory, ProcessEntry, start_ticks
 
 __all__ = ["GuestInventory", "record_guest"]
 

@@ -218,7 +218,7 @@ class KubernetesCluster(contextlib.ExitStack):
         from kubernetes import utils
         from kubernetes.client import CoreV1Api
 
-        from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+        from smolagents_fork.sandboxes.kubernetes.pod_manifest import cluster_manifests
 
         create: Any = utils
         with contextlib.closing(self.client()) as api:

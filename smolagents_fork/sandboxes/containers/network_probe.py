@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...deadline import Deadline
-from ...errors import ExecutorError, ExecutorStartError
+from ...errors import ExecutorError, ExecutorStartError, ProtocolError
 from ...stream.timed_socket import ByteStream
 from .attached_program import read_pieces
-from .untrusted_json import checked_texts, read_json
+from .untrusted_json import read_json
 
 __all__ = ["check_isolation"]
 
@@ -22,7 +22,7 @@ __all__ = ["check_isolation"]
 _APPLY_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
 _RUN_SECONDS = 20.0
-_MOST_OUTPUT = 65_536
+_MOST_OUTPUT, _MOST_SHOWN = 65_536, 200
 # Run as: python3 -I -S -c PROBE seconds node... Prints the addresses that it reached, as JSON.
 _PROBE = """
 import errno,json,os,select,socket,sys,time
@@ -99,7 +99,9 @@ def check_isolation(
                 f"{place}: the probe of its network failed, so no code is run in it: {text}"
             ) from None
         subject = "the addresses that it reaches"
-        reached = checked_texts(read_json(output, subject), subject)
+        reached = read_json(output, subject)
+        if type(reached) is not list or not all(type(one) is str for one in reached):
+            raise ProtocolError(f"the sandbox sent {subject} as {output[:_MOST_SHOWN]!r}")
         if not reached:
             return
         if time.monotonic() > end:

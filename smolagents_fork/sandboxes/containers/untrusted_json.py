@@ -1,4 +1,4 @@
-"""JSON that code in a sandbox may have written: parsed, and checked for its types.
+"""JSON that code in a sandbox may have written: parsed within limits.
 
 A program that the host starts in a sandbox runs beside code that nobody trusts, which can answer in
 its place. Whatever the bytes are, the only error is ``ProtocolError``.
@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import ProtocolError
 
-__all__ = ["checked_texts", "read_json"]
+__all__ = ["read_json"]
 
 _MOST_SHOWN = 200
 
@@ -33,22 +33,3 @@ def read_json(data: bytes, subject: str) -> Any:
         raise ProtocolError(
             f"the sandbox sent {subject} as {data[:_MOST_SHOWN]!r}, which is not JSON: {reason}"
         ) from error
-
-
-def checked_texts(value: object, subject: str) -> list[str]:
-    """Return a list once all its entries are text.
-
-    Args:
-        value: Value of :func:`read_json`.
-        subject: Subject as above.
-
-    Raises:
-        ProtocolError: it differs.
-    """
-    if type(value) is list and all(type(one) is str for one in value):
-        return value
-    try:
-        shown = json.dumps(value)[:_MOST_SHOWN]
-    except (ValueError, RecursionError):
-        shown = type(value).__name__
-    raise ProtocolError(f"the sandbox sent {subject} with unexpected types or values: {shown}")

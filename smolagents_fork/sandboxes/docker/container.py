@@ -17,7 +17,7 @@ from ...system.received_listener import receive_listener
 from ..container_options import GATEWAY_PORT
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
-from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, shown_lines
 from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .list_fields import usage
@@ -266,8 +266,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _log_lines(self) -> tuple[str, ...]:
         text = self._started.connection.tail.text()
-        lines = (line[:300] for line in text.splitlines()[-_LOG_LINES:])
-        return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
+        return shown_lines(text.splitlines()[-_LOG_LINES:])
 
     def _find_exit(self, api: APIClient) -> tuple[int | None, bool]:
         """Return exit code and out-of-memory from the engine's events, which outlive it."""

@@ -20,12 +20,11 @@ from typing import Any
 
 from ... import _version
 from ...system.proxy_environment import PROXY_PORT
-from ..cluster_owner import ClusterOwner
-from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
+from ..container_options import GATEWAY_PORT, ContainerOptions, user_names, volume_entries
 from ..containers.first_process import first_command
+from ..process_owner import ClusterOwner
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
-from ..volumes import volume_entries
 from .lifetime.labels import labels
 from .streams.gateway_socket import SOCKET_PATH
 
@@ -180,7 +179,7 @@ def volume_arguments(volumes: Any) -> dict[str, Any]:
     that only volumes have (``z``, ``Z``, propagation), are passed on.
 
     Args:
-        volumes: accepted by :func:`~smolagents_fork.sandboxes.volumes.check_volumes`.
+        volumes: accepted by :func:`~smolagents_fork.sandboxes.container_options.volume_entries`.
     """
     from docker.types import Mount
 

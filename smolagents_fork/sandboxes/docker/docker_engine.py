@@ -10,9 +10,9 @@ from typing import Literal
 
 from ...errors import ConfigurationError
 from ...text.redaction import without_passwords
-from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
+from ..process_owner import ClusterOwner
 from .docker_provisioner import DockerProvisioner
 from .engine_address import EngineAddress
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
-from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..containers.listed_entries import read_entries
-from ..process_owner import owner_text
+from ..process_owner import ClusterOwner, owner_text
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size

@@ -28,8 +28,8 @@ from ...errors import (
 from ...stream.web_connection import connect
 from ...stream.websocket_frames import UpgradeRefused, open_websocket
 from ..containers.untrusted_json import read_json
+from .channel_socket import PROTOCOLS
 from .pod_labels import MANAGED_BY
-from .streams.channel_socket import PROTOCOLS
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

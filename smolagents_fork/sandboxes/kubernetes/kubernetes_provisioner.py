@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+from packaging.requirements import Requirement
+
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
 from ...system.forks import ForkSafeLock
@@ -15,11 +17,10 @@ from ..engine_protocol import Note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from .api_client import ClusterClient
-from .image_check import check_image
+from .pod_inventory import reap, remove_pod
 from .pod_labels import PodRecord
-from .pod_removal import reap, remove_pod
 from .pod_sandbox import PodSandbox, StartedPod
-from .pod_start import await_running
+from .pod_status import await_running
 from .sandbox_claims import claim_pod, delete_claim
 
 __all__ = ["KubernetesProvisioner"]
@@ -36,6 +37,16 @@ _NETWORK_REMEDY = (
 _lock = ForkSafeLock()
 # Images that a pod of this process has run, by cluster and namespace, with their distributions.
 _checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
+# Run as: python -I -c CHECK distribution... Ends with 3 after naming those that are missing.
+_CHECK = """
+import importlib.metadata,sys
+missing=[]
+for name in sys.argv[1:]:
+    try: importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError: missing.append(name)
+if missing: print("missing:",*missing); sys.exit(3)
+"""
+_MISSING = 3
 
 
 class KubernetesProvisioner:
@@ -113,7 +124,7 @@ class KubernetesProvisioner:
         self._removals.register(name, functools.partial(remove_pod, self._client, name))
         try:
             manifest = self._manifest(SandboxSpec(image), sandbox=sandbox, token="")
-            check_image(self._client, manifest, spec, waiting=waiting)
+            _run_check(self._client, manifest, spec, waiting=waiting)
         finally:
             self._removals.remove(name, wait=False)
 
@@ -179,3 +190,48 @@ class KubernetesProvisioner:
     def close(self) -> None:
         """Close idle connections to the cluster; pods stay."""
         self._client.close()
+
+
+def _run_check(
+    client: ClusterClient,
+    manifest: dict[str, Any],
+    spec: ImageSpec,
+    *,
+    waiting: Callable[[str], None],
+) -> None:
+    """Run an image in a pod of its own.
+
+    Args:
+        client: Client of the cluster.
+        manifest: Manifest of a pod with that image; changed to run the check. The caller removes
+            the pod.
+        spec: Description of the image.
+        waiting: takes the cluster's words about a pod that waits.
+
+    Raises:
+        ExecutorStartError: the cluster cannot pull or run it, or a distribution is missing.
+    """
+    name, image = str(manifest["metadata"]["name"]), str(spec.image)
+    names = [Requirement(requirement).name for requirement in spec.requirements]
+    container = manifest["spec"]["containers"][0]
+    container["command"] = ["python", "-I", "-c", _CHECK, *names]
+    container["stdin"] = False
+    client.create_pod(manifest)
+    state = await_running(
+        client,
+        name,
+        image,
+        Deadline(spec.build_timeout_seconds),
+        option="build_timeout_seconds",
+        until_ended=True,
+        waiting=waiting,
+    )
+    if state.exit_code == 0:
+        return
+    log = client.log_lines(name, 8)
+    if state.exit_code == _MISSING and log and log[0].startswith("missing:"):
+        raise ExecutorStartError(
+            f"image {image!r} has no {log[0].removeprefix('missing: ')}, which the imports need: "
+            "nothing is installed in a cluster, so build it into the image"
+        )
+    raise ExecutorStartError(f"image {image!r} does not run Python: {state.status(tuple(log))}")

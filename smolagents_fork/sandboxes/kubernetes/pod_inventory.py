@@ -1,8 +1,10 @@
-"""Inventory of the pods in a namespace of the cluster that the kubeconfig names."""
+"""Inventory of the pods in a namespace of a cluster, and their removal."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,15 +13,17 @@ from ...deadline import Deadline
 from ...errors import ExecutorError
 from ...system.inventory import Inventory, SandboxEntry
 from ..containers.listed_entries import read_entries
+from ..removals import REMOVAL_SECONDS
 from .api_client import ClusterClient
 from .pod_labels import PodRecord
-from .pod_removal import remove_pod
 from .pod_status import pod_state
 
-__all__ = ["PodInventory"]
+__all__ = ["PodInventory", "reap", "remove_pod"]
 
 _KILL_SECONDS = 30.0
 _IS_SIZE = re.compile(r"[0-9]{1,18}")
+# Ended pods of owners elsewhere stay this long, so that their logs can be read.
+_ENDED_SECONDS = 600.0
 
 
 class PodInventory(Inventory):
@@ -91,3 +95,57 @@ def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
         name=str(pod["metadata"]["name"]),
         image=str(container.get("image") or ""),
     )
+
+
+def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
+    """Delete a pod and wait until it is gone.
+
+    Args:
+        client: Client of the cluster.
+        name: Name of the pod.
+        deadline: Deadline of all calls together.
+
+    Raises:
+        ExecutorError: the cluster does not do it, or not in time.
+    """
+    client.delete(
+        f"pod {name}",
+        functools.partial(client.core.delete_namespaced_pod, grace_period_seconds=0),
+        client.core.read_namespaced_pod,
+        *(name, client.namespace),
+        deadline=deadline,
+    )
+
+
+def reap(client: ClusterClient) -> list[str]:
+    """Remove pods that nobody owns any more; return their names.
+
+    Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
+    ended ten minutes ago. Claims of such pods have an expiry, which their controller keeps.
+
+    Args:
+        client: Client of the cluster.
+    """
+    removed = []
+    for name in read_entries("pod", client.list_pods(), _orphan):
+        with contextlib.suppress(ExecutorError):
+            remove_pod(client, name, Deadline(REMOVAL_SECONDS))
+            removed.append(name)
+    return removed
+
+
+def _orphan(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of a pod that nobody owns any more."""
+    is_orphan = PodRecord(pod).is_orphan or _ended_long_ago(pod)
+    return str(pod["metadata"]["name"]) if is_orphan else None
+
+
+def _ended_long_ago(pod: Mapping[str, Any]) -> bool:
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        ended = (container.get("state") or {}).get("terminated") or {}
+        with contextlib.suppress(ValueError):
+            text = str(ended.get("finishedAt") or "").replace("Z", "+00:00")
+            at = datetime.datetime.fromisoformat(text)
+            now = datetime.datetime.now(datetime.timezone.utc)
+            return (now - at).total_seconds() > _ENDED_SECONDS
+    return False

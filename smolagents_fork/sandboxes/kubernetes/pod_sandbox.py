@@ -18,12 +18,12 @@ from ..container_options import GATEWAY_PORT
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
 from ..lease_keeper import Lease
-from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, signal_name
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, shown_lines, signal_name
 from ..resource_limits import parse_size
 from .api_client import ClusterClient, ClusterRefusal
+from .channel_socket import AttachedPod, RelayStream
 from .pod_manifest import CONTAINER
-from .pod_status import PodState, pod_state, shown_lines
-from .streams.channel_socket import AttachedPod, RelayStream
+from .pod_status import PodState, pod_state
 
 __all__ = ["PodSandbox", "StartedPod"]
 

@@ -14,7 +14,7 @@ from background import eventually
 from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
-from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
+from smolagents_fork.sandboxes.kubernetes.pod_inventory import reap
 
 PROGRAM = """
 import sys, time

@@ -11,7 +11,7 @@ from smolagents_fork import DockerExecutor, KubernetesEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorStartError
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
-from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.sandbox_claims import delete_claim
 
 POD_NAME = "agents.x-k8s.io/pod-name"

@@ -16,7 +16,7 @@ from typing import Any
 from ....errors import ConfigurationError
 from ....system.inventory import OwnerProcess
 from ... import process_owner
-from ...cluster_owner import ClusterOwner
+from ...process_owner import ClusterOwner
 from ..list_fields import container_names, entry_id, labels_of
 
 __all__ = [

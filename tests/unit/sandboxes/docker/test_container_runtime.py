@@ -13,7 +13,6 @@ import pytest
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.sandboxes import pip_settings
-from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.images import image_plans
@@ -25,7 +24,7 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
 from smolagents_fork.sandboxes.docker.streams.exec_stream import (
     ExecStream,
 )
-from smolagents_fork.sandboxes.process_owner import this_machine
+from smolagents_fork.sandboxes.process_owner import ClusterOwner, this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
 from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING

@@ -10,12 +10,12 @@ import pytest
 from websocket_frames import frame
 from websockets.protocol import Protocol, Side
 
-from smolagents_fork.sandboxes.kubernetes.pod_sandbox import _short_command
-from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
+from smolagents_fork.sandboxes.kubernetes.channel_socket import (
     AttachedPod,
     ChannelSocket,
     RelayStream,
 )
+from smolagents_fork.sandboxes.kubernetes.pod_sandbox import _short_command
 
 
 @pytest.fixture

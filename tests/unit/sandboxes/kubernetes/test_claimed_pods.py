@@ -9,9 +9,8 @@ import pytest
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
-from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import cluster_manifests, pod_manifest
 from smolagents_fork.sandboxes.kubernetes.sandbox_claims import differences
 from smolagents_fork.sandboxes.provisioner import Limits, SandboxSpec
 

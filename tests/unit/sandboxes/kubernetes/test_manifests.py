@@ -8,8 +8,11 @@ import yaml
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests, yaml_of
-from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import (
+    cluster_manifests,
+    pod_manifest,
+    yaml_of,
+)
 from smolagents_fork.sandboxes.provisioner import Limits, SandboxSpec
 
 #: Oldest and newest release that the extra's client is for.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from smolagents_fork.sandboxes.containers.listed_entries import read_entries
+from smolagents_fork.sandboxes.kubernetes import pod_inventory
 from smolagents_fork.sandboxes.kubernetes.pod_inventory import _entry
 from smolagents_fork.sandboxes.kubernetes.pod_labels import PodRecord
 from smolagents_fork.system.inventory import ELSEWHERE
@@ -47,3 +49,13 @@ def test_sandbox_with_a_strange_name_has_that_of_its_pod():
     for text in ("\x1b[2J", "a b", "../x", "", "x" * 64):
         assert PodRecord(pod("a", sandbox=text)).sandbox == "a"
     assert PodRecord(pod("a", sandbox="0f")).sandbox == "0f"
+
+
+def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
+    ended = {"terminated": {"finishedAt": "2020-01-01T00:00:00Z"}}
+    orphan = {"metadata": {"name": "orphan"}, "status": {"containerStatuses": [{"state": ended}]}}
+    pods = [{}, {"metadata": None}, None, {**orphan, "metadata": {}}, {"status": 1}, orphan]
+    removed: list[str] = []
+    monkeypatch.setattr(pod_inventory, "remove_pod", lambda _c, name, _d: removed.append(name))
+    client = SimpleNamespace(list_pods=lambda: pods)
+    assert pod_inventory.reap(client) == removed == ["orphan"]

@@ -12,8 +12,8 @@ import socket
 import ssl
 from typing import Any
 
-from ....errors import ProtocolError
-from ....stream.websocket_frames import (
+from ...errors import ProtocolError
+from ...stream.websocket_frames import (
     InvalidFrame,
     Opcode,
     WebSocketFrame,
@@ -21,8 +21,8 @@ from ....stream.websocket_frames import (
     control_frame,
     frame_header,
 )
-from ....system.forks import forget, keep_open
-from ...containers.untrusted_json import read_json
+from ...system.forks import forget, keep_open
+from ..containers.untrusted_json import read_json
 
 __all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "RelayStream"]
 

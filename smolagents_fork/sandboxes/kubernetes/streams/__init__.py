@@ -1,1 +1,0 @@
-"""Byte streams of a pod: execs, attachments, and a stream that survives lost connections."""
