@@ -70,7 +70,6 @@ COMPILED_ONLY = {
     "docs/executors/ray.md:1",
     "docs/executors/ray.md:2",
     "docs/recipes/gpu.md:1",
-    "docs/regression.md:1",
     "docs/telemetry.md:1",
 }
 #: One image of packages serves all tests.
