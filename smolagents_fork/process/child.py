@@ -72,7 +72,6 @@ class Child(GuestProcess):
         self._closed = False
         for end in (status, stops):
             end.setblocking(False)
-        stops.shutdown(socket.SHUT_RD)  # nothing that the child sends there is kept
         keep_open((data, status, stops))
         os.set_blocking(output, False)
 
@@ -123,6 +122,13 @@ class Child(GuestProcess):
     def watch(self, other: socket.socket) -> None:
         """End the wait of a turn when another socket has something to read, too."""
         self._stream.watch(other.fileno())
+
+    def take_listener(self) -> socket.socket | None:
+        """Return the listener of the child's network; ``None`` if it has sent none until READY."""
+        numbers: list[int] = []
+        with contextlib.suppress(OSError):
+            _, numbers, _, _ = socket.recv_fds(self._stops, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        return socket.socket(fileno=numbers[0]) if numbers else None
 
     def _read_output(self) -> None:
         if self._output is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -104,20 +103,13 @@ class LocalChildren:
     Args:
         layout: where a child finds modules.
         bounds: limits of a child; the folder is added.
-        serve: takes the listener of each child whose network is the proxy.
     """
 
     #: There is no other place on this machine.
     described = ""
 
-    def __init__(
-        self,
-        layout: Layout,
-        bounds: Bounds,
-        serve: Callable[[socket.socket], None] | None = None,
-    ) -> None:
+    def __init__(self, layout: Layout, bounds: Bounds) -> None:
         self._layout = layout
-        self._serve = serve
         self._bounds = bounds
         self._whole: Bounds | None = None
 
@@ -132,7 +124,7 @@ class LocalChildren:
             with naming_shortages("the child's folder cannot be made"):
                 folder = temporary_folder("process-")
             self._whole = replace(self._bounds, folder=folder)
-        return spawn(self._layout, self._whole, kinds, self._serve)
+        return spawn(self._layout, self._whole, kinds)
 
     def files(self) -> FileStore:
         """Return the folder, which the host opens itself."""

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from ..codec import encode
@@ -22,7 +21,6 @@ from ..guest.frames import Kind
 from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..system.free_threading import check_global_lock
 from ..system.proxy_environment import PROXY_PORT, proxy_environment
-from ..system.received_listener import receive_listener
 from ..system.shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds
@@ -203,7 +201,6 @@ def spawn(
     layout: Layout,
     bounds: Bounds,
     kinds: dict[Kind, int],
-    serve: Callable[[socket.socket], None] | None = None,
 ) -> Child:
     """Fork a child from the fork server, which is started if necessary.
 
@@ -211,7 +208,6 @@ def spawn(
         layout: paths of the child's modules; each layout has its fork server.
         bounds: limits of the child.
         kinds: frames that are accepted from the child.
-        serve: takes the listener of a child whose network is the proxy.
 
     Raises:
         ExecutorStartError: the fork server or the child did not start.
@@ -220,7 +216,7 @@ def spawn(
     with naming_shortages("the child cannot be started"):
         fork_server = _fork_server(layout)
         for attempt in (1, 2):
-            child = _forked(fork_server, bounds, kinds, serve)
+            child = _forked(fork_server, bounds, kinds)
             if child is not None:
                 return child
             if attempt == 1:
@@ -233,7 +229,6 @@ def _forked(
     fork_server: _ServerProcess,
     bounds: Bounds,
     kinds: dict[Kind, int],
-    serve: Callable[[socket.socket], None] | None,
 ) -> Child | None:
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
@@ -255,10 +250,6 @@ def _forked(
             if pid is None:
                 return None
             child.put(Kind.SETUP, 0, encode(bounds))
-            if serve is not None:
-                listener = receive_listener(data, _START_SECONDS)
-                if listener is not None:  # the child's report says why there is none
-                    serve(listener)
             failed.pop_all()
         child.pid = pid
         return child

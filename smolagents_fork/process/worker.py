@@ -35,20 +35,20 @@ def main(
 
     Args:
         data: connection to the host.
-        stops: connection on which it names the runs that it wants to stop.
+        stops: connection on which it names the runs that it wants to stop; takes the listener for
+            its proxy.
         parent: connection to the fork server, which enforces some of the limits; closed when the
             host knows that this process is ready.
         layout: of all children of the fork server.
         worker_class: Class of the worker.
     """
-    confinement = Confinement(layout)
-    confinement.send_listener(data)
     link = socket_link(data, stops)
     bounds: Bounds = _setup(link, Bounds)
     os.setsid()
     _use_folders(bounds)
     options = _setup(link)
-    report = confinement.complete(bounds, parent)
+    report = Confinement(layout, bounds).take_all(parent, stops)
+    stops.shutdown(socket.SHUT_WR)  # a program has nothing to send there
     worker = worker_class(link, options)
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))

@@ -13,6 +13,7 @@ from ...guest.frames import from_guest
 from ...guest.guest_process import GuestProcess
 from ...interpreter.imports import DEFAULT_IMPORTS
 from ...options.option import taking
+from ...process.child import Child
 from ...process.child_places import ChildPlace, ChildRequest, LocalChildren
 from ...process.confinement_report import MEASURES, Bounds, Kernel, MeasureTable
 from ...process.sandbox_paths import layout_for
@@ -70,7 +71,7 @@ class ProcessExecutor(GuestExecutor):
     def _start(self) -> None:
         imports = import_names(self.additional_imports)
         proxy = self._proxy_of(self.options)
-        self._launcher = ProcessLauncher(self.options, imports, self._place(imports, proxy), proxy)
+        self._launcher = ProcessLauncher(self.options, imports, self._place(imports), proxy)
         self._open(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.has_network else set()
@@ -79,7 +80,7 @@ class ProcessExecutor(GuestExecutor):
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
         self._log(f"ProcessExecutor: {self._measures_text()}", level)
 
-    def _place(self, imports: Sequence[str], proxy: SandboxProxy | None) -> ChildPlace:
+    def _place(self, imports: Sequence[str]) -> ChildPlace:
         options = self.options
         bounds = Bounds(
             folder="",
@@ -106,7 +107,6 @@ class ProcessExecutor(GuestExecutor):
         return LocalChildren(
             layout_for(names, network=options.network_scope, kernel=self.kernel),
             bounds,
-            None if proxy is None else proxy.serve,
         )
 
     def _measures_text(self) -> str:
@@ -203,16 +203,18 @@ class ProcessLauncher(GuestLauncher):
         self._required, self._waived = options.required, options.allow_missing
         self._proxy = proxy
         self.place = place
+        self._process: GuestProcess | None = None
         #: The measures in force, and those that are missing.
         self.report: dict[str, dict[str, str]] = {"in_force": {}, "missing": {}}
 
     def start_process(self) -> GuestProcess:
         """Fork a child."""
         most = self._options.max_value_bytes
-        return self.place.start(from_guest(most, most))
+        self._process = self.place.start(from_guest(most, most))
+        return self._process
 
     def accept(self, report: Any) -> None:
-        """Refuse a child without a measure that may not be missing."""
+        """Refuse a child without a measure that may not be missing; serve its listener."""
         self.report = checked_report(report)
         in_force = self.report["in_force"].keys()
         missing = [name for name in MEASURES if name in self._required - in_force]
@@ -224,6 +226,10 @@ class ProcessLauncher(GuestLauncher):
                 "executor_type='docker', or do without: "
                 f"allow_missing={(*sorted(self._waived), *missing)!r}"
             )
+        if self._proxy is not None and isinstance(self._process, Child):
+            listener = self._process.take_listener()
+            if listener is not None:
+                self._proxy.serve(listener)
 
     def close(self) -> None:
         """Remove the folder and end the proxy. Idempotent."""

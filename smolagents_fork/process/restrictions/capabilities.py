@@ -18,8 +18,8 @@ _VERSION_3 = 0x20080522
 _Sets = ctypes.c_uint32 * 6
 
 
-def drop_capabilities() -> None:
-    """Drop all capabilities of this process, irrevocably.
+def drop_capabilities() -> str:
+    """Drop all capabilities of this process, irrevocably; return what is left.
 
     Raises:
         OSError: the kernel refused.
@@ -30,6 +30,7 @@ def drop_capabilities() -> None:
         # Fails without CAP_SETPCAP, and is not needed then.
         libc().prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
     _call("capset", _Sets())
+    return "none"
 
 
 @contextlib.contextmanager

@@ -10,7 +10,14 @@ from background import eventually
 from confined_attacks import raw_executor
 from process_harness import SHARP, NewResources, executor, gone
 
+from smolagents_fork.errors import InterpreterError
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
+
+
+def test_nothing_can_be_sent_over_the_connection_that_the_host_does_not_read():
+    with executor(SHARP) as ex, pytest.raises(InterpreterError, match="BrokenPipeError"):
+        ex("import os\nos.write(1001, b'x')")
 
 
 def test_descriptors_sent_over_the_connection_do_not_reach_the_host():

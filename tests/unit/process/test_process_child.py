@@ -138,8 +138,6 @@ def test_child_that_reads_no_stops_does_not_block_its_host(ends):
     for _ in range(10_000):
         ends.child.interrupt(1)
         assert ends.status.recv(100) == b"I"
-    with pytest.raises(OSError, match="Broken pipe"):
-        ends.stops.send(b"what the host keeps")
 
 
 def test_host_with_more_descriptors_than_select_takes():
