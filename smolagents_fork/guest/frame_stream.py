@@ -12,7 +12,6 @@ import select
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable
 
 from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, frame_parts
 
@@ -33,21 +32,14 @@ class FrameStream:
     Args:
         connection: closed by the caller.
         kinds: frames that are accepted -> most bytes of a body.
-        noticed: called in a turn with each other descriptor that is ready; see :meth:`watch`.
     """
 
-    def __init__(
-        self,
-        connection: socket.socket,
-        kinds: dict[Kind, int],
-        noticed: Callable[[int], None] | None = None,
-    ) -> None:
+    def __init__(self, connection: socket.socket, kinds: dict[Kind, int]) -> None:
         connection.setblocking(True)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WAIT)
         self._connection = connection
         self._number = connection.fileno()
         self._reader = FrameReader(kinds)
-        self._noticed = noticed
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
         self._outgoing: deque[memoryview] = deque()
@@ -133,10 +125,5 @@ class FrameStream:
 
     def _wait(self, seconds: float) -> bool:
         """Wait until something is ready; return whether there is something to read."""
-        readable = False
-        for number, _ in self._poll.poll(math.ceil(seconds * 1000)):
-            if number == self._number:
-                readable = True
-            elif self._noticed is not None:
-                self._noticed(number)
-        return readable
+        ready = self._poll.poll(math.ceil(seconds * 1000))
+        return any(number == self._number for number, _ in ready)

@@ -35,24 +35,26 @@ class Child(GuestProcess):
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
 
     Args:
+        pid: its process number.
         data: the connection for frames.
         status: the connection to the fork server, for signals and the exit code.
-        output: a pipe from the child's standard output and standard error.
         stops: a connection on which it is told which run to stop.
+        output: a pipe from the child's standard output and standard error.
         kinds: frames that are accepted from it.
         cpu_seconds: processor time of one run; ``None`` for no limit.
     """
 
     def __init__(
         self,
+        pid: int,
         data: socket.socket,
         status: socket.socket,
-        output: int,
         stops: socket.socket,
+        output: int,
         kinds: dict[Kind, int],
         cpu_seconds: float | None = None,
     ) -> None:
-        self.pid = 0
+        self.pid = pid
         self._processor = _ProcessorClock(cpu_seconds)
         self.exit_code: int | None = None
         self._data = data

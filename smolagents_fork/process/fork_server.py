@@ -60,7 +60,7 @@ REQUEST = struct.Struct("!I")
 ANSWER = struct.Struct("!i")
 # Longest wait for the end of a host that has closed its connection, in seconds.
 _HOST_SECONDS = 5.0
-_DESCRIPTORS = 4  # data socket, status socket, output, socket for runs to stop
+_DESCRIPTORS = 4  # data socket, status socket, socket for runs to stop, output
 # First of the numbers that a child's own descriptors have. They are above its limit of descriptors:
 # a program that closes all that it may have opened does not close them.
 _FIRST_OWN = 1000
@@ -102,11 +102,11 @@ class _Forked(BaseException):
 
     Args:
         server: process id of the fork server.
-        parent: connection to it.
+        parent: descriptor of the connection to it.
         descriptors: those of the request.
     """
 
-    def __init__(self, server: int, parent: socket.socket, descriptors: list[int]) -> None:
+    def __init__(self, server: int, parent: int, descriptors: list[int]) -> None:
         super().__init__()
         self.server = server
         self.parent = parent
@@ -253,7 +253,7 @@ class ForkServer:
                 if pid == 0:
                     failed.pop_all()
                     signal.set_wakeup_fd(-1)
-                    raise _Forked(server, theirs.dup(), descriptors)
+                    raise _Forked(server, theirs.detach(), descriptors)
             failed.pop_all()
         self._adopt(_Child(pid, status, ours, threads))
         return pid
@@ -331,7 +331,7 @@ def _run_child(forked: _Forked, layout: Layout) -> NoReturn:
         confinement.die_with_parent(forked.server)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gc.collect()  # what is left of the fork server, before its descriptors have other files
-        data, stops, parent = _arrange(forked.descriptors, forked.parent.detach())
+        data, stops, parent = _arrange(forked.descriptors, forked.parent)
         _reseed()
         threading.main_thread().name = "program"
         worker.main(data, stops, parent, layout)
@@ -360,7 +360,7 @@ def _arrange(descriptors: list[int], parent: int) -> list[socket.socket]:
     Returns:
         Its connection to the host, that for runs to stop, and that to the fork server.
     """
-    data, _, output, stops = descriptors
+    data, _, stops, output = descriptors
     for number in (2, 1):  # the errors first, so that the host learns of a failure
         os.dup2(output, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -168,11 +168,11 @@ _fork_servers: dict[Layout, _ServerProcess] = {}
 _fork_servers_lock = ForkSafeLock()
 
 
-def _fork_server(layout: Layout, renew: _ServerProcess | None = None) -> _ServerProcess:
+def _fork_server(layout: Layout) -> _ServerProcess:
     with _fork_servers_lock:
         # Also those of other layouts: a process that has ended is there until its host asks for it.
         for other, fork_server in list(_fork_servers.items()):
-            if fork_server is renew or fork_server.process.poll() is not None:
+            if fork_server.process.poll() is not None:
                 del _fork_servers[other]
                 fork_server.close()
         if layout not in _fork_servers:
@@ -197,11 +197,7 @@ def _after_fork() -> None:
     _fork_servers.clear()
 
 
-def spawn(
-    layout: Layout,
-    bounds: Bounds,
-    kinds: dict[Kind, int],
-) -> Child:
+def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     """Fork a child from the fork server, which is started if necessary.
 
     Args:
@@ -214,42 +210,31 @@ def spawn(
     """
     check_global_lock("ProcessExecutor")
     with naming_shortages("the child cannot be started"):
-        fork_server = _fork_server(layout)
-        for attempt in (1, 2):
+        for _ in range(2):
+            fork_server = _fork_server(layout)
             child = _forked(fork_server, bounds, kinds)
             if child is not None:
                 return child
-            if attempt == 1:
-                # It exited after a long idle time, or was killed.
-                fork_server = _fork_server(layout, renew=fork_server)
+            fork_server.close()  # it has exited after a long idle time, or was killed
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(
-    fork_server: _ServerProcess,
-    bounds: Bounds,
-    kinds: dict[Kind, int],
-) -> Child | None:
-    with contextlib.ExitStack() as stack, contextlib.ExitStack() as ours:
+def _forked(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
-        pairs = []
+        near, far = [], []
         for _ in ("data", "status", "stops"):
-            near, far = socket.socketpair()
-            ours.enter_context(near)
-            pairs.append((near, stack.enter_context(far)))
+            ends = socket.socketpair()
+            near.append(ours.enter_context(ends[0]))
+            far.append(theirs.enter_context(ends[1]).fileno())
         output, their_output = os.pipe()
-        stack.callback(os.close, their_output)
         ours.callback(os.close, output)
-        (data, their_data), (status, their_status), (stops, their_stops) = pairs
-        theirs = [their_data.fileno(), their_status.fileno(), their_output, their_stops.fileno()]
-        child = Child(data, status, output, stops, kinds, bounds.cpu_seconds)
+        theirs.callback(os.close, their_output)
+        pid = fork_server.fork(bounds.threads, [*far, their_output])
+        if pid is None:
+            return None
+        data, status, stops = near
+        child = Child(pid, data, status, stops, output, kinds, bounds.cpu_seconds)
         ours.pop_all()  # they are the child's now
-        with contextlib.ExitStack() as failed:
-            failed.callback(child.close)
-            pid = fork_server.fork(bounds.threads, theirs)
-            if pid is None:
-                return None
-            child.put(Kind.SETUP, 0, encode(bounds))
-            failed.pop_all()
-        child.pid = pid
-        return child
+    child.put(Kind.SETUP, 0, encode(bounds))
+    return child

@@ -87,7 +87,7 @@ class DenoProcess(GuestProcess):
             self._record = record_guest(stop_file, self.pid)
         keep_open((self._data, self._process))
         os.set_blocking(self._errors, False)
-        super().__init__(FrameStream(self._data, kinds, self._read_errors))
+        super().__init__(FrameStream(self._data, kinds))
         self._stream.watch(self._errors)
 
     # -- frames --
@@ -100,11 +100,16 @@ class DenoProcess(GuestProcess):
             ProtocolError: the process sent an invalid or unexpected frame.
         """
         try:
-            return self._stream.turn(seconds)
+            frame = self._stream.turn(seconds)
         except OSError:
             raise self.death() from None
+        if frame is None:
+            self._read_errors()
+        return frame
 
-    def _read_errors(self, _number: int = -1) -> None:
+    def _read_errors(self) -> None:
+        if self._errors < 0:
+            return
         with contextlib.suppress(OSError):
             data = os.read(self._errors, 1 << 16)
             self._stderr = (self._stderr + data)[-_KEPT_STDERR:]

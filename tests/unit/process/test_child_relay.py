@@ -32,8 +32,7 @@ class Ends:
         output, self.output = os.pipe()
         stops, self.stops = socket.socketpair()
         kinds = from_guest(2 * LONG, 2 * LONG)
-        self.child = Child(ours, status, output, stops, kinds, cpu_seconds)
-        self.child.pid = os.getpid()
+        self.child = Child(os.getpid(), ours, status, stops, output, kinds, cpu_seconds)
         self.stream = stream
         self.relay = ChildRelay(self.child, stream)
         self.reader = FrameReader({**kinds, Kind.ENDED: 1000})

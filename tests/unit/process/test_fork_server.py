@@ -74,7 +74,7 @@ for number in (45, 43, 44, 90, 1001, 1003, 1000):
     os.dup2(pairs[-1][0].fileno(), number)
     files[number] = os.fstat(number).st_ino
 os.dup2(1, 70)
-ends = _arrange([1001, 43, 70, 1003], 45)
+ends = _arrange([1001, 43, 1003, 70], 45)
 assert [end.fileno() for end in ends] == [1000, 1001, 1002], ends
 assert [os.fstat(end.fileno()).st_ino for end in ends] == [files[1001], files[1003], files[45]]
 assert sorted(map(int, os.listdir("/proc/self/fd"))) == [0, 1, 2, 3, 1000, 1001, 1002]

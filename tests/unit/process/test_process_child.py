@@ -26,7 +26,7 @@ class Ends:
         status, self.status = socket.socketpair()
         output, self.output = os.pipe()
         stops, self.stops = socket.socketpair()
-        self.child = Child(ours, status, output, stops, from_guest(1000, 1000))
+        self.child = Child(0, ours, status, stops, output, from_guest(1000, 1000))
 
     def close(self):
         self.child.close()
