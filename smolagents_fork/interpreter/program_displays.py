@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakSet
 
-from ..system.forks import ForkSafeLock
 from ..text.texts import class_name
 
 __all__ = ["ProgramDisplays", "bundle_of", "show_images_by"]
@@ -105,10 +104,9 @@ def show_images_by(show: Callable[[Any], bool]) -> None:
         show: displays an image; returns whether it did, else another viewer is asked. It is
             registered once.
     """
-    with _viewer_lock:
-        if show in _viewers or "PIL.Image" not in sys.modules:
-            return
-        _viewers.append(show)
+    if show in _viewers or "PIL.Image" not in sys.modules:
+        return
+    _viewers.append(show)  # a second viewer would not be asked
     from PIL import ImageShow
 
     class ProgramViewer(ImageShow.Viewer):
@@ -120,6 +118,5 @@ def show_images_by(show: Callable[[Any], bool]) -> None:
     ImageShow.register(ProgramViewer, 0)
 
 
-_viewer_lock = ForkSafeLock()
 #: Functions that Pillow's viewers call.
 _viewers: list[Callable[[Any], bool]] = []
