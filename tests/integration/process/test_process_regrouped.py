@@ -74,11 +74,11 @@ def regrouped(request, monkeypatch):
     relays = []
     child = spawn.Child
 
-    def behind_ways(data, status, *rest):
-        relays.extend([Relay(data, request.param), Relay(status, request.param)])
-        return child(relays[-2].near, relays[-1].near, *rest)
+    def behind_relay(pid, data, *rest):
+        relays.append(Relay(data, request.param))
+        return child(pid, relays[-1].near, *rest)
 
-    monkeypatch.setattr(spawn, "Child", behind_ways)
+    monkeypatch.setattr(spawn, "Child", behind_relay)
     yield relays
     for relay in relays:
         relay.close()
