@@ -27,6 +27,8 @@ __all__ = ["Placer", "SupervisorLease", "main"]
 _BEAT_SECONDS = 1.0
 # Limit of the answer to a heartbeat, in seconds, and the pause before another connection is opened.
 _ANSWER_SECONDS, _AGAIN_SECONDS = 3.0, 0.1
+# Answers that are read at once, each of a byte: late ones must not be taken for later ones.
+_MOST_ANSWERS = 64
 _CONNECT_SECONDS = 10.0
 _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
@@ -252,20 +254,28 @@ class SupervisorLease:
         self._beat(_CONNECT_SECONDS)
 
     def _beat(self, seconds: float) -> None:
-        """Send a heartbeat and wait for its answer.
+        """Send a heartbeat and wait for an answer.
 
         Raises:
-            OSError: there is none, or no connection.
+            TimeoutError: there is none yet; on a busy node it may come later.
+            OSError: the connection has ended, or cannot be opened again.
         """
+        if self._connection is None:
+            connection = connect(self.place, seconds, "lease")
+            try:
+                answer_of(connection, seconds)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         try:
-            if self._connection is None:
-                self._connection = connect(self.place, seconds, "lease")
-                answer_of(self._connection, seconds)
             self._connection.settimeout(seconds)
             self._connection.sendall(b"\n")
-            if not self._connection.recv(1):
+            if not self._connection.recv(_MOST_ANSWERS):
                 raise ConnectionError("the supervisor ended the connection")
-        except BaseException:
+        except TimeoutError:
+            raise
+        except OSError:
             self._close()
             raise
         self.heard = time.monotonic()
