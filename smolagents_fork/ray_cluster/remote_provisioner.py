@@ -8,7 +8,6 @@ import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from ..deadline import Deadline
@@ -45,16 +44,9 @@ _NODES_AT_ONCE = 16
 _BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
 
 
-@dataclass(frozen=True)
-class _Known:
-    """An image that a node has prepared: how to prepare it on others, and its digest there."""
-
-    spec: ImageSpec
-    digest: str
-
-
-# Images that this process has had prepared, by cluster and name: any provisioner starts them.
-_images: dict[tuple[object, str], _Known] = {}
+# Images that this process has had prepared, by cluster and name, with the digest that they need to
+# have on other nodes; empty for any. Each provisioner starts them.
+_images: dict[tuple[object, str], tuple[ImageSpec, str]] = {}
 
 
 class RemoteProvisioner:
@@ -98,21 +90,20 @@ class RemoteProvisioner:
         Raises:
             ExecutorError: names the node and says why the image could not be prepared.
         """
-        return self._prepared_anywhere(spec, report, rebuild=rebuild)[0]
+        spec = _complete(spec)
+        for (place, name), (known, _) in list(_images.items()):
+            if place == self._place and known == spec and not rebuild:
+                return name
+        return self._prepare_anywhere(spec, report, rebuild=rebuild)[0]
 
-    def _prepared_anywhere(
+    def _prepare_anywhere(
         self, spec: ImageSpec, report: Report, *, rebuild: bool
     ) -> tuple[str, str]:
-        """Return name and node of an image; no node if one has prepared it before."""
-        base = spec.base_image or os.environ.get(_BASE_IMAGE_VARIABLE) or None
-        spec = dataclasses.replace(spec, base_image=base, requirements=tuple(spec.requirements))
-        for (place, known_name), known in list(_images.items()):
-            if place == self._place and known.spec == spec and not rebuild:
-                return known_name, ""
+        """Have a node prepare an image; return name and node."""
         report(f"{STEP}a node of the cluster prepares the image")
-        name, digest, node = self._prepared(self._preparing, _Known(spec, ""), rebuild=rebuild)
+        name, digest, node = self._prepare(self._preparing, spec, rebuild=rebuild)
         # What is built is named by its content; what is used as it is may differ from node to node.
-        _images[self._place, name] = _Known(spec, digest if spec.image is not None else "")
+        _images[self._place, name] = (spec, digest if spec.image is not None else "")
         return name, node
 
     def prepare_on_all_nodes(
@@ -130,15 +121,16 @@ class RemoteProvisioner:
         Raises:
             ExecutorError: no node could prepare it; names one and says why.
         """
-        name, first = self._prepared_anywhere(spec, report, rebuild=rebuild)
-        known = self._known(name)
+        spec = _complete(spec)
+        name, first = self._prepare_anywhere(spec, report, rebuild=rebuild)
+        digest = _images[self._place, name][1]
         nodes = self._cluster.supervisors.nodes(self._preparing)
 
         def prepare(node: str) -> str:
             try:
                 if node != first:
                     there = dataclasses.replace(self._preparing, node=node)
-                    self._prepared(there, known, rebuild=rebuild)
+                    self._prepare(there, spec, digest, rebuild=rebuild)
             except ForkError as error:
                 return f"not on every node: {error}"
             return f"node {node} has the image"
@@ -148,30 +140,26 @@ class RemoteProvisioner:
                 report(f"{STEP}{line}")
         return name
 
-    def _known(self, name: str) -> _Known:
-        """Return an image by its name; one that is not known is used as it is."""
-        return _images.get((self._place, name), _Known(ImageSpec(image=name), ""))
-
-    def _prepared(
-        self, reservation: Reservation, image: _Known, *, rebuild: bool = False
+    def _prepare(
+        self, reservation: Reservation, image: ImageSpec, digest: str = "", *, rebuild: bool
     ) -> tuple[str, str, str]:
         """Have a node prepare an image; return name, digest and node."""
-        options = self._options(image, None, rebuild=rebuild)
-        seconds = _START_SECONDS + image.spec.build_timeout_seconds
+        options = self._options(image, digest, None, rebuild=rebuild)
+        seconds = _START_SECONDS + image.build_timeout_seconds
         made = self._cluster.supervisors.start(reservation, options, RemoteSandbox, timeout=seconds)
         made.end()
-        name, digest = made.info.get("image"), made.info.get("digest")
-        if type(name) is not str or type(digest) is not str:
+        name, found = made.info.get("image"), made.info.get("digest")
+        if type(name) is not str or type(found) is not str:
             raise ProtocolError(f"{made}: an image has a name and a digest")
-        return name, digest, made.supervisor.place.node
+        return name, found, made.supervisor.place.node
 
     def _options(
-        self, image: _Known, spec: SandboxSpec | None, *, rebuild: bool = False
+        self, image: ImageSpec, digest: str, spec: SandboxSpec | None, *, rebuild: bool = False
     ) -> dict[str, Any]:
         return {
             "container": self._container,
-            "image": image.spec,
-            "digest": image.digest,
+            "image": image,
+            "digest": digest,
             "rebuild": rebuild,
             "spec": spec
             and dataclasses.replace(
@@ -181,11 +169,12 @@ class RemoteProvisioner:
 
     def start(self, spec: SandboxSpec) -> RemoteContainer:
         """Start a container on any node with a free slot; see :class:`Provisioner`."""
-        image = self._known(spec.image)
-        seconds = _START_SECONDS + image.spec.build_timeout_seconds
+        # One that is not known is used as it is.
+        image, digest = _images.get((self._place, spec.image), (ImageSpec(image=spec.image), ""))
+        seconds = _START_SECONDS + image.build_timeout_seconds
         return self._cluster.supervisors.start(
             self._reservation(spec.limits.cpus, spec.limits.memory),
-            self._options(image, spec),
+            self._options(image, digest, spec),
             functools.partial(RemoteContainer, spec),
             tenant=self._tenant,
             timeout=seconds,
@@ -205,6 +194,12 @@ class RemoteProvisioner:
     def close(self) -> None:
         """Give the cluster back; running sandboxes stay. Idempotent."""
         self._cluster.close()
+
+
+def _complete(spec: ImageSpec) -> ImageSpec:
+    """Return an image with this process's base, which nodes do not know."""
+    base = spec.base_image or os.environ.get(_BASE_IMAGE_VARIABLE) or None
+    return dataclasses.replace(spec, base_image=base, requirements=tuple(spec.requirements))
 
 
 class RemoteContainer(RemoteSandbox):
