@@ -12,12 +12,12 @@ import os
 import posixpath
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..errors import ExecutorError, FileTooLargeError
 from ..results import FileInfo
 
-__all__ = ["MOST_LISTED", "SUPPORTED", "WorkFolder", "new_part_name"]
+__all__ = ["MOST_LISTED", "SUPPORTED", "WorkFolder"]
 
 #: Whether this system can open a file relative to an open folder; Windows cannot.
 SUPPORTED = os.open in os.supports_dir_fd
@@ -48,35 +48,24 @@ class WorkFolder:
         """Return ``path`` for messages."""
         return f"{path} in {self.path}"
 
-    def write_file(
-        self, path: str, pieces: Iterable[bytes], size: int, parts: Sequence[str] = ()
-    ) -> None:
-        """Write a file, also in the place of a link; see :class:`.file_store.FileStore`.
-
-        Args:
-            path: Path of the file; missing folders are made.
-            pieces: its content.
-            size: Size of all pieces together, in bytes.
-            parts: Name of the file that is written until then, and those of lost attempts, which
-                are removed; from a caller that repeats the transfer.
-        """
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file, also in the place of a link; see :class:`.file_store.FileStore`."""
         if self._relative(path) == ".":
             raise ExecutorError("it is a folder")
-        part, *lost = parts or [new_part_name()]
+        # No file has this name, and lists leave it out.
+        part = f".{secrets.token_hex(8)}.part"
         with _mapped(), self._parent(path, make=True) as (folder, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _LINK
             try:
-                _remove(folder, lost)
                 with open(os.open(part, flags, 0o600, dir_fd=folder), "wb") as file:
                     for piece in pieces:
                         size -= file.write(piece)
                 if size:
                     raise ExecutorError(f"{size} bytes are missing from its content")
-                # A lost attempt may have begun late; without its part it replaces nothing.
-                _remove(folder, lost)
                 os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
-                _remove(folder, [part])
+                with contextlib.suppress(OSError):
+                    os.unlink(part, dir_fd=folder)
                 raise
 
     def make_folder(self, path: str) -> None:
@@ -177,17 +166,6 @@ class WorkFolder:
             yield number, name
         finally:
             os.close(number)
-
-
-def new_part_name() -> str:
-    """Return a name that no file has. It begins with a dot, so lists of files leave it out."""
-    return f".{secrets.token_hex(8)}.part"
-
-
-def _remove(folder: int, names: Iterable[str]) -> None:
-    for name in names:
-        with contextlib.suppress(OSError):
-            os.unlink(name, dir_fd=folder)
 
 
 @contextlib.contextmanager

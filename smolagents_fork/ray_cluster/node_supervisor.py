@@ -260,11 +260,9 @@ class Supervisor(RequestServer):
             return AnswerStream(len(value), lambda stream: stream.sendall(value))
         return value
 
-    def do_write(
-        self, connection: socket.socket, sandbox: str, path: str, size: int, parts: list[str]
-    ) -> None:
+    def do_write(self, connection: socket.socket, sandbox: str, path: str, size: int) -> None:
         """Write the file that comes."""
-        self._request(sandbox, "write_file")(path, _pieces(connection, size), size, parts)
+        self._request(sandbox, "write_file")(path, _pieces(connection, size), size)
 
     def _request(self, name: str, method: str) -> Callable[..., Any]:
         with self._lock:
@@ -278,7 +276,12 @@ class Supervisor(RequestServer):
 
 
 def _pieces(connection: socket.socket, size: int) -> Iterator[bytes]:
-    """Yield the ``size`` bytes that the host sends."""
+    """Yield the ``size`` bytes that the host sends.
+
+    Raises:
+        ProtocolError: they do not come, or the host has given up waiting: it may have sent the file
+            again since, or a newer one.
+    """
     missing = size
     connection.settimeout(_FILE_SECONDS)
     while missing > 0:
@@ -287,6 +290,11 @@ def _pieces(connection: socket.socket, size: int) -> Iterator[bytes]:
             raise ProtocolError(f"{missing} of the file's {size} bytes did not come")
         missing -= len(piece)
         yield piece
+    connection.settimeout(0.0)
+    with contextlib.suppress(BlockingIOError):
+        if not connection.recv(1, socket.MSG_PEEK):
+            raise ProtocolError("the host has given up")
+    connection.settimeout(None)
 
 
 class SupervisorActor(Supervisor):

@@ -7,18 +7,16 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from ..errors import (
-    EngineUnavailableError,
     ExecutorError,
     ForkError,
     ProtocolError,
     SandboxDiedError,
 )
-from ..folders.work_folder import new_part_name
 from ..results import ExecutorStats, FileInfo
 from ..sandboxes.containers.attached_program import StreamLost
 from ..system.forks import Owner, disconnect_in_child
@@ -241,11 +239,15 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
-        _repeat_write(pieces, lambda parts: self._write_file(path, pieces, size, list(parts)))
 
-    def _write_file(self, path: str, pieces: Iterable[bytes], size: int, parts: list[str]) -> None:
-        arguments = {"path": path, "size": size, "parts": parts}
-        with self._requested("write", _FILE_SECONDS, **arguments) as connection:
+        def write() -> None:
+            self._write_file(path, pieces, size)
+
+        # An iterator can be sent only once.
+        write() if isinstance(pieces, Iterator) else _repeat_after_loss(write)
+
+    def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
             connection.settimeout(_STALLED_SECONDS)
             sent = 0
             with contextlib.suppress(ConnectionError):  # the node may have an error to tell
@@ -312,30 +314,6 @@ class RemoteSandbox:
         )
 
 
-def _repeat_write(pieces: Iterable[bytes], write: Callable[[Sequence[str]], _Result]) -> _Result:
-    """Return the result of a transfer, which is repeated as :func:`_repeat_after_loss` does.
-
-    Who repeats a transfer names its part, so that each attempt removes those of the lost ones.
-
-    Args:
-        pieces: Content of the file; an iterator can be sent only once, and is not sent again.
-        write: Makes one attempt. It takes the name of its part, then the names of the parts that
-            lost attempts may have left.
-
-    Raises:
-        StreamLost: The stream was lost again and again.
-        EngineUnavailableError: The engine has not answered for as long.
-    """
-    parts: list[str] = []
-
-    def attempt() -> _Result:
-        # Another name each time: the attempt that was lost may still write.
-        parts.insert(0, new_part_name())
-        return write(parts)
-
-    return attempt() if isinstance(pieces, Iterator) else _repeat_after_loss(attempt)
-
-
 def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
     """Return the result of an action that is repeated for some seconds while its stream is lost.
 
@@ -344,13 +322,12 @@ def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
 
     Raises:
         StreamLost: The stream was lost again and again.
-        EngineUnavailableError: The engine has not answered for as long.
     """
     end: float | None = None
     while True:
         try:
             return action()
-        except (StreamLost, EngineUnavailableError):
+        except StreamLost:
             now = time.monotonic()
             end = end or now + _AGAIN_SECONDS
             if now > end:

@@ -25,7 +25,7 @@ class EchoSandbox:
         self.requests: dict[str, Callable[..., Any]] = {
             "open_stream": self.open_stream,
             "read_file": lambda path, max_bytes: path.encode(),
-            "write_file": lambda _path, pieces, _size, _parts: self.written.extend(pieces),
+            "write_file": lambda _path, pieces, _size: self.written.extend(pieces),
             "stats": lambda: None,
         }
         self.closed = threading.Event()
@@ -122,7 +122,7 @@ def test_files_and_requests(node: Node):
     with connect(node.place, SECONDS, "call", **READ) as stream:
         assert answer_of(stream, SECONDS) == 3
         assert stream.recv(100) == b"a/b"
-    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4, parts=[]) as stream:
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
         stream.sendall(b"data")
         assert answer_of(stream, SECONDS) is None
     assert b"".join(made_by(node)[0].written) == b"data"
@@ -133,11 +133,27 @@ def test_files_and_requests(node: Node):
 
 def test_file_that_does_not_come_is_an_error(node: Node):
     start(node, "one")
-    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4, parts=[]) as stream:
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
         stream.sendall(b"da")
         stream.shutdown(socket.SHUT_WR)
         with pytest.raises(Exception, match="2 of the file's 4 bytes did not come"):
             answer_of(stream, SECONDS)
+
+
+def test_file_of_a_host_that_has_given_up_replaces_nothing(node: Node):
+    start(node, "one")
+    sandbox, read = made_by(node)[0], threading.Event()
+
+    def write(_path: str, pieces: Iterator[bytes], _size: int) -> None:
+        first = next(pieces)
+        assert read.wait(SECONDS)
+        sandbox.written.extend([first, *pieces])
+
+    sandbox.requests["write_file"] = write
+    with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
+        stream.sendall(b"data")
+    read.set()
+    assert not eventually(lambda: sandbox.written, 0.5)
 
 
 def test_start_after_its_removal_is_refused(node: Node):

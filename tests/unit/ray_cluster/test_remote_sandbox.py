@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
 from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
-from smolagents_fork.sandboxes.containers.attached_program import StreamLost
 
 SECONDS = 60.0
 OPTIONS: dict[str, Any] = {"request": ChildRequest((), "none", Bounds(""), 1000, SECONDS)}
@@ -139,24 +137,3 @@ def test_node_that_is_not_reached_and_not_lost_is_said(
     with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:
         sandbox.stats()
     assert not isinstance(caught.value, SandboxDiedError)
-
-
-def test_each_attempt_names_its_part_and_those_of_the_lost_ones(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(remote_sandbox, "_PAUSE_SECONDS", 0.0)
-    attempts: list[list[str]] = []
-
-    def attempt(parts: list[str]) -> str:
-        attempts.append(list(parts))
-        if len(attempts) < 3:
-            raise StreamLost("reset")
-        return "written"
-
-    assert remote_sandbox._repeat_write([b""], attempt) == "written"
-    first, second, third = attempts
-    assert third[1:] == second
-    assert second[1:] == first
-    assert len(set(third)) == 3
-    attempts.clear()
-    with contextlib.suppress(StreamLost):
-        remote_sandbox._repeat_write(iter([b""]), attempt)
-    assert len(attempts) == 1
