@@ -35,10 +35,6 @@ class FigureFolder:
         self._number = self._files = self._bytes = 0
         if path is None:
             return
-        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-            raise ConfigurationError(
-                f"figures_dir={path!r}: give the path of a folder, or None to save no figures"
-            )
         self.path = Path(path).absolute()
         # It is not made yet, for the start of the executor may fail.
         present = next(one for one in (self.path, *self.path.parents) if os.path.lexists(one))
