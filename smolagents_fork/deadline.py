@@ -8,7 +8,6 @@ moment it was set, and does not restart in each layer.
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,44 +16,14 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from typing import TypeVar
 
-from .errors import ConfigurationError, ForkError
+from .errors import ForkError
 
-__all__ = ["LONGEST_SECONDS", "Deadline", "check_seconds", "within"]
+__all__ = ["LONGEST_SECONDS", "Deadline", "within"]
 
 _Result = TypeVar("_Result")
 
 #: Some waiting system calls overflow beyond this.
 LONGEST_SECONDS = 1_000_000_000
-
-
-def check_seconds(name: str, value: float | None, *, optional: bool = True) -> float | None:
-    """Return ``value`` as a float if it is a valid number of seconds.
-
-    Args:
-        name: the parameter's name, for the message.
-        value: seconds, above zero; ``None`` for "no limit".
-        optional: whether ``None`` is allowed.
-
-    Raises:
-        ConfigurationError: not a finite number above zero.
-    """
-    if value is None:
-        if optional:
-            return None
-        raise ConfigurationError(f"{name}=None: give a number of seconds above 0")
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigurationError(
-            f"{name}={value!r}: give a number of seconds above 0"
-            + (", or None for no limit" if optional else "")
-        )
-    if not math.isfinite(value) or value <= 0:
-        raise ConfigurationError(f"{name}={value!r}: give a finite number of seconds above 0")
-    if value > LONGEST_SECONDS:
-        raise ConfigurationError(
-            f"{name}={value!r}: give at most {LONGEST_SECONDS:,} seconds, some thirty years"
-            + (", or None for no limit" if optional else "")
-        )
-    return float(value)
 
 
 def within(

@@ -14,7 +14,6 @@ from .. import telemetry
 from ..awaitables import complete
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..codec.attachments import Attachments
-from ..deadline import check_seconds
 from ..errors import (
     AuditError,
     CodecError,
@@ -24,6 +23,7 @@ from ..errors import (
     LimitExceededError,
     ProtocolError,
 )
+from ..options import accept
 from .call_record import CallRecord
 from .exceptions import described_exception, raised_by_signal, thread_hint
 from .signatures import StubSpec, describe, make_callable, offer
@@ -87,7 +87,9 @@ class Dispatcher:
         self.max_request_bytes = max_request_bytes
         self.max_reply_bytes = max_reply_bytes
         self.max_calls = max_calls
-        self.tool_timeout_seconds = check_seconds("tool_timeout_seconds", tool_timeout_seconds)
+        self.tool_timeout_seconds = accept.seconds_or_none(
+            "tool_timeout_seconds", tool_timeout_seconds
+        )
         if calling_thread and tool_timeout_seconds is not None:
             raise ConfigurationError(
                 f"tool_timeout_seconds={tool_timeout_seconds!r}: a tool in the calling thread "

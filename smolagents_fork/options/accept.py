@@ -6,11 +6,12 @@ An argument of the wrong type often has the opposite effect: ``network="none"`` 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..deadline import check_seconds
+from ..deadline import LONGEST_SECONDS
 from ..errors import ConfigurationError
 
 __all__ = [
@@ -35,14 +36,25 @@ __all__ = [
 
 def seconds(name: str, value: Any) -> float:
     """Return a number of seconds above zero."""
-    found = check_seconds(name, value, optional=False)
-    assert found is not None
-    return found
+    return _seconds(name, value, "")
 
 
 def seconds_or_none(name: str, value: Any) -> float | None:
     """Return a number of seconds above zero, or ``None`` for no limit."""
-    return check_seconds(name, value)
+    return None if value is None else _seconds(name, value, ", or None for no limit")
+
+
+def _seconds(name: str, value: Any, or_none: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigurationError(f"{name}={value!r}: give a number of seconds above 0{or_none}")
+    if not math.isfinite(value) or value <= 0:
+        raise ConfigurationError(f"{name}={value!r}: give a finite number of seconds above 0")
+    if value > LONGEST_SECONDS:
+        raise ConfigurationError(
+            f"{name}={value!r}: give at most {LONGEST_SECONDS:,} seconds, some thirty years"
+            f"{or_none}"
+        )
+    return float(value)
 
 
 def flag(name: str, value: Any) -> bool:

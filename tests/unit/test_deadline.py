@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from smolagents_fork.deadline import Deadline, check_seconds, within
-from smolagents_fork.errors import ConfigurationError, ExecutorError
+from smolagents_fork.deadline import Deadline, within
+from smolagents_fork.errors import ExecutorError
 
 
 class Clock:
@@ -43,12 +43,6 @@ def test_no_limit():
     assert deadline.remaining() is None
     assert not deadline.expired()
     assert deadline.at_most(7) == 7
-
-
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", True])
-def test_invalid_seconds_are_rejected(value):
-    with pytest.raises(ConfigurationError, match="x="):
-        check_seconds("x", value)
 
 
 def test_result_that_comes_too_late_is_undone():

@@ -48,7 +48,11 @@ def copy(tmp_path_factory) -> Path:
             "layers of the package BR",
         ),
         ("added.py", "", "- smolagents_fork.added\n"),
-        ("bridge/added.py", "import smolagents.tools", "only upstream looks smolagents up, by name BROKEN"),
+        (
+            "bridge/added.py",
+            "import smolagents.tools",
+            "only upstream looks smolagents up, by name BROKEN",
+        ),
         ("bridge/added.py", "import docker.errors", "who knows docker BROKEN"),
         ("executors/process/added.py", "from ..local import x", "rooms of executors BROKEN"),
         ("executors/added.py", "from .ray import x", "who knows ray BROKEN"),

@@ -16,7 +16,6 @@ from ...agent_sandbox import PROGRAM_FILE
 from ...agent_sandbox.model_service import ModelService
 from ...agent_sandbox.saved_agent import job_files
 from ...codec import DEFAULT_MAX_BYTES, decode
-from ...deadline import check_seconds
 from ...errors import (
     AgentProgramError,
     ConfigurationError,
@@ -378,7 +377,7 @@ class AgentSandbox:
     ) -> tuple[str, bytes | None]:
         """Run a program; return its output and its answer, which is encoded."""
         seconds = self.options.timeout_seconds if seconds is None else seconds
-        check_seconds("timeout_seconds", seconds)
+        accept.seconds_or_none("timeout_seconds", seconds)
         job = {"files": files, "environment": self._secrets}
         with self._turns.turn(action):
             executor = self._running_executor(action)

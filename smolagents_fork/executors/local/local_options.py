@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from ...control.audit_log import Audit
 from ...control.control import BeforeRun, BeforeTool
-from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option, same_as
@@ -29,7 +28,7 @@ def _length(name: str, value: Any) -> int | None:
 
 def _seconds(name: str, value: Any) -> Any:
     # As it was given: upstream's message has "30 seconds".
-    check_seconds(name, value)
+    accept.seconds_or_none(name, value)
     return value
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...deadline import check_seconds
 from ...errors import ConfigurationError
+from ...options import accept
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from .api_client import ClusterClient
@@ -111,7 +111,7 @@ class KubernetesEngine:
                 "such as ('python', '-m', 'kernel_gateway')"
             )
         object.__setattr__(self, "gateway_command", tuple(command))
-        check_seconds("max_seconds", self.max_seconds, optional=False)
+        accept.seconds("max_seconds", self.max_seconds)
         if not isinstance(self.tenant, str) or len(self.tenant) > _LONGEST_TENANT:
             raise ConfigurationError(
                 f"KubernetesEngine: tenant={self.tenant!r}: give text of at most {_LONGEST_TENANT} "
