@@ -14,7 +14,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .. import telemetry
@@ -23,7 +22,7 @@ from ..errors import AuditError
 from ..text.short_texts import limited_text
 from .proposals import present_step
 
-__all__ = ["Audit", "AuditLog", "Facts"]
+__all__ = ["Audit", "AuditLog"]
 
 #: A path of this machine, or a function of a dict.
 Audit: TypeAlias = "str | os.PathLike[str] | Callable[[dict[str, Any]], Any]"
@@ -34,17 +33,6 @@ _LONGEST_ERROR = 1000
 _PRIVATE = 0o600
 # Fields that have code.
 _CODE = frozenset({"code", "proposed_code"})
-
-
-@dataclass
-class Facts:
-    """Facts of an operation, for the line at its end.
-
-    Attributes:
-        values: fields of the line at its end.
-    """
-
-    values: dict[str, Any] = field(default_factory=dict)
 
 
 class AuditLog:
@@ -124,38 +112,42 @@ class AuditLog:
             raise lost from error
 
     @contextlib.contextmanager
-    def operation(self, event: str, facts: Mapping[str, Any]) -> Iterator[Facts]:
+    def operation(self, event: str, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Write a line before the block and one after it, with its time and outcome.
 
         Args:
             event: what happens.
             facts: fields of both lines; code is in the first alone.
 
+        Yields:
+            a dict, whose entries are further fields of the second line.
+
         Raises:
             AuditError: a line could not be written, and has to be.
         """
         if not self:
-            yield Facts()
+            yield {}
             return
         self.failure = None
         self.write(event, "begin", facts)
-        ended, started = Facts(), time.monotonic()
+        ended: dict[str, Any] = {}
+        started = time.monotonic()
         try:
             yield ended
         except BaseException as error:
             if self.failure is not None:  # a line within the block
                 raise self.failure from error.__cause__
-            ended.values |= {"outcome": "failed", **error_facts(error)}
+            ended |= {"outcome": "failed", **error_facts(error)}
             raise
         else:
             if self.failure is not None:  # its code has caught it
                 raise self.failure
-            ended.values.setdefault("outcome", "returned")
+            ended.setdefault("outcome", "returned")
         finally:
             seconds = round(time.monotonic() - started, 6)
             if self.failure is None:
                 known = {name: value for name, value in facts.items() if name not in _CODE}
-                self.write(event, "end", {**known, "seconds": seconds, **ended.values})
+                self.write(event, "end", {**known, "seconds": seconds, **ended})
 
     def _append(self, path: str, line: Mapping[str, Any]) -> None:
         data = json.dumps(line, ensure_ascii=True, default=limited_text).encode() + b"\n"

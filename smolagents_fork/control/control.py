@@ -13,7 +13,7 @@ from ..awaitables import complete
 from ..bridge import CallRecord
 from ..bridge.thread import GivenUp, ToolThread
 from ..errors import ExecutorError, ForkError, ProgramInterruptedError, ProgramRefusedError
-from .audit_log import Audit, AuditLog, Facts, code_facts, error_facts
+from .audit_log import Audit, AuditLog, code_facts, error_facts
 from .proposals import ProposedCall, ProposedRun, Refused, present_step
 
 __all__ = ["BeforeRun", "BeforeTool", "Control"]
@@ -247,7 +247,7 @@ class Control:
             self._has_sandbox = False
             self.log.write("sandbox", "end", {"reason": reason})
 
-    def transfer(self, action: str, path: str) -> AbstractContextManager[Facts]:
+    def transfer(self, action: str, path: str) -> AbstractContextManager[dict[str, Any]]:
         """Record a file that goes in or out.
 
         Args:

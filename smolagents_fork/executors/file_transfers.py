@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Union
+from typing import Any, BinaryIO, Union
 
-from ..control.audit_log import Facts
 from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
 from ..folders.file_store import FileStore
 from ..options import accept
@@ -71,7 +70,7 @@ class FileMethods:
         """
         checked_path("put_file", target)
         with self._transfer("put_file", target) as moved, self._file_store("put_file") as store:
-            moved.values["bytes"] = _put(store, "put_file", source, target)
+            moved["bytes"] = _put(store, "put_file", source, target)
 
     def get_file(self, source: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         """Return the content of a file of the code.
@@ -91,7 +90,7 @@ class FileMethods:
         with self._transfer("get_file", path) as moved, self._file_store("get_file") as store:
             try:
                 content = _checked_content(store.read_file(path, max_bytes), max_bytes)
-                moved.values["bytes"] = len(content)
+                moved["bytes"] = len(content)
                 return content
             except FileTooLargeError as error:
                 place = store.describe(path)
@@ -119,9 +118,9 @@ class FileMethods:
             except ExecutorError as error:
                 raise error.reworded(f"list_files: {store.describe(path)}: {error}") from None
 
-    def _transfer(self, _action: str, _path: str) -> AbstractContextManager[Facts]:
+    def _transfer(self, _action: str, _path: str) -> AbstractContextManager[dict[str, Any]]:
         """Record a file that goes in or out; the default does not."""
-        return contextlib.nullcontext(Facts())
+        return contextlib.nullcontext({})
 
     def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
         """Give the executor's files for one call of the method ``action``."""

@@ -19,7 +19,6 @@ from ... import telemetry, upstream
 from ...bridge import CallRecord, check_name, directly, offer
 from ...codec import Variables, is_public
 from ...codec.types.image_values import open_pictures
-from ...control.audit_log import Facts
 from ...control.control import Control
 from ...displays import DisplayLog
 from ...distributions.import_names import import_names, missing_packages
@@ -502,7 +501,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self._interpreter.interrupt()
             raise
 
-    def _transfer(self, action: str, path: str) -> contextlib.AbstractContextManager[Facts]:
+    def _transfer(
+        self, action: str, path: str
+    ) -> contextlib.AbstractContextManager[dict[str, Any]]:
         return self._control.transfer(action, path)
 
     def _notes(self) -> str:

@@ -32,7 +32,6 @@ from ... import telemetry
 from ...bridge import CallRecord
 from ...call_output import CallOutput
 from ...codec import Variables
-from ...control.audit_log import Facts
 from ...control.control import Control
 from ...errors import (
     ConfigurationTypeError,
@@ -402,7 +401,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         self._log_call(record)
         self._control.after_call(record)
 
-    def _transfer(self, action: str, path: str) -> AbstractContextManager[Facts]:
+    def _transfer(self, action: str, path: str) -> AbstractContextManager[dict[str, Any]]:
         return self._control.transfer(action, path)
 
     def _as_program_error(self, error: InterpreterError) -> Exception:
