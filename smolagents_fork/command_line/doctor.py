@@ -68,7 +68,7 @@ _CLUSTERS: Mapping[str, Sequence[Check]] = {
 
 @dataclass(frozen=True)
 class ExecutorReport:
-    """ExecutorReport about one executor.
+    """Report about one executor.
 
     Attributes:
         executor: its name.

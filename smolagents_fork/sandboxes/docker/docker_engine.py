@@ -12,7 +12,6 @@ from ...errors import ConfigurationError
 from ...text.redaction import without_passwords
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
-from ..process_owner import ClusterOwner
 from .docker_provisioner import DockerProvisioner
 from .engine_address import EngineAddress
 
@@ -33,7 +32,6 @@ class DockerEngine:
         tls: Folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this process
             prove themselves with; ``False``: no TLS, whatever the environment says; ``None``:
             ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
-        owner: The supervisor of a cluster that containers belong to; ``None`` outside a cluster.
 
     Raises:
         ConfigurationError: not an address, or a folder without these files.
@@ -47,7 +45,6 @@ class DockerEngine:
 
     host: str | None = None
     tls: str | os.PathLike[str] | Literal[False] | None = None
-    owner: ClusterOwner | None = None
 
     def __post_init__(self) -> None:
         if self.host is not None and (
@@ -58,10 +55,6 @@ class DockerEngine:
             raise ConfigurationError(
                 f"DockerEngine: host={shown!r} is not an engine's address: give one that begins "
                 f"with {', '.join(_SCHEMES)}, or None for the one in DOCKER_HOST"
-            )
-        if self.owner is not None and not isinstance(self.owner, ClusterOwner):
-            raise ConfigurationError(
-                f"DockerEngine: owner={self.owner!r}: give a ClusterOwner, or None"
             )
         if self.tls is None or self.tls is False:
             return
@@ -81,8 +74,7 @@ class DockerEngine:
 
     def __repr__(self) -> str:
         host = None if self.host is None else without_passwords(self.host)
-        owner = "" if self.owner is None else f", owner={self.owner!r}"
-        return f"DockerEngine(host={host!r}, tls={self.tls!r}{owner})"
+        return f"DockerEngine(host={host!r}, tls={self.tls!r})"
 
     @property
     def name(self) -> str:
@@ -131,4 +123,4 @@ class DockerEngine:
             EngineUnavailableError: docker-py is missing, or the engine does not answer.
             ConfigurationError: a port was asked for that could not be reached from here.
         """
-        return DockerProvisioner(options, address=self.address, owner=self.owner)
+        return DockerProvisioner(options, address=self.address)

@@ -1,1 +1,1 @@
-"""Labels, lease, and removal of orphans: the mechanisms that leave no container behind."""
+"""Labels that name the owner of a container, and removal of containers without one."""
