@@ -93,7 +93,7 @@ def test_every_public_method_works_without_descriptors(make, no_descriptors, tmp
         executor.get_file("missing")
     with pytest.raises(ExecutorError, match="more than 10 bytes"):
         executor.get_file("folder/f", max_bytes=10)
-    with pytest.raises(ExecutorError, match=r"No space left: \d+ bytes are free in /workspace"):
+    with pytest.raises(ExecutorError, match=r"No space left: \d+ bytes are free in the folder"):
         executor.put_file(bytes(20_000_000), "big")
 
     stats = executor.stats()
@@ -115,7 +115,7 @@ def test_every_public_method_works_without_descriptors(make, no_descriptors, tmp
     assert executor.container.id != first
     executor.delete()
     assert not executor.is_alive()
-    assert len(no_descriptors) > 10
+    assert len(no_descriptors) >= 6  # an attachment and an exec for each of three containers
     # Their threads end with them.
     names = ("smolagents-fork-receive", "smolagents-fork-send")
     assert eventually(lambda: not [one for one in threading.enumerate() if one.name in names])
