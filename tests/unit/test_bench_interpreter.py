@@ -30,10 +30,9 @@ def test_engine_runs_a_program_and_tells_of_an_error(name):
         engine.close()
 
 
-def test_engine_that_is_not_installed_says_so():
+def test_upstreams_engine_is_not_the_fork():
     engine = Engine("upstream", sys.executable)
-    engine.close()
-    assert "is the fork: name upstream's Python" in engine.unavailable
+    assert "has ended" in engine.ask(source="1")["error"]
 
 
 def times(ratio: float = 1.2) -> ProgramTimes:

@@ -20,19 +20,24 @@ class FloorError(ForkError):
 
 
 class Companion:
-    """A program that prints ``ready``, and then a number for each line of input.
+    """A program that prints ``ready``, and then a line for each line of input, often a number.
 
     Args:
         command: program and arguments; ``docker exec -i`` for one in a container.
         environment: of the process; ``None``: this one's.
+        seconds: Time that a start or one answer may take.
 
     Raises:
         FloorError: it did not say that it is ready.
     """
 
     def __init__(
-        self, command: Sequence[str | Path], environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        seconds: float = ANSWER_SECONDS,
     ) -> None:
+        self._seconds = seconds
         self._name = " ".join(str(part) for part in command[:4])[:100]
         self._process = subprocess.Popen(
             [str(part) for part in command],
@@ -48,18 +53,26 @@ class Companion:
             self.close()
             raise
 
-    def ask(self, question: str = "") -> float:
-        """Return the number that the program prints for a line.
+    def answer(self, question: str) -> str:
+        """Return the line that the program prints for a line.
 
         Raises:
-            FloorError: it printed something else, or nothing.
+            FloorError: it printed nothing in time, or has ended.
         """
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(question.encode() + b"\n")
         except BrokenPipeError:
             raise FloorError(f"{self._name} has ended") from None
-        line = self._line()
+        return self._line()
+
+    def ask(self, question: str = "") -> float:
+        """Return the number that the program prints for a line.
+
+        Raises:
+            FloorError: it printed something else, or nothing.
+        """
+        line = self.answer(question)
         try:
             return float(line)
         except ValueError:
@@ -69,8 +82,8 @@ class Companion:
         assert self._process.stdout is not None
         line = b""
         while not line.endswith(b"\n"):
-            if not select.select([self._process.stdout], [], [], ANSWER_SECONDS)[0]:
-                raise FloorError(f"{self._name} did not answer in {ANSWER_SECONDS:.0f} s")
+            if not select.select([self._process.stdout], [], [], self._seconds)[0]:
+                raise FloorError(f"{self._name} did not answer in {self._seconds:.0f} s")
             if not (piece := self._process.stdout.read(65536)):
                 raise FloorError(f"{self._name} has ended")
             line += piece

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...paths import ROOT
+from ..companion import Companion, FloorError
 from ..pristine import pristine_python
 from ..runner import Measured, say
 from ..table import NOW, Row, markdown
@@ -35,12 +34,12 @@ TITLES = {
     "upstream": "upstream",
     "fork": NOW,
 }
-#: Seconds that one program may take.
-_CAP_SECONDS = 20.0
+#: Seconds that a start or one program may take.
+_CAP_SECONDS = 60.0
 
 
 class Engine:
-    """One engine's process.
+    """One engine's process, replaced when a program ends it or takes too long.
 
     Args:
         name: a key of ``engines.ENGINES``.
@@ -48,50 +47,25 @@ class Engine:
     """
 
     def __init__(self, name: str, python: str | Path) -> None:
-        self.name, self.python = name, python
-        self.unavailable = ""
-        self._process: subprocess.Popen[str] | None = None
-        self._start()
-
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            [str(self.python), "-B", "-W", "ignore", str(ENGINES_FILE), self.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT) if self.name == "fork" else ""},
-        )
-        answer = self._read(120)
-        self.unavailable = answer.get("unavailable", answer.get("error", ""))
-
-    def _read(self, seconds: float) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
-        if not ready:
-            self.close()
-            return {"error": f"over {seconds:g} s"}
-        line = self._process.stdout.readline()
-        return json.loads(line) if line else {"error": "the process ended"}
+        self._command = [str(python), "-B", "-W", "ignore", str(ENGINES_FILE), name]
+        self._environment = {**os.environ, "PYTHONPATH": str(ROOT) if name == "fork" else ""}
+        self._process: Companion | None = None
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """Make one request; a process that was killed or has ended is replaced first."""
-        if self.unavailable:
-            return {"error": self.unavailable}
-        if self._process is None or self._process.poll() is not None:
-            self._start()
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return self._read(_CAP_SECONDS)
+        """Make one request; return the answer, or the error."""
+        try:
+            if self._process is None:
+                self._process = Companion(self._command, self._environment, _CAP_SECONDS)
+            answer: dict[str, Any] = json.loads(self._process.answer(json.dumps(request)))
+        except FloorError as error:
+            self.close()
+            return {"error": str(error)}
+        return answer
 
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            with self._process as process:
-                process.kill()
-                process.wait(10)
+            self._process.close()
             self._process = None
 
 

@@ -1,4 +1,4 @@
-"""The engines, each run in a process of its own: one JSON line in, one out.
+"""The engines, each run in a process of its own: ``ready``, then one JSON line in, one out.
 
 ``{"source"}`` in; ``{"seconds": [...], "result": repr}`` or ``{"error"}`` out. A measurement covers
 what a caller waits for: parsing, compiling, running and taking the result. Every repetition gets a
@@ -112,15 +112,11 @@ def main() -> None:
     """Serve one engine, named by the first argument, until the input ends."""
     engine = sys.argv[1]
     out = sys.stdout
-    try:
-        run = ENGINES[engine]()
-    except Exception as error:
-        print(json.dumps({"unavailable": f"{type(error).__name__}: {error}"}), file=out, flush=True)
-        return
+    run = ENGINES[engine]()
     for name in MODULES:
         with contextlib.suppress(ImportError):
             __import__(name)
-    print(json.dumps({"ready": engine, "python": sys.version.split()[0]}), file=out, flush=True)
+    print("ready", file=out, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         answer: dict[str, Any] = {}
