@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ExecutorError, ProtocolError
@@ -39,7 +38,7 @@ _LOST_AFTER_SECONDS = 20.0
 _REPLY_SECONDS = 1.0
 # Longest time spent reading messages of earlier requests.
 _PENDING_SECONDS = 0.5
-# Time limit for sending an interrupt, whose thread is the user's.
+# Time limit for sending an interrupt, whose thread is the user's, and what follows it.
 _SEND_INTERRUPT_SECONDS = 2.0
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
@@ -80,14 +79,12 @@ class Channel:
         self._first_process = first_process
         self._requests = requests
         self._send_timeout = send_timeout
-        self._requests_lock = threading.Lock()
         self._last_heard = self._last_ping = time.monotonic()
         # Connections that the first process had when the stream was last heard of.
         self._links = self._count_links()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
-        # The request whose messages are awaited, when it became idle, and the test for its reply.
-        self._awaited: KernelRequest | None = None
+        # When the last request became idle, and the one that shows whether its reply was skipped.
         self._idle_since: float | None = None
         self._probe: KernelRequest | None = None
         # Requests of other threads, and what these have received for the one that waits for code.
@@ -121,49 +118,50 @@ class Channel:
             DeadlinePassed: the kernel did not read it before the deadline.
             ConnectionLost: the stream ended, or the kernel did not read it in time.
         """
-        with self._requests_lock:
-            message = self._requests.execute(code, silent=silent, buffers=buffers)
+        self._idle_since = self._probe = None
+        message = self._requests.execute(code, silent=silent, buffers=buffers)
         self._last_heard = self._last_ping = time.monotonic()
         self._send(message, deadline, stop)
         return KernelRequest(message, sink, self._requests.comm_id)
 
-    def turn(
-        self, request: KernelRequest, seconds: float, behind: KernelRequest | None = None
-    ) -> InputRequest | None:
+    def turn(self, request: KernelRequest, seconds: float) -> InputRequest | None:
         """Take at most one message and feed it to ``request``; return a question to answer.
 
-        ``behind`` is a later request. The kernel answers in order, so when it is done, ``request``
-        has ended too, even if an interrupt suppressed the kernel's own message about its end.
-
         Args:
-            request: that was sent last, besides ``behind``.
+            request: that was sent last.
             seconds: to wait at most.
-            behind: is fed, too.
 
         Raises:
             KernelGone: the kernel's process ended.
             ConnectionLost: the stream ended.
         """
-        if request is not self._awaited:
-            self._awaited, self._idle_since, self._probe = request, None, None
         received = self._receive(0.1 if request.idle and seconds > 0.1 else seconds)
         if request.idle:
             self._idle_since = self._idle_since or time.monotonic()
-            late = time.monotonic() - self._idle_since > _REPLY_SECONDS
-            if received is None and late and self._probe is None:
-                # The kernel answers in order: the answer to this one decides it.
-                self._probe = self.execute("pass", sink=Sink(), silent=True)
-        question = None
-        if received is not None:
-            question = request.feed(*received)
-            for later in (behind, self._probe):
-                if later is not None:
-                    later.feed(*received)
-        if self._probe is not None and self._probe.status is not None and request.status is None:
-            request.give_up_on_reply()
-        if behind is not None and behind.done and not request.done:
-            request.give_up_on_end()
+            if received is None and time.monotonic() - self._idle_since > _REPLY_SECONDS:
+                self.probe()
+        if received is None:
+            return None
+        question = request.feed(*received)
+        if self._probe is not None:
+            self._probe.feed(*received)
+            if self._probe.done and not request.done:
+                request.give_up()
         return question
+
+    def probe(self) -> None:
+        """Find out whether the kernel has skipped a message about the end of the last request.
+
+        The kernel answers in order: when it has answered a request that follows, the last one has
+        ended. No-op while that request waits.
+
+        Raises:
+            ConnectionLost: the stream ended, or the kernel did not read it in time.
+        """
+        if self._probe is None:
+            message = self._requests.execute("pass", silent=True)
+            self._send(message, seconds=_SEND_INTERRUPT_SECONDS)
+            self._probe = KernelRequest(message, Sink(), self._requests.comm_id)
 
     def wait(self, request: KernelRequest, deadline: Deadline) -> None:
         """Wait until a request of the fork's own, which asks no questions, is done.
@@ -181,21 +179,20 @@ class Channel:
             if deadline.expired() and not request.done:
                 raise DeadlinePassed
 
-    def read_pending(
-        self, request: KernelRequest, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def read_pending(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Read messages received between calls, such as the one that the kernel ended.
 
         Waits for the reply to a pending interrupt, which could interrupt the next request.
 
         Args:
-            request: is fed with them.
             stop: returns whether the wait is to end.
 
         Raises:
             KernelGone: the kernel's process ended since the last request.
             ConnectionLost: the stream ended.
         """
+        # Never sent: what comes is of earlier requests.
+        request = KernelRequest(Requests("", "").execute("", silent=True), Sink(), "")
         self._await_interrupts(request, stop)
         # A thread left behind by the program may print endlessly; its output is discarded.
         deadline = Deadline(_PENDING_SECONDS)
@@ -243,8 +240,7 @@ class Channel:
             ConnectionLost: the stream ended.
             ExecutorError: the code sends more than is read while it waits for a tool.
         """
-        with self._requests_lock:
-            request = ControlRequest(self._requests.control(message_type, buffers))
+        request = ControlRequest(self._requests.control(message_type, buffers))
         with self._turns:
             if not self._is_receiving:
                 self._last_heard = self._last_ping = time.monotonic()
@@ -277,9 +273,8 @@ class Channel:
         first = self._first_process
         if self._serves_itself and first is not None and first.interrupt():
             return
-        with self._requests_lock:
-            message = self._requests.interrupt()
-            self._interrupts.add(str(message.header["msg_id"]))
+        message = self._requests.interrupt()
+        self._interrupts.add(str(message.header["msg_id"]))
         self._send(message, seconds=_SEND_INTERRUPT_SECONDS)
 
     def close(self) -> None:
@@ -295,8 +290,7 @@ class Channel:
         stop: Callable[[], bool] | None = None,
     ) -> None:
         """Answer a question of the kernel. Arguments and errors as for :meth:`execute`."""
-        with self._requests_lock:
-            reply = self._requests.input_reply(question, value, buffers)
+        reply = self._requests.input_reply(question, value, buffers)
         self._send(reply, deadline, stop)
         self._last_heard = self._last_ping = time.monotonic()
 
@@ -402,7 +396,7 @@ class Channel:
             return None
         payload, skipped = received
         if skipped:
-            return _oversize(bytes(payload)), skipped
+            return peek_v1(bytes(payload)), skipped
         try:
             return decode(payload), len(payload)
         except ProtocolError:
@@ -458,17 +452,7 @@ def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes
     text, value = max_text_bytes * 6 + 65_536, max_value_bytes * 3 // 2 + 65_536
 
     def limit_for(start: bytes) -> int:
-        message = peek_v1(start)
-        if message is None:
-            return value  # no message: the sandbox can make the gateway send others
-        return value if message.type in _CARRY_VALUES else text
+        # Without a type it is not a message: the sandbox can make the gateway send others.
+        return value if peek_v1(start).type in {"", *_CARRY_VALUES} else text
 
     return limit_for
-
-
-def _oversize(start: bytes) -> Message:
-    message = peek_v1(start)
-    if message is not None:
-        return message
-    unknown: dict[str, Any] = {}
-    return Message("iopub", unknown, unknown, unknown, None)

@@ -72,7 +72,6 @@ def create_kernel(
     *,
     token: str | None,
     timeout: float,
-    name: str | None = None,
     address: GatewayAddress = LOOPBACK,
 ) -> KernelModel:
     """Start a kernel on the gateway and return its description; ``sock`` stays open.
@@ -83,14 +82,12 @@ def create_kernel(
         sock: a socket connected to the gateway.
         token: the gateway's token; ``None`` if it needs none.
         timeout: seconds for the whole call.
-        name: name of the kernel specification; ``None`` for the gateway's default.
         address: of the gateway.
 
     Raises:
         ConnectionLost: the stream ended, or the gateway did not answer in time.
         ProtocolError: the answer of the gateway is not a new kernel.
     """
-    body = json.dumps({"name": name} if name else {}).encode()
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"token {token}"
@@ -101,7 +98,7 @@ def create_kernel(
             f"{address.prefix}/api/kernels",
             host=address.host,
             headers={**headers, **address.headers},
-            body=body,
+            body=b"{}",
             deadline=Deadline(timeout),
         )
         text = response.read(_MAX_BODY)

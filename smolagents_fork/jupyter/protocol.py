@@ -8,6 +8,7 @@ separately and may arrive in either order.
 from __future__ import annotations
 
 import datetime
+import itertools
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Sink:
 
 
 class Requests:
-    """Factory of the messages of one session.
+    """Factory of the messages of one session, for any thread.
 
     Args:
         session_id: id of this client, the same in all its messages.
@@ -84,7 +85,7 @@ class Requests:
     def __init__(self, session_id: str, comm_id: str) -> None:
         self.session_id = session_id
         self.comm_id = comm_id
-        self._count = 0
+        self._numbers = itertools.count(1)
         self._id = f"{session_id}_{uuid.uuid4().hex[:8]}"
 
     def message(
@@ -97,9 +98,8 @@ class Requests:
         parent: dict[str, Any] | None = None,
     ) -> Message:
         """Create a message, ready to be encoded."""
-        self._count += 1
         header = {
-            "msg_id": f"{self._id}_{self._count}",
+            "msg_id": f"{self._id}_{next(self._numbers)}",
             "session": self.session_id,
             "username": "smolagents",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
@@ -231,20 +231,21 @@ class KernelRequest:
             return InputRequest(message, _text(content.get("prompt")), message.data)
         return None
 
-    def give_up_on_reply(self) -> None:
-        """Stop waiting for a reply: the kernel is idle but failed to send one."""
-        self.status = "error"
-        self.error = self.error or KernelError(
-            "KernelError",
-            "the kernel could not say how the code ended; a possible cause is an exception that "
-            "cannot be converted to text",
-            "",
-        )
+    def give_up(self) -> None:
+        """Stop waiting for what the kernel has skipped: its reply, or all about its end.
 
-    def give_up_on_end(self) -> None:
-        """Mark the request as ended: an interrupt suppressed the kernel's message about it."""
-        self.idle, self.status = True, "error"
-        self.error = self.error or KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
+        An interrupt can suppress the latter, and an exception without a text the former.
+        """
+        if self.idle:
+            error = KernelError(
+                "KernelError",
+                "the kernel could not say how the code ended; a possible cause is an exception "
+                "that cannot be converted to text",
+                "",
+            )
+        else:
+            error = KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
+        self.idle, self.status, self.error = True, "error", self.error or error
 
     def _feed_oversize(self, kind: str, skipped: int) -> None:
         if kind == "execute_reply":

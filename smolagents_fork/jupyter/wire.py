@@ -123,23 +123,24 @@ def decode(payload: bytes | bytearray) -> Message:
     )
 
 
-def peek_v1(start: bytes) -> Message | None:
+def peek_v1(start: bytes) -> Message:
     """Parse the start of an over-long v1 payload: everything except the content.
 
-    Returns ``None`` if the headers are not within ``start``.
+    The message has no type if the headers are not within ``start``.
     """
+    unknown = Message("iopub", {}, {}, {}, None)
     try:
         count = struct.unpack_from("<Q", start)[0]
         if not 6 <= count <= _MAX_PARTS:
-            return None
+            return unknown
         offsets = struct.unpack_from(f"<{count}Q", start, 8)
         channel = start[offsets[0] : offsets[1]].decode()
         if max(offsets[:4]) > len(start):
-            return None
+            return unknown
         header = _unpack(start[offsets[1] : offsets[2]], "header")
         parent = _unpack(start[offsets[2] : offsets[3]], "parent_header")
     except (struct.error, UnicodeDecodeError, ProtocolError):
-        return None
+        return unknown
     return Message(channel, header, parent, {}, None)
 
 

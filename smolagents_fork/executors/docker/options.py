@@ -16,7 +16,7 @@ from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.engine_protocol import Engine, check_engine
 from ...sandboxes.provisioner import ConnectionProxy, ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import Limits, parse_size
-from ..jupyter.connection import KernelConnection, KernelSettings, streamed_length
+from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.kernel_options import KernelOptions
 from ..jupyter.packages import PackageSettings
 
@@ -73,7 +73,7 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
     @property
     def streamed_length(self) -> int:
         """Characters of a call's output that the kernel sends as they are printed."""
-        return streamed_length(self.print_length)
+        return KernelSettings(self.print_length).streamed_length
 
     def packages(self, network_remedy: str) -> PackageSettings:
         """Return the settings of installations into a running sandbox.

@@ -13,8 +13,6 @@ import contextlib
 import dataclasses
 import secrets
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ...deadline import Deadline
@@ -33,11 +31,10 @@ from ...jupyter.gateway_api import (
     channels_path,
     create_kernel,
 )
-from ...jupyter.kernel.bootstrap import install_request
-from ...jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
+from ...jupyter.kernel.bootstrap import KernelSettings, install_request
+from ...jupyter.protocol import KernelGone, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
 from ...jupyter.websocket import Connection, ConnectionLost
-from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.provisioner import (
     GatewaySandbox,
     SandboxOnNode,
@@ -49,32 +46,17 @@ from ...system.first_process_link import HasFirstProcess
 from .diagnosis import may_run, status_after_end
 
 __all__ = [
-    "MAX_ERROR_CHARS",
     "HasGatewayAddress",
     "KernelConnection",
     "KernelSettings",
-    "streamed_length",
 ]
 
-MAX_ERROR_CHARS = 100_000
 # Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
 _PATIENCE_SECONDS = 20.0
 # Type of a request for a file, and the time for its answer, which waits for C code at most.
 _FILE_REQUEST, _FILE_SECONDS = "smolagents_fork_file_request", 60.0
 # Nodes of a cluster that may be lost one after the other while a kernel starts.
 _MOST_STARTS = 3
-
-
-def streamed_length(max_print_outputs_length: int) -> int:
-    """Return how many characters of a call's output a kernel sends as they are printed.
-
-    ``on_output`` gets them, and they are there after a kernel's sudden end. Of later ones the
-    kernel sends the last, at the end of the call.
-
-    Args:
-        max_print_outputs_length: characters that are kept of them.
-    """
-    return max(1_000_000, max_print_outputs_length)
 
 
 @runtime_checkable
@@ -88,25 +70,6 @@ class HasGatewayAddress(Protocol):
 
 class _NodeLost(Exception):
     """The reason for which the node of a sandbox was given up."""
-
-
-@dataclass(frozen=True)
-class KernelSettings:
-    """Settings that prepare a kernel.
-
-    Attributes:
-        max_print_outputs_length: characters kept of a call's output.
-        max_value_bytes: largest encoded value, either way.
-        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
-        allow_root: whether the kernel may run as root.
-        start_advice: advice for the end of a failed start's message; may be empty.
-    """
-
-    max_print_outputs_length: int = DEFAULT_PRINT_LENGTH
-    max_value_bytes: int = 256 * 1024 * 1024
-    allow_pickle: bool = False
-    allow_root: bool = False
-    start_advice: str = ""
 
 
 class KernelConnection:
@@ -131,8 +94,6 @@ class KernelConnection:
         self._installed = False
         self._channel: Channel | None = None
         self._closed = False
-        # The error that ended the channel outside of a call; the next call raises it.
-        self._unread_end: Exception | None = None
 
     @property
     def sandbox(self) -> GatewaySandbox | None:
@@ -343,7 +304,7 @@ class KernelConnection:
                 token=token,
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
-                    streamed_length(self._settings.max_print_outputs_length),
+                    self._settings.streamed_length,
                     self._settings.max_value_bytes,
                 ),
                 received=received,
@@ -358,15 +319,7 @@ class KernelConnection:
         channel = self._open_channel()
         if self._installed:
             return
-        code, buffers = install_request(
-            comm_id=self._comm_id,
-            max_print_outputs_length=self._settings.max_print_outputs_length,
-            streamed_length=streamed_length(self._settings.max_print_outputs_length),
-            max_value_bytes=self._settings.max_value_bytes,
-            max_error_chars=MAX_ERROR_CHARS,
-            allow_pickle=self._settings.allow_pickle,
-            allow_root=self._settings.allow_root,
-        )
+        code, buffers = install_request(self._comm_id, self._settings)
         request = channel.execute(
             code, sink=Sink(), silent=True, buffers=buffers, deadline=deadline
         )
@@ -423,30 +376,13 @@ class KernelConnection:
         Reads the messages that have arrived; must not be called while code runs.
         """
         channel = self._channel
-        if self._closed or self._sandbox is None or channel is None or self._unread_end is not None:
+        if self._closed or self._sandbox is None or channel is None:
             return False
         try:
-            channel.read_pending(_unsent_request())
-        except (ConnectionLost, KernelGone) as error:
-            # The next call raises it, or the user would not learn that the state is lost.
-            self._unread_end = error
+            channel.read_pending()
+        except (ConnectionLost, KernelGone):
             return False
         return True
-
-    def catch_up(self, channel: Channel, stop: Callable[[], bool] = lambda: False) -> None:
-        """Read what has arrived since the last request, before the next.
-
-        Args:
-            channel: to the kernel.
-            stop: returns whether the wait is to end.
-
-        Raises:
-            ConnectionLost: the stream ended, now or when :meth:`is_alive` read it.
-            KernelGone: the kernel's process ended, likewise.
-        """
-        if self._unread_end is not None:
-            raise self._unread_end
-        channel.read_pending(_unsent_request(), stop)
 
     def reconnect(self) -> bool:
         """Open the channel again that was lost between two calls; return whether it is open.
@@ -473,7 +409,7 @@ class KernelConnection:
 
     def drop_channel(self) -> None:
         """Close the channel; the next request opens another. From any thread."""
-        channel, self._channel, self._unread_end = self._channel, None, None
+        channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
 
@@ -500,8 +436,3 @@ class KernelConnection:
             timeout: seconds to wait at most.
         """
         return self._provisioner.wait_until_removed(timeout)
-
-
-def _unsent_request() -> KernelRequest:
-    """Return a request that is never sent, for reading messages of earlier requests."""
-    return KernelRequest(Requests("", "").execute("", silent=True), Sink(), "")

@@ -88,9 +88,8 @@ class KernelGuest:
         self._request: KernelRequest | None = None
         self._read: Callable[[], Any] = lambda: None
         self._stop: Callable[[], bool] = lambda: False
-        # The next interruption, the pause after it, and a request that follows a repeated one.
+        # The next interruption, and the pause after it.
         self._next_interrupt = self._pause = 0.0
-        self._behind: KernelRequest | None = None
         #: The error of the stream that ended outside of a call.
         self._end: ConnectionLost | KernelGone | None = None
 
@@ -133,7 +132,7 @@ class KernelGuest:
         silent: bool,
     ) -> None:
         self._stop = stop
-        self._request = self._behind = None
+        self._request = None
         self._next_interrupt = self._pause = 0.0
         with self._sending():
             self._request = self._channel.execute(
@@ -160,7 +159,7 @@ class KernelGuest:
             time.sleep(seconds)
             return None
         try:
-            question = self._channel.turn(request, seconds, self._behind)
+            question = self._channel.turn(request, seconds)
         except (KernelGone, ConnectionLost) as error:
             raise self._death(error) from None
         if request.done:
@@ -197,27 +196,24 @@ class KernelGuest:
         self._next_interrupt = now + self._pause
         with contextlib.suppress(ConnectionLost, DeadlinePassed):  # turn() raises it
             self._channel.interrupt()
-            if not is_first and self._behind is None:
-                self._behind = self._execute("pass")
+            if not is_first:
+                self._channel.probe()
 
     def _end_threads(self) -> None:
         """Keep threads of a run that was interrupted from calling tools in later runs.
 
         The caller does not wait: the kernel runs it before the next code.
         """
+        code, limit = "__smolagents_fork__.end()", Deadline(_SEND_SECONDS)
         with contextlib.suppress(ConnectionLost, DeadlinePassed):
-            self._execute("__smolagents_fork__.end()")
-
-    def _execute(self, code: str) -> KernelRequest:
-        deadline = Deadline(_SEND_SECONDS)
-        return self._channel.execute(code, sink=Sink(), silent=True, deadline=deadline)
+            self._channel.execute(code, sink=Sink(), silent=True, deadline=limit)
 
     # -- ends --
 
     def is_alive(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Read what has arrived since the last call; tell whether the kernel has ended."""
         try:
-            self._connection.catch_up(self._channel, stop)
+            self._channel.read_pending(stop)
         except ConnectionLost as error:
             reconnected = self._connection.reconnect() and self._connection.channel
             if reconnected:

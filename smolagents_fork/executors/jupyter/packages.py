@@ -86,6 +86,7 @@ class Packages:
             environment=_without_secrets(index_settings(), needed=bool(requirements)),
             ca_bundle=ca_bytes(self._settings.ca_bundle),
             seconds=seconds,
+            limit=f"build_timeout_seconds={seconds}",
         )
         request = Request(Task.CODE, buffers, code, seconds=seconds + _GRACE_SECONDS)
         ask(request, "install_packages")

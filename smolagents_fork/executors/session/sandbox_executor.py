@@ -398,7 +398,9 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             )
 
     def _after_call(self, record: CallRecord) -> None:
-        self._log_call(record)
+        # At INFO a loop of calls would hide the steps.
+        if _shows(self.logger, LogLevel.DEBUG):
+            self._log(str(record), LogLevel.DEBUG)
         self._control.after_call(record)
 
     def _transfer(self, action: str, path: str) -> AbstractContextManager[dict[str, Any]]:
@@ -541,11 +543,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             f"{type(self).__name__}: {action} after cleanup(); make a new executor "
             "(an agent's cleanup(), or leaving its with block, closes its executor)"
         )
-
-    def _log_call(self, record: CallRecord) -> None:
-        # At INFO a loop of calls would hide the steps.
-        if _shows(self.logger, LogLevel.DEBUG):
-            self._log(str(record), LogLevel.DEBUG)
 
     def _log(self, message: str, level: Any = None) -> None:
         """Log through the agent's logger, or Python's own where there is none."""

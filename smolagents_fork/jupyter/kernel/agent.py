@@ -33,30 +33,6 @@ class Stop(BaseException):
     """Raised to end the program after its final answer, which the host already has."""
 
 
-class OutputTail:
-    """The last characters of a text that is added piece by piece."""
-
-    def __init__(self, limit):
-        self.limit = limit
-        self.clear()
-
-    def clear(self):
-        #: Characters that were added.
-        self.length = 0
-        self.pieces, self.size = [], 0
-
-    def add(self, text):
-        self.length += len(text)
-        self.pieces.append(text[-self.limit :])
-        self.size += len(self.pieces[-1])
-        if self.size > 2 * self.limit or len(self.pieces) > 10_000:
-            self.pieces = [self.text()]
-            self.size = len(self.pieces[0])
-
-    def text(self):
-        return "".join(self.pieces)[-self.limit :]
-
-
 class LastValueRule:
     """Lets a cell show the value of an assignment, or of a block, that it ends with."""
 
@@ -94,36 +70,30 @@ class ImagesShown:
 
 
 class KernelSide:
-    def __init__(self, shell, codec, texts, output, files, process, stdin, tracebacks, settings):
+    def __init__(self, shell, modules, settings):
+        from IPython.core.error import UsageError
+
         self.shell = shell
         self.kernel = shell.kernel
-        self.codec = codec
-        self.texts = texts
-        self.output = output
-        self.files = files
-        self.process = process
-        self.tracebacks = tracebacks
+        self.codec, self.texts, self.output = modules.codec, modules.texts, modules.output
+        self.files, self.process = modules.files, modules.process
+        self.tracebacks = modules.traceback
         self.comm_id = settings["comm_id"]
         self.max_print_outputs_length = settings["max_print_outputs_length"]
         self.streamed_length = settings["streamed_length"]
         self.max_value_bytes = settings["max_value_bytes"]
         self.max_error_chars = settings["max_error_chars"]
-        #: Characters that may still be sent as they are printed, and the last of those after them.
-        self.left = self.streamed_length
-        self.tail = OutputTail(self.streamed_length // 2)
         self.formatting = False
         self.streams = (sys.stdout, sys.stderr)
-        self.readers = process.output_of_processes()
+        self.readers = self.process.output_of_processes()
         #: Threads of the kernel, and those of programs that were reported.
         self.threads = weakref.WeakSet(threading.enumerate())
-        self.stdin = stdin.StdinChannel(self.kernel, self.comm_id, process.unbroken)
+        self.stdin = modules.stdin.StdinChannel(self.kernel, self.comm_id, self.process.unbroken)
         #: Number of the current run, and whether one is running.
         self.run = 0
         self.running = False
         #: Stream that was written to last.
         self.written = None
-        #: Whether something was printed since the last flush.
-        self.unsent = True
         #: Figures that have been displayed and may be changed in a later run.
         self.figures = weakref.WeakSet()
         self.allow_pickle = settings["allow_pickle"]
@@ -131,18 +101,19 @@ class KernelSide:
         self.workdir = os.getcwd()
         self.show_by_shell = shell.showtraceback
         #: Errors of text that is not Python, and of IPython's own commands.
-        self.shell_errors = _errors_of_the_shell()
+        self.shell_errors = (SyntaxError, UsageError)
         self.groups = getattr(builtins, "BaseExceptionGroup", ())
         #: Whether the host refuses further calls of the current run.
         self.over = False
         #: The host's functions by name.
         self.stubs = {}
-        self.calls = codec.HostCalls(
+        self.calls = self.codec.HostCalls(
             self.exchange,
             self.finish,
             self.max_value_bytes,
             self.stop,
         )
+        self.start_output()
 
     # -- messages to the host --
 
@@ -162,12 +133,9 @@ class KernelSide:
         run = self.run
         if not self.running:
             raise RuntimeError(self.codec.RUN_ENDED)
-        if self.unsent:
-            # Text printed before a call must arrive before it. A flush waits for another thread,
-            # so it is omitted if nothing was printed.
-            self.unsent = False
-            sys.stdout.flush()
-            sys.stderr.flush()
+        # Text printed before a call must arrive before it.
+        sys.stdout.flush()
+        sys.stderr.flush()
         number = self.stdin.send(*request)
         while True:
             # In slices, so that an interrupt and the end of the run are seen on every platform.
@@ -190,6 +158,12 @@ class KernelSide:
 
     # -- printed output --
 
+    def start_output(self):
+        """Begin the output of a run."""
+        #: Characters that may still be sent as they are printed; what comes after, and its length.
+        self.left = self.streamed_length
+        self.late, self.late_length = self.output.PrintContainer(self.streamed_length // 2), 0
+
     def limit(self):
         """Bound what the kernel's streams send, by whatever name a program finds their methods."""
         kind = type(self.streams[0])
@@ -198,7 +172,6 @@ class KernelSide:
 
         @functools.wraps(write)
         def bounded_write(stream, text):
-            self.unsent = True
             self.keep_order(stream)
             if len(text) <= self.left:
                 self.left -= len(text)
@@ -206,7 +179,8 @@ class KernelSide:
             else:
                 if self.left:
                     write(stream, text[: self.left])
-                self.tail.add(text[self.left :])
+                self.late.append(text[self.left :])
+                self.late_length += len(text) - self.left
                 self.left = 0
             # Last: a flush in another thread must not count text that it did not see.
             written[stream] += 1
@@ -237,8 +211,7 @@ class KernelSide:
         for stream in self.streams:
             # The shell restores the method of before after the cell that has installed this.
             vars(stream).pop("write", None)
-        self.left = self.streamed_length
-        self.tail.clear()
+        self.start_output()
         self.run += 1
         self.running, self.over = True, False
         # Not at a call: a task of an earlier run has the context of that run.
@@ -261,7 +234,7 @@ class KernelSide:
         self.report_threads()
         for reader in self.readers:
             self.process.unbroken(reader.flush)
-        if self.tail.length:
+        if self.late_length:
             self.send_tail()
         self.show_open_figures()
 
@@ -282,12 +255,12 @@ class KernelSide:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        text, left_out = self.tail.text(), self.tail.length
+        text = self.late.value[-(self.streamed_length // 2) :]
         self.publish(
-            {"kind": "tail", "left_out": left_out - len(text)},
+            {"kind": "tail", "left_out": self.late_length - len(text)},
             [text.encode("utf-8", "backslashreplace")],
         )
-        self.tail.clear()
+        self.start_output()
 
     def show_open_figures(self):
         """Display open figures that are new or have changed; they stay open.
@@ -374,7 +347,6 @@ class KernelSide:
         forms = {}
         try:
             from ipykernel.jsonutil import encode_images, json_clean
-            from IPython.core.displayhook import DisplayHook  # noqa: F401 - is this IPython at all
 
             data, _ = self.shell.display_formatter.format(value)
             forms = json_clean(encode_images(data))
@@ -598,14 +570,6 @@ def _clear_frames(trace):
         trace = trace.tb_next
 
 
-def _errors_of_the_shell():
-    try:
-        from IPython.core.error import UsageError
-    except ImportError:
-        return (SyntaxError,)
-    return (SyntaxError, UsageError)
-
-
 def _print_whole(original, output):
     """Wrap ``print`` to print in one write, so that the host gets no part of it."""
 
@@ -645,10 +609,14 @@ def _too_deep():
     raise SyntaxError("the code is nested too deeply for Python's compiler")
 
 
-def install(
-    shell, codec, texts, output, value, awaiting, files, process, loop, stdin, tracebacks, settings
-):
-    """Install the agent; the loader calls this once."""
+def install(shell, modules, settings):
+    """Install the agent; the loader calls this once.
+
+    Args:
+        shell: of the kernel.
+        modules: those that were sent with this one, by their short names.
+        settings: JSON of the settings.
+    """
     import zmq
 
     settings = json.loads(settings)
@@ -657,12 +625,12 @@ def install(
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = KernelSide(shell, codec, texts, output, files, process, stdin, tracebacks, settings)
+    process, sandbox = modules.process, KernelSide(shell, modules, settings)
     sandbox.limit()
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
-    loop.install(shell, awaiting.ProgramLoop())
-    shell.ast_transformers.append(LastValueRule(shell, value.keep_last_value))
+    modules.loop.install(shell, modules.awaiting.ProgramLoop())
+    shell.ast_transformers.append(LastValueRule(shell, modules.value.keep_last_value))
     process.interrupt_only_the_program(shell.kernel, shell)
     shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))
     shell.events.register("post_run_cell", sandbox.after)
@@ -684,7 +652,7 @@ def install(
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input
     builtins.breakpoint = process.no_debugger
-    builtins.print = _print_whole(builtins.print, output)
+    builtins.print = _print_whole(builtins.print, modules.output)
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
@@ -697,7 +665,7 @@ def install(
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
     process.exit_with_output_sent()
-    shell.kernel.session.pack = _packer_of_text(shell.kernel.session.pack, texts)
+    shell.kernel.session.pack = _packer_of_text(shell.kernel.session.pack, modules.texts)
     # The kernel waits half a millisecond so that its output precedes its reply, which the host does
     # not need. It also broadcasts the code to all clients, and the host is the only one.
     shell.kernel._execute_sleep = 0

@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
+from types import MappingProxyType
 
 from ... import codec
+from ...output import DEFAULT_PRINT_LENGTH
 
-__all__ = ["install_request", "packages_request"]
+__all__ = ["KernelSettings", "install_request", "packages_request"]
 
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Settings that prepare a kernel.
+
+    Attributes:
+        max_print_outputs_length: characters kept of a call's output, and of a value's text.
+        max_value_bytes: largest encoded value, either way.
+        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
+        allow_root: whether the kernel may run as root.
+        start_advice: advice for the end of a failed start's message; may be empty.
+    """
+
+    max_print_outputs_length: int = DEFAULT_PRINT_LENGTH
+    max_value_bytes: int = 256 * 1024 * 1024
+    allow_pickle: bool = False
+    allow_root: bool = False
+    start_advice: str = ""
+
+    @property
+    def streamed_length(self) -> int:
+        """Characters of a call's output that the kernel sends as they are printed.
+
+        ``on_output`` gets them, and they are there after a kernel's sudden end. Of later ones, the
+        last half as many are sent at the end of the call.
+        """
+        return max(1_000_000, self.max_print_outputs_length)
+
+
+_MAX_ERROR_CHARS = 100_000
+#: Short names of the modules in the kernel, and their files in the package. The last one installs
+#: the others; the codec, which is made of many files, comes before them.
+_MODULES = {
+    "texts": "text/texts",
+    "output": "output",
+    "value": "interpreter/last_value",
+    "awaiting": "interpreter/program_loop",
+    "files": "guest/worker_files",
+    "process": "jupyter/kernel/kernel_process",
+    "loop": "jupyter/kernel/kernel_loop",
+    "stdin": "jupyter/kernel/kernel_stdin",
+    "traceback": "jupyter/kernel/kernel_traceback",
+    "agent": "jupyter/kernel/agent",
+}
 # Runs in the kernel. The sources are buffers of the request, so nothing has to be quoted.
-_LOADER = """
+_LOADER = f"""
 def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
-    modules = []
-    names = "codec texts output value awaiting files process loop stdin traceback kernel".split()
-    for name, source in zip(names, parts):
+    modules = types.SimpleNamespace()
+    for name, source in zip({["codec", *_MODULES]}, parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
         exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
-        modules.append(module)
-    modules[-1].install(get_ipython(), *modules[:-1], parts[-1])
+        setattr(modules, name, module)
+    modules.agent.install(get_ipython(), modules, parts[-1])
 _load()
 del _load
 """
@@ -31,50 +78,27 @@ del _load
 
 @functools.lru_cache(maxsize=1)
 def _sources() -> list[bytes]:
-    here = resources.files(__package__)
     package = resources.files("smolagents_fork")
-    files = ("text/texts", "output", "interpreter/last_value", "interpreter/program_loop")
-    shared = [package.joinpath(f"{name}.py").read_bytes() for name in files]
+    parts = [package.joinpath(f"{name}.py").read_bytes() for name in _MODULES.values()]
     # In the kernel, the codec is a module of its own.
-    worker_files = package.joinpath("guest/worker_files.py").read_bytes()
-    shared.append(worker_files.replace(b"from ..codec ", b"from smolagents_fork_codec "))
-    names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
-    own = [here.joinpath(f"{name}.py").read_bytes() for name in names]
-    return [codec.sandbox_source().encode(), *shared, *own]
+    own = [part.replace(b"from ..codec ", b"from smolagents_fork_codec ") for part in parts]
+    return [codec.sandbox_source().encode(), *own]
 
 
-def install_request(
-    *,
-    comm_id: str,
-    max_print_outputs_length: int,
-    streamed_length: int,
-    max_value_bytes: int,
-    max_error_chars: int,
-    allow_pickle: bool,
-    allow_root: bool = False,
-) -> tuple[str, list[bytes]]:
+def install_request(comm_id: str, settings: KernelSettings) -> tuple[str, list[bytes]]:
     """Return code and buffers of the request that prepares a kernel.
 
     Args:
         comm_id: id of the comm on which the kernel side sends data; new for every start.
-        max_print_outputs_length: limit of a value's text, in characters.
-        streamed_length: characters of a call's output that are sent as they are printed. Of later
-            ones, the last half as many are sent at the end.
-        max_value_bytes: largest encoded value in either direction, in bytes.
-        max_error_chars: longest traceback, in characters.
-        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
-        allow_root: whether the kernel may run as root.
+        settings: of the kernel.
     """
-    settings = {
+    sent = {
+        **dataclasses.asdict(settings),
+        "streamed_length": settings.streamed_length,
         "comm_id": comm_id,
-        "max_print_outputs_length": max_print_outputs_length,
-        "streamed_length": streamed_length,
-        "max_value_bytes": max_value_bytes,
-        "max_error_chars": max_error_chars,
-        "allow_pickle": allow_pickle,
-        "allow_root": allow_root,
+        "max_error_chars": _MAX_ERROR_CHARS,
     }
-    return _LOADER, [*_sources(), json.dumps(settings).encode()]
+    return _LOADER, [*_sources(), json.dumps(sent).encode()]
 
 
 # The source is the last buffer.
@@ -95,10 +119,11 @@ finally:
 def packages_request(
     *,
     requirements: Sequence[str],
-    folder: str,
-    environment: Mapping[str, str],
-    ca_bundle: bytes,
     seconds: float,
+    limit: str,
+    folder: str = "",
+    environment: Mapping[str, str] = MappingProxyType({}),
+    ca_bundle: bytes = b"",
 ) -> tuple[str, list[bytes]]:
     """Return code and buffers of the request that installs packages for a running kernel.
 
@@ -106,16 +131,18 @@ def packages_request(
 
     Args:
         requirements: requirements in pip's syntax; none: only pip's settings are made.
-        folder: target folder, writable by the kernel.
-        environment: pip's settings.
-        ca_bundle: certificates that pip trusts; empty for pip's default.
         seconds: time limit for pip.
+        limit: the time limit, for messages.
+        folder: target folder, writable by the kernel; empty for the kernel's own environment.
+        environment: pip's settings, with a folder.
+        ca_bundle: certificates that pip trusts; empty for pip's default.
     """
     settings = {
         "requirements": list(requirements),
         "folder": folder,
         "environment": dict(environment),
         "seconds": seconds,
+        "limit": limit,
     }
     source = resources.files(__package__).joinpath("kernel_packages.py").read_bytes()
     return _PACKAGES, [json.dumps(settings).encode(), ca_bundle, source]

@@ -17,9 +17,16 @@ import sysconfig
 
 
 def add_packages(kernel):
-    """Add a writable folder to the import path, let pip use it, and install packages into it."""
+    """Install packages, into a folder of the import path where one is given."""
     data, ca = (bytes(b) for b in kernel.get_parent("shell")["buffers"][:2])
     settings = json.loads(data)
+    environment = use_folder(settings, ca) if settings["folder"] else os.environ
+    if settings["requirements"]:
+        install(settings, environment)
+
+
+def use_folder(settings, ca):
+    """Add a writable folder to the import path, and let pip use it; return pip's environment."""
     folder = settings["folder"]
     scheme = sysconfig.get_preferred_scheme("prefix")
     base = {"base": folder, "platbase": folder}
@@ -32,7 +39,7 @@ def add_packages(kernel):
     except OSError:
         if settings["requirements"]:
             raise
-        return  # nobody has asked for packages, and the folder cannot be written
+        return os.environ  # nobody has asked for packages, and the folder cannot be written
     pip = {
         **settings["environment"],
         "PIP_PREFIX": folder,
@@ -53,8 +60,7 @@ def add_packages(kernel):
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, *filter(None, known)]))
     sys.path[:0] = [path for path in paths if path not in sys.path]
-    if settings["requirements"]:
-        install(settings, {**os.environ, **pip, "TMPDIR": temporary})
+    return {**os.environ, **pip, "TMPDIR": temporary}
 
 
 def install(settings, environment):
@@ -71,9 +77,7 @@ def install(settings, environment):
         )
     except subprocess.TimeoutExpired as error:
         text = _end_of(error.stdout)
-        raise TimeoutError(
-            f"pip took longer than build_timeout_seconds={settings['seconds']}\n{text}"
-        ) from None
+        raise TimeoutError(f"pip took longer than {settings['limit']}\n{text}") from None
     if done.returncode != 0:
         raise RuntimeError(f"pip ended with {done.returncode}\n{_end_of(done.stdout)}")
     importlib.invalidate_caches()

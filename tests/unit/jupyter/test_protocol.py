@@ -65,7 +65,7 @@ def test_error_of_an_oversize_answer_is_kept():
 def test_kernel_that_cannot_answer():
     request = request_with()
     request.feed(reply_to(request, "status", {"execution_state": "idle"}), 0)
-    request.give_up_on_reply()
+    request.give_up()
     assert request.done
     assert "could not say how the code ended" in request.error.value
 

@@ -19,6 +19,7 @@ def test_index_that_accepts_and_says_nothing(tmp_path):
             "folder": str(tmp_path / "packages"),
             "environment": {"PIP_INDEX_URL": index, "PIP_EXTRA_INDEX_URL": ""},
             "seconds": 1,
+            "limit": "build_timeout_seconds=1",
         }
         buffers = [json.dumps(settings).encode(), b"", b""]
         kernel = SimpleNamespace(get_parent=lambda _channel: {"buffers": buffers})
