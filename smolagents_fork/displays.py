@@ -240,20 +240,6 @@ class DisplayLog:
             display = Display(display.mime_type, display.value, display.forms, path)
         self.displays.append(display)
 
-    def last_image(self) -> Any:
-        """Return the last image, or an SVG's text; ``None`` without any."""
-        images = [
-            one.value for one in self.displays if one.is_figure or one.mime_type == "image/svg+xml"
-        ]
-        return images[-1] if images else None
-
-    def shown(self) -> Any:
-        """Return the last image, else the text of the last display; ``None`` without any."""
-        image = self.last_image()
-        if image is not None or not self.displays:
-            return image
-        return text_of(self.displays[-1])
-
     def add_rich(self, bundle: Mapping[str, Any]) -> Display | None:
         """Add the call's value if it has more than a text.
 
@@ -272,13 +258,19 @@ class DisplayLog:
     def output(self, value: Display | None) -> Any:
         """Return what stands for a call's value, or for a call without one.
 
+        An image (an SVG's text) says more than a plain text.
+
         Args:
-            value: Value from :meth:`add_rich`. A plain text says less than an image of the call.
+            value: Value from :meth:`add_rich`; ``None``: the last display stands for it.
         """
+        images = [
+            one.value for one in self.displays if one.is_figure or one.mime_type == "image/svg+xml"
+        ]
+        if images and (value is None or value.mime_type == "text/plain"):
+            return images[-1]
         if value is None:
-            return self.shown()
-        image = self.last_image() if value.mime_type == "text/plain" else None
-        return value.value if image is None else image
+            return text_of(self.displays[-1]) if self.displays else None
+        return value.value
 
     def note(self) -> str:
         """Return a line about displays that were dropped; empty if all were kept."""

@@ -6,51 +6,29 @@ keeps open. A start therefore needs one stream.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError
 from ..stream.http_exchange import request
 from ..stream.timed_socket import TimedSocket
-from .websocket import ConnectionLost
+from .websocket import ConnectionLost, GatewayAddress
 
 __all__ = [
-    "LOOPBACK",
-    "GatewayAddress",
     "KernelModel",
     "channels_path",
     "create_kernel",
-    "kernel_id_of",
+    "kernel_of",
 ]
 
 _MAX_BODY = 1 << 20
 # It becomes part of an address.
 _KERNEL_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-
-
-@dataclass(frozen=True)
-class GatewayAddress:
-    """Address of a gateway's routes on the stream that leads to it.
-
-    Attributes:
-        host: that requests name. The loopback: Jupyter's server refuses others, as pages of other
-            sites use.
-        prefix: path before the gateway's own, without a slash at its end.
-        headers: sent with every request; they may be secret, so no message quotes them.
-    """
-
-    host: str = "localhost"
-    prefix: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-#: Address of a gateway that a stream leads to directly.
-LOOPBACK = GatewayAddress()
 
 
 @dataclass(frozen=True)
@@ -67,37 +45,27 @@ class KernelModel:
     serves_itself: bool = False
 
 
-def create_kernel(
-    sock: TimedSocket,
-    *,
-    token: str | None,
-    timeout: float,
-    address: GatewayAddress = LOOPBACK,
-) -> KernelModel:
+def create_kernel(sock: TimedSocket, address: GatewayAddress, *, timeout: float) -> KernelModel:
     """Start a kernel on the gateway and return its description; ``sock`` stays open.
 
     A kernel that serves itself is there already.
 
     Args:
         sock: a socket connected to the gateway.
-        token: the gateway's token; ``None`` if it needs none.
-        timeout: seconds for the whole call.
         address: of the gateway.
+        timeout: seconds for the whole call.
 
     Raises:
         ConnectionLost: the stream ended, or the gateway did not answer in time.
         ProtocolError: the answer of the gateway is not a new kernel.
     """
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = f"token {token}"
     try:
         response = request(
             sock,
             "POST",
             f"{address.prefix}/api/kernels",
             host=address.host,
-            headers={**headers, **address.headers},
+            headers={"Content-Type": "application/json", **address.headers},
             body=b"{}",
             deadline=Deadline(timeout),
         )
@@ -112,22 +80,22 @@ def create_kernel(
             f"the kernel gateway answered {response.status} {response.reason} to the request for a "
             f"kernel: {text[:500].decode('utf-8', 'replace')}"
         )
-    return KernelModel(kernel_id_of(text), json.loads(text).get("serves_itself") is True)
+    return kernel_of(text)
 
 
-def kernel_id_of(answer: bytes) -> str:
-    """Return the id in a gateway's answer about a kernel.
+def kernel_of(answer: bytes) -> KernelModel:
+    """Return the kernel that a gateway's answer describes.
 
     Raises:
-        ProtocolError: it has none that can be a part of an address.
+        ProtocolError: its id cannot be a part of an address.
     """
-    try:
-        kernel_id: Any = json.loads(answer)["id"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        kernel_id = None
+    model: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
+        model = json.loads(answer)
+    kernel_id = model.get("id") if isinstance(model, dict) else None
     if not isinstance(kernel_id, str) or not _KERNEL_ID.fullmatch(kernel_id):
         raise ProtocolError(f"the kernel gateway did not return a kernel id: {answer[:200]!r}")
-    return kernel_id
+    return KernelModel(kernel_id, model.get("serves_itself") is True)
 
 
 def channels_path(kernel_id: str, session_id: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,33 +45,27 @@ class InputRequest:
     Attributes:
         message: the request.
         prompt: its text.
-        data: its buffers.
     """
 
     message: Message
     prompt: str
-    data: memoryview | None
 
 
 class KernelGone(Exception):
     """The gateway reports that the kernel's process has ended."""
 
 
-@dataclass
 class Sink:
-    """Receiver of the messages of one request; the waiting thread calls every function.
+    """Receiver of the messages of one request, for the waiting thread; this one drops them."""
 
-    Attributes:
-        stream: receives name (``stdout``, ``stderr``), text, and the number of bytes not received.
-        display: receives the content of a ``display_data`` or ``execute_result``.
-        data: receives data and buffers of a ``comm_msg`` on our comm.
-    """
+    def stream(self, text: str, lost: int) -> None:
+        """Take printed text, and the number of bytes that were not received."""
 
-    stream: Callable[[str, str, int], None] = lambda _name, _text, _lost: None
-    display: Callable[[dict[str, Any]], None] = lambda _content: None
-    data: Callable[[dict[str, Any], Sequence[bytes | memoryview]], None] = lambda _data, _buffers: (
-        None
-    )
+    def display(self, content: dict[str, Any]) -> None:
+        """Take the content of a ``display_data`` or ``execute_result``."""
+
+    def data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
+        """Take data and buffers of a ``comm_msg`` on our comm."""
 
 
 class Requests:
@@ -214,7 +208,7 @@ class KernelRequest:
         if content is None:
             self._feed_oversize(kind, skipped)
         elif kind == "stream":
-            self.sink.stream(_text(content.get("name")), _text(content.get("text")), 0)
+            self.sink.stream(_text(content.get("text")), 0)
         elif kind in ("display_data", "execute_result", "update_display_data"):
             self.sink.display(content)
         elif kind == "comm_msg":
@@ -228,7 +222,7 @@ class KernelRequest:
             if self.status == "error" and self.error is None:
                 self.error = _kernel_error(content)
         elif kind == "input_request":
-            return InputRequest(message, _text(content.get("prompt")), message.data)
+            return InputRequest(message, _text(content.get("prompt")))
         return None
 
     def give_up(self) -> None:
@@ -255,7 +249,7 @@ class KernelRequest:
                 "Error", f"(a message of more than {skipped} bytes)", "(too large to be received)"
             )
         else:
-            self.sink.stream("stdout", "", skipped)
+            self.sink.stream("", skipped)
 
 
 def _end_of_kernel(message: Message) -> str:

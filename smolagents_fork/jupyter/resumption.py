@@ -30,12 +30,11 @@ __all__ = ["ResumableConnection"]
 # Messages, or bytes of them, that are received before they are acknowledged.
 _ACKNOWLEDGED_MESSAGES = 32
 _ACKNOWLEDGED_BYTES = 1 << 16
-# Longest time of one attempt to open another connection, and pauses between two attempts. They
-# begin with the shortest again when a connection has lasted for a while.
+# Longest time of one attempt to open another connection. The pause before it doubles at each
+# attempt of the conversation: a kernel may close every connection at once.
 _ATTEMPT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
-_LASTING_SECONDS = 5.0
 
 
 class ResumableConnection:
@@ -72,7 +71,6 @@ class ResumableConnection:
         self._send_lock = threading.Lock()
         self._changed = threading.Condition()
         self._connection: Connection | None = connection
-        self._connected_at = time.monotonic()
         self._pause = _FIRST_PAUSE_SECONDS
         # Bytes that were received over earlier connections.
         self._bytes_before = 0
@@ -240,12 +238,10 @@ class ResumableConnection:
     def _resume(self, error: ConnectionLost) -> None:
         """Open another connection, until the sandbox has ended or patience has."""
         lost_at = time.monotonic()
-        if lost_at - self._connected_at > _LASTING_SECONDS:
-            self._pause = _FIRST_PAUSE_SECONDS
-        else:
-            self._take_pause()
         try:
             while not self._closed and self._may_run():
+                time.sleep(self._pause)
+                self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
                 heard_at = lost_at if self._heard_at is None else self._heard_at()
                 left = heard_at + self._patience - time.monotonic()
                 if left <= 0:
@@ -258,14 +254,10 @@ class ResumableConnection:
                     error = ConnectionLost(f"{error}; another connection was refused: {refusal}")
                     break
                 except (ConnectionLost, OSError, ExecutorError):
-                    self._take_pause()
+                    continue
         finally:
             if self._connection is None:
                 self._end(error)
-
-    def _take_pause(self) -> None:
-        time.sleep(self._pause)
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
 
     def _continue_over(self, connection: Connection) -> bool:
         """Send the messages that are missing; return whether the conversation goes on.
@@ -286,7 +278,7 @@ class ResumableConnection:
                 self._acknowledged, self._unacknowledged_bytes = self._received, 0
                 with self._changed:
                     if not self._closed:
-                        self._connection, self._connected_at = connection, time.monotonic()
+                        self._connection = connection
                         self._changed.notify_all()
                         return True
         except BaseException:

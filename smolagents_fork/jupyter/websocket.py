@@ -11,7 +11,7 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
@@ -28,7 +28,15 @@ from ..stream.websocket_frames import (
 )
 from .wire import SUBPROTOCOL_V1
 
-__all__ = ["Connection", "ConnectionClosed", "ConnectionLost", "SendTimeout", "WaitTimeout"]
+__all__ = [
+    "Connection",
+    "ConnectionClosed",
+    "ConnectionLost",
+    "GatewayAddress",
+    "SendTimeout",
+    "WaitTimeout",
+    "address_with",
+]
 
 # Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
@@ -57,20 +65,43 @@ class WaitTimeout(Exception):
     """Nothing was received within the time limit."""
 
 
+@dataclass(frozen=True)
+class GatewayAddress:
+    """Address of a gateway's routes on the stream that leads to it.
+
+    Attributes:
+        host: that requests name. The loopback: Jupyter's server refuses others, as pages of other
+            sites use.
+        prefix: path before the gateway's own, without a slash at its end.
+        headers: sent with every request; they are secret, so no message quotes them.
+    """
+
+    host: str = "localhost"
+    prefix: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def address_with(token: str) -> GatewayAddress:
+    """Return the address of a gateway that a stream leads to directly.
+
+    Args:
+        token: the gateway's; empty if it asks for none.
+    """
+    return GatewayAddress(headers={"Authorization": f"token {token}"} if token else {})
+
+
 class Connection:
     """Open WebSocket to a kernel's channels.
 
     Args:
         sock: connected stream to the gateway, which this object owns and closes.
-        path: path of the WebSocket, beginning with ``/``.
-        token: the gateway's token; ``None`` if it needs none.
+        address: of the gateway.
+        path: path of the WebSocket at the gateway, beginning with ``/``.
         timeout: seconds for opening the WebSocket.
         limit_for: returns the size limit of a payload from its beginning. Only the beginning of a
             longer payload is kept.
         received: number of messages that the client has received over earlier connections, 0 for
             the first; ``None`` for a client that acknowledges no messages.
-        host: that the request names.
-        headers: sent with the request besides; may be secret.
 
     Attributes:
         peer_received: number of messages that the other end has received of this client, as it
@@ -88,30 +119,26 @@ class Connection:
     def __init__(
         self,
         sock: TimedSocket,
+        address: GatewayAddress,
         path: str,
         *,
-        token: str | None,
         timeout: float,
         limit_for: Callable[[bytes], int],
         received: int | None = None,
-        host: str = "localhost",
-        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
         # Size of a message of which only a part was sent.
         self._stalled = 0
-        asked = {"Authorization": f"token {token}"} if token else {}
-        if received is not None:
-            asked[_RECEIVED_HEADER] = str(received)
+        asked = {} if received is None else {_RECEIVED_HEADER: str(received)}
         self._frames = WebSocketReader(sock, limit_for)
         try:
             answered = open_websocket(
                 sock,
-                path,
-                host=host,
+                address.prefix + path,
+                host=address.host,
                 subprotocols=(SUBPROTOCOL_V1,),
-                headers={**asked, **headers},
+                headers={**asked, **address.headers},
                 deadline=Deadline(timeout),
             )
         except UpgradeRefused as error:

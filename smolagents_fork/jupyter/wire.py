@@ -50,8 +50,6 @@ class Message:
     Attributes:
         content: ``None`` if it was too large to be read.
         buffers: of the message.
-        data: all buffers of a received message, one after another, without a copy; ``None`` if it
-            has none.
     """
 
     channel: str
@@ -60,7 +58,6 @@ class Message:
     metadata: dict[str, Any]
     content: dict[str, Any] | None
     buffers: Sequence[bytes | memoryview] = field(default=())
-    data: memoryview | None = None
 
     @property
     def type(self) -> str:
@@ -107,7 +104,7 @@ def decode(payload: bytes | bytearray) -> Message:
     Raises:
         ProtocolError: the layout violates the protocol.
     """
-    channel, parts, end = _split(payload)
+    channel, parts = _split(payload)
     if len(parts) < 4:
         raise ProtocolError(
             f"received a message of {len(parts)} parts; the protocol needs at least 4"
@@ -119,7 +116,6 @@ def decode(payload: bytes | bytearray) -> Message:
         _unpack(parts[2], "metadata"),
         _unpack(parts[3], "content"),
         tuple(parts[4:]),
-        _joined(payload, end, parts[4:]),
     )
 
 
@@ -144,15 +140,8 @@ def peek_v1(start: bytes) -> Message:
     return Message(channel, header, parent, {}, None)
 
 
-def _joined(
-    payload: bytes | bytearray, end: int, buffers: Sequence[memoryview]
-) -> memoryview | None:
-    """Return as one the buffers that lie side by side in a payload and end at ``end``."""
-    return memoryview(payload)[end - sum(map(len, buffers)) : end] if buffers else None
-
-
-def _split(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
-    """Return channel, parts, and where the last part ends."""
+def _split(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
+    """Return channel and parts."""
     try:
         count = struct.unpack_from("<Q", payload)[0]
         if not 2 <= count <= _MAX_PARTS:
@@ -171,7 +160,7 @@ def _split(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
         channel = bytes(pieces[0]).decode()
     except UnicodeDecodeError:
         raise ProtocolError("the channel name of a message is not UTF-8") from None
-    return channel, pieces[1:], offsets[-1]
+    return channel, pieces[1:]
 
 
 def _pack(value: dict[str, Any]) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import ExecutorError, ProtocolError
 from ..executors.docker.options import DockerOptions
 from ..jupyter.gateway_api import create_kernel
+from ..jupyter.websocket import address_with
 from ..network.network_list import NetworkList
 from ..options.option import about
 from ..sandboxes.container_options import ContainerOptions
@@ -109,7 +110,7 @@ class EngineContract:
         one.close()
         with contextlib.closing(TimedSocket(other)) as sock:
             token = place.shared.gateway_token
-            assert create_kernel(sock, token=token, timeout=place.start_seconds)
+            assert create_kernel(sock, address_with(token), timeout=place.start_seconds)
 
     def test_stream_ends_when_the_sandbox_is_removed(self, place: EngineUnderTest) -> None:
         with place.starting() as start:
@@ -117,7 +118,7 @@ class EngineContract:
             stream = sandbox.open_stream(timeout=place.start_seconds)
             with contextlib.closing(TimedSocket(stream)) as sock:
                 token = sandbox.gateway_token
-                assert create_kernel(sock, token=token, timeout=place.start_seconds)
+                assert create_kernel(sock, address_with(token), timeout=place.start_seconds)
                 sandbox.remove()
                 sock.settimeout(_PATIENCE_SECONDS)
                 with contextlib.suppress(ConnectionError):
@@ -183,7 +184,7 @@ def _kernel_of(place: EngineUnderTest, sandbox: Sandbox, token: str | None = Non
     """Return the id of a sandbox's kernel."""
     with contextlib.closing(TimedSocket(sandbox.open_stream(timeout=place.start_seconds))) as sock:
         asked = sandbox.gateway_token if token is None else token
-        return create_kernel(sock, token=asked, timeout=place.start_seconds).id
+        return create_kernel(sock, address_with(asked), timeout=place.start_seconds).id
 
 
 @contextlib.contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...deadline import Deadline
 from ...distributions.requirements import missing_requirements, requirements_for
+from ...jupyter.kernel.bootstrap import packages_request
 from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.provisioner import SandboxSpec
@@ -23,24 +23,10 @@ from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
 
 __all__ = ["GatewayArguments", "GatewayExecutor"]
 
-# Longest ``pip install``, and longest wait for the end of a sandbox, in seconds.
-_INSTALL_SECONDS = 600.0
+# Longest ``pip install``, the time for the kernel's answer after it, and the longest wait for the
+# end of a sandbox, in seconds.
+_INSTALL_SECONDS, _GRACE_SECONDS = 600.0, 15.0
 _END_SECONDS = 30.0
-_INSTALL = """
-def _install():
-    import importlib, subprocess, sys
-    done = subprocess.run(
-        [sys.executable, "-m", *{command!r}],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise RuntimeError({shown!r} + " failed:\\n" + done.stdout.decode("utf-8", "replace"))
-    importlib.invalidate_caches()
-try:
-    _install()
-finally:
-    del _install
-"""
 
 
 @dataclass(frozen=True)
@@ -143,6 +129,9 @@ def _install(ask: Ask, names: Sequence[str]) -> None:
     requirements = requirements_for(names)
     if not requirements:
         return
-    command = ["pip", "install", "--", *requirements]
-    code = _INSTALL.format(command=command, shown=shlex.join(command))
-    ask(Request(Task.CODE, (), code, seconds=_INSTALL_SECONDS), "install_packages")
+    seconds = _INSTALL_SECONDS
+    code, buffers = packages_request(
+        requirements=requirements, seconds=seconds, limit=f"{seconds:.0f} s"
+    )
+    request = Request(Task.CODE, buffers, code, seconds=seconds + _GRACE_SECONDS)
+    ask(request, "install_packages")

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
-from ...jupyter.gateway_api import GatewayAddress
+from ...jupyter.websocket import GatewayAddress
 from ...sandboxes.provisioner import SandboxSpec, SandboxStatus
-from ...stream.http_exchange import time_left
+from ...stream.http_exchange import request
 from ...stream.web_connection import connect_to
 
 __all__ = ["CreatedSandbox", "GatewayService", "WebGateway"]
@@ -103,28 +103,26 @@ class WebGateway:
         """
         from requests import Session
 
-        address = self.gateway_address
-        connection = http.client.HTTPConnection(address.host)
+        address, stream = self.gateway_address, None
         try:
             with Session() as session:
-                connection.sock = connect_to(self.created.url, session, deadline)
-            connection.sock.settimeout(time_left(deadline))
-            path = f"{address.prefix}/api/kernelspecs"
-            connection.request("GET", path, headers=dict(address.headers))
-            answer = connection.getresponse()
+                stream = connect_to(self.created.url, session, deadline)
+            target = f"{address.prefix}/api/kernelspecs"
+            answer = request(
+                stream, "GET", target, host=address.host, headers=address.headers, deadline=deadline
+            )
             text = answer.read(_LONGEST_ANSWER)
-            if answer.status == http.client.OK:
-                stream, connection.sock = connection.sock, None
-                return stream, ""
-            quoted = text[:_QUOTED].decode("utf-8", "replace")
-            said = f"the last answer was {answer.status} {quoted}"
-            if answer.status in _NOT_ALLOWED:
-                raise ExecutorStartError(f"no kernel gateway: it refuses this client; {said}")
-            return None, said
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if stream is not None:
+                stream.close()
             return None, f"the last answer was {type(error).__name__}: {error}"
-        finally:
-            connection.close()
+        if answer.status == http.client.OK:
+            return stream, ""
+        stream.close()
+        said = f"the last answer was {answer.status} {text[:_QUOTED].decode('utf-8', 'replace')}"
+        if answer.status in _NOT_ALLOWED:
+            raise ExecutorStartError(f"no kernel gateway: it refuses this client; {said}")
+        return None, said
 
     def status(self) -> SandboxStatus:
         """Return whether the gateway answers; the service is not asked."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import secrets
+import time
 import uuid
 from typing import Protocol, runtime_checkable
 
@@ -25,8 +26,6 @@ from ...errors import (
 )
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import (
-    LOOPBACK,
-    GatewayAddress,
     KernelModel,
     channels_path,
     create_kernel,
@@ -34,27 +33,31 @@ from ...jupyter.gateway_api import (
 from ...jupyter.kernel.bootstrap import KernelSettings, install_request
 from ...jupyter.protocol import KernelGone, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
-from ...jupyter.websocket import Connection, ConnectionLost
+from ...jupyter.websocket import Connection, ConnectionLost, GatewayAddress, address_with
 from ...sandboxes.provisioner import (
     GatewaySandbox,
     SandboxOnNode,
     SandboxSpec,
+    SandboxStatus,
     StartsSandboxes,
 )
 from ...stream.timed_socket import TimedSocket
 from ...system.first_process_link import HasFirstProcess
-from .diagnosis import may_run, status_after_end
 
 __all__ = [
     "HasGatewayAddress",
     "KernelConnection",
     "KernelSettings",
+    "status_after_end",
 ]
 
 # Longest time for which a lost connection is opened again; a shorter lease ends the sandbox before.
 _PATIENCE_SECONDS = 20.0
 # Type of a request for a file, and the time for its answer, which waits for C code at most.
 _FILE_REQUEST, _FILE_SECONDS = "smolagents_fork_file_request", 60.0
+# Time an engine may take to notice that a sandbox has ended, and to deliver its log. A node of a
+# cluster reports the end of a container within three seconds.
+_NOTICE_SECONDS = 5.0
 # Nodes of a cluster that may be lost one after the other while a kernel starts.
 _MOST_STARTS = 3
 
@@ -114,11 +117,6 @@ class KernelConnection:
     def spec(self) -> SandboxSpec:
         """Specification that sandboxes are started from."""
         return self._spec
-
-    @property
-    def closed(self) -> bool:
-        """Tell whether :meth:`close` has been called."""
-        return self._closed
 
     def use_image(self, image: str) -> None:
         """Use another image for later sandboxes.
@@ -257,7 +255,7 @@ class KernelConnection:
                 lambda received, seconds: self._open_connection(
                     sandbox, session_id, received, Deadline(seconds)
                 ),
-                may_run=lambda: self._sandbox is sandbox and may_run(sandbox),
+                may_run=lambda: self._sandbox is sandbox and _may_run(sandbox),
                 heard_at=None if first is None else lambda: first.heard_at,
                 patience=min(self._spec.lease_seconds, _PATIENCE_SECONDS),
             )
@@ -291,25 +289,23 @@ class KernelConnection:
             sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
         except OSError as error:
             raise ConnectionLost(str(error)) from None
-        token = sandbox.gateway_token
-        address = sandbox.gateway_address if isinstance(sandbox, HasGatewayAddress) else LOOPBACK
+        if isinstance(sandbox, HasGatewayAddress):
+            address = sandbox.gateway_address
+        else:
+            address = address_with(sandbox.gateway_token)
         try:
             if self._kernel is None:
-                self._kernel = create_kernel(
-                    sock, token=token, timeout=deadline.at_most(1e6), address=address
-                )
+                self._kernel = create_kernel(sock, address, timeout=deadline.at_most(1e6))
             return Connection(
                 sock,
-                address.prefix + channels_path(self._kernel.id, session_id),
-                token=token,
+                address,
+                channels_path(self._kernel.id, session_id),
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
                     self._settings.streamed_length,
                     self._settings.max_value_bytes,
                 ),
                 received=received,
-                host=address.host,
-                headers=address.headers,
             )
         except BaseException:
             sock.close()
@@ -364,9 +360,9 @@ class KernelConnection:
         reason = content.get("evalue")
         if content.get("status") == "error" and isinstance(reason, str):
             raise ExecutorError(reason)
-        if reply.data is None:
+        if not reply.buffers:
             raise ProtocolError("the sandbox answered a request for a file without its content")
-        return bytes(reply.data)
+        return b"".join(reply.buffers)
 
     # -- ends --
 
@@ -391,7 +387,7 @@ class KernelConnection:
         its conversation is not resumed.
         """
         sandbox, kernel = self._sandbox, self._kernel
-        if sandbox is None or kernel is None or kernel.serves_itself or not may_run(sandbox):
+        if sandbox is None or kernel is None or kernel.serves_itself or not _may_run(sandbox):
             return False
         self.drop_channel()
         deadline = Deadline(_PATIENCE_SECONDS)
@@ -436,3 +432,21 @@ class KernelConnection:
             timeout: seconds to wait at most.
         """
         return self._provisioner.wait_until_removed(timeout)
+
+
+def status_after_end(sandbox: GatewaySandbox) -> SandboxStatus:
+    """Return the status of a sandbox whose stream has ended, which the engine may notice later.
+
+    Args:
+        sandbox: that has ended itself, or lost its stream.
+    """
+    deadline = Deadline(_NOTICE_SECONDS)
+    while (status := sandbox.status()).running and not deadline.expired():
+        time.sleep(0.05)
+    return status
+
+
+def _may_run(sandbox: GatewaySandbox) -> bool:
+    """Return whether a sandbox runs, or an engine that does not answer may still run it."""
+    status = sandbox.status()
+    return status.running or status.state.startswith("unknown")

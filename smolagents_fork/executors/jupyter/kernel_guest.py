@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ... import codec
 from ...call_output import CallOutput
 from ...deadline import Deadline
-from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ...errors import CodecError, ExecutorStartError, ProtocolError, SandboxDiedError
 from ...guest.frames import Body
 from ...jupyter.channel import Channel, DeadlinePassed
-from ...jupyter.collector import Collector, without_colours
 from ...jupyter.protocol import InputRequest, KernelError, KernelGone, KernelRequest, Sink
 from ...jupyter.websocket import ConnectionLost, SendTimeout
+from ...results import Display
 from ..session.guest import Ask, Call, End, Failure, Request, Task
-from .connection import KernelConnection
-from .diagnosis import status_after_end
+from .connection import KernelConnection, status_after_end
 
-__all__ = ["KernelGuest", "KernelGuestSource"]
+__all__ = ["Collector", "KernelGuest", "KernelGuestSource"]
 
+# Colours and other escape sequences (ECMA-48), which are useless to a model.
+_ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 # Time after the first interruption until the next: the program may have caught it, or not have
 # begun when it came. It doubles: the next one also interrupts what the program does at its end,
 # such as a finally block.
@@ -29,6 +32,7 @@ _INTERRUPT_PAUSE_SECONDS = 0.5
 _SEND_SECONDS = 2.0
 # Most digits of the number a kernel gives a call: it is sent back, so its size needs a limit.
 _LONGEST_NUMBER = 20
+_NOTHING = object()
 # Code of each request in the kernel's side of the protocol.
 _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
@@ -71,6 +75,64 @@ class KernelGuestSource:
         self._connection.close()
 
 
+class Collector(Sink):
+    """Messages of one run of a kernel, collected to the output and the value of a call.
+
+    Args:
+        output: takes what is printed and displayed.
+    """
+
+    def __init__(self, output: CallOutput) -> None:
+        self._call = output
+        self._value: Any = _NOTHING
+        self._forms: Display | None = None
+
+    def output(self) -> Any:
+        """Value of the last expression, else the last image or display, else ``None``."""
+        return self._call.shown.output(self._forms) if self._value is _NOTHING else self._value
+
+    def stream(self, text: str, lost: int) -> None:
+        """Take printed text; see :class:`.protocol.Sink`."""
+        self._call.leave_out(lost)
+        self._call.write(text)
+
+    def display(self, content: dict[str, Any]) -> None:
+        """Take a display; see :class:`.protocol.Sink`."""
+        self._call.shown.add(content.get("data"))
+
+    def data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
+        """Take what the kernel's side sends; see :class:`.protocol.Sink`."""
+        kind = data.get("kind")
+        if kind == "display" and not self._call.shown.has_room():
+            return
+        if kind in ("value", "display", "forms") and buffers:
+            try:
+                value = codec.decode(buffers[0], max_bytes=self._call.max_value_bytes)
+            except CodecError as error:
+                name = "display" if kind == "display" else "result"
+                self._call.note(f"the {name} could not be decoded: {error}")
+                return
+            if kind == "value":
+                self._value = value
+            elif kind == "display":
+                self._call.shown.add(value)
+            elif isinstance(value, dict):
+                self._forms = self._call.shown.add_rich(value)
+        elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
+            self._call.leave_out(data["left_out"])
+            self._call.write(bytes(buffers[0]).decode("utf-8", "replace"))
+
+
+class _Answer(Sink):
+    """Receiver of the answer to a request."""
+
+    body = b""
+
+    def data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
+        if data.get("kind") == "answer" and buffers:
+            self.body = bytes(buffers[0])
+
+
 class KernelGuest:
     """A kernel in a sandbox, which ends with it; a :class:`.session.guest.Guest`.
 
@@ -106,20 +168,15 @@ class KernelGuest:
         """Begin a run; see :class:`.session.guest.Guest`."""
         collector = Collector(output)
         self._read = collector.output
-        self._begin(code, (), collector.sink, deadline, stop, silent=False)
+        self._begin(code, (), collector, deadline, stop, silent=False)
 
     def ask(self, request: Request, deadline: Deadline, stop: Callable[[], bool]) -> None:
         """Begin a request; see :class:`.session.guest.Guest`."""
-        answer: list[bytes] = []
-
-        def receive(content: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
-            if content.get("kind") == "answer" and buffers:
-                answer[:] = [bytes(buffers[0])]
-
-        self._read = lambda: answer[0] if answer else b""
+        answer = _Answer()
+        self._read = lambda: answer.body
         code = _CODE.get(request.task, request.code)
         bodies = [_joined(body) for body in request.bodies]
-        self._begin(code, bodies, Sink(data=receive), deadline, stop, silent=True)
+        self._begin(code, bodies, answer, deadline, stop, silent=True)
 
     def _begin(
         self,
@@ -171,15 +228,16 @@ class KernelGuest:
     def _call(self, question: InputRequest) -> Call:
         """Return a call of the bridge; any other question gets an empty line."""
         number = question.prompt.rpartition(" ")[2]
+        buffers = question.message.buffers
         # Without a number no code waits for the answer; it counts as a malformed call.
-        data = question.data if len(number) <= _LONGEST_NUMBER else None
+        is_call = bool(buffers) and len(number) <= _LONGEST_NUMBER
 
         def reply(answer: bytes, deadline: Deadline) -> None:
-            value, buffers = ("", ()) if data is None else (number, (answer,))
+            value, sent = (number, (answer,)) if is_call else ("", ())
             with self._sending():
-                self._channel.answer(question, value, buffers, deadline, self._stop)
+                self._channel.answer(question, value, sent, deadline, self._stop)
 
-        return Call(b"" if data is None else data, reply)
+        return Call(b"".join(buffers) if is_call else b"", reply)
 
     @property
     def unread(self) -> str:
@@ -259,7 +317,7 @@ class KernelGuest:
 def _failure(error: KernelError | None) -> Failure | None:
     if error is None:
         return None
-    return Failure(error.name, error.value, without_colours(error.traceback))
+    return Failure(error.name, error.value, _ANSI.sub("", error.traceback))
 
 
 def _joined(body: Body) -> bytes:

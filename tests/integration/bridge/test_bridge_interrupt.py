@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from background import acting, eventually
 from begin_tool import Begin
-from bridge_harness import CLASSES, Sandbox, code_agent
+from bridge_harness import Sandbox, code_agent
 from smolagents import LocalPythonExecutor, Tool
 
 from smolagents_fork import ProcessExecutor
@@ -40,24 +40,6 @@ def blocking() -> Iterator[Blocking]:
     made = Blocking()
     yield made
     made.release.set()
-
-
-def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking) -> None:
-    options = {"interrupt_grace_seconds": 10, "tools_in_calling_thread": False}
-    with CLASSES[sandbox.name](**options) as executor:
-        agent = code_agent(
-            executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
-        )
-        with (
-            acting(blocking.begun.is_set, agent.interrupt),
-            pytest.raises(Exception, match="interrupted"),
-        ):
-            agent.run("go")
-        # The step did not wait for it: it was not released.
-        assert not blocking.release.is_set()
-        assert executor("kept").output == 1
-        again = code_agent(executor, "final_answer(kept + 1)")
-        assert again.run("go") == 2
 
 
 def test_a_step_ends_after_its_tool(sandbox: Sandbox, blocking: Blocking) -> None:
@@ -115,32 +97,3 @@ def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
         assert [agent.interrupt_switch for agent in (boss, middle, inner)] == [True, True, True]
         assert of_the_middle("'free'").output == "free"
         assert of_the_inner("'free'").output == "free"
-
-
-def test_agents_two_deep_in_executors_of_three_kinds(sandbox: Sandbox) -> None:
-    with ProcessExecutor(timeout_seconds=60) as of_the_middle:
-        inner = code_agent(
-            None, "where = 'local'\nfinal_answer(6 * 7)", name="inner", description="Counts."
-        )
-        middle = code_agent(
-            of_the_middle,
-            "where = 'middle'\nreport = inner('count')",
-            "final_answer(report + where)",
-            name="middle",
-            description="Asks the other.",
-            managed_agents=[inner],
-        )
-        boss = code_agent(
-            sandbox.executor,
-            "where = 'boss'\nreport = middle('count')",
-            "final_answer([report, where])",
-            managed_agents=[middle],
-        )
-        report, where = boss.run("go")
-        assert ("42" in report, "middle" in report, where) == (True, True, "boss")
-        executors = [agent.python_executor for agent in (boss, middle, inner)]
-        assert [type(one) for one in executors] == [
-            type(sandbox.executor),
-            ProcessExecutor,
-            LocalPythonExecutor,
-        ]

@@ -88,15 +88,6 @@ def test_tools_of_an_mcp_server(sandbox, collection):
     assert int(number) not in (os.getpid(), getattr(sandbox.executor, "pid", None))
 
 
-def test_signature_of_an_mcp_tool(sandbox, collection):
-    executor = sandbox.executor
-    executor.send_tools({tool.name: tool for tool in collection.tools})
-    with pytest.raises(Exception, match=r"price_of\(\) missing 1 required positional argument"):
-        executor("price_of()")
-    with pytest.raises(Exception, match="unexpected keyword argument 'colour'"):
-        executor("price_of('lamp', colour='red')")
-
-
 def test_an_error_of_an_mcp_tool_is_seen(sandbox, collection):
     executor = sandbox.executor
     executor.send_tools({tool.name: tool for tool in collection.tools})

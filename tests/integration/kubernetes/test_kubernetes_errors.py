@@ -18,7 +18,7 @@ from smolagents_fork.errors import (
     SandboxDiedError,
 )
 from smolagents_fork.executors.jupyter import connection
-from smolagents_fork.executors.jupyter.diagnosis import status_after_end
+from smolagents_fork.executors.jupyter.connection import status_after_end
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec

@@ -133,4 +133,4 @@ def test_jpeg_of_a_display_frame_is_not_decoded():
     log.add(display_bundle(encode({"image/jpeg": target.getvalue()}), 10**6))
     (display,) = log.displays
     assert (display.value, display.is_figure) == (target.getvalue(), False)
-    assert log.shown() == "<display of image/jpeg>"
+    assert log.output(None) == "<display of image/jpeg>"

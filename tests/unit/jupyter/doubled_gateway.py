@@ -9,7 +9,7 @@ import socket
 
 from background import running
 
-from smolagents_fork.jupyter.websocket import Connection
+from smolagents_fork.jupyter.websocket import Connection, GatewayAddress
 from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
 from smolagents_fork.stream.timed_socket import TimedSocket
 
@@ -49,7 +49,11 @@ def opened_connection(answer=valid_answer):
     with far:
         with running(_serve_handshake, far, answer):
             connection = Connection(
-                TimedSocket(near), "/", token=None, timeout=60, limit_for=lambda _start: 1 << 20
+                TimedSocket(near),
+                GatewayAddress(),
+                "/",
+                timeout=60,
+                limit_for=lambda _start: 1 << 20,
             )
         with contextlib.closing(connection):
             yield connection, far

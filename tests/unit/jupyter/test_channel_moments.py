@@ -89,7 +89,9 @@ def printed():
 
 @pytest.fixture
 def sink(printed):
-    return Sink(stream=lambda _name, text, _lost: printed.append(text))
+    made = Sink()
+    made.stream = lambda text, _lost: printed.append(text)
+    return made
 
 
 @pytest.fixture
@@ -153,12 +155,8 @@ def test_overtaken_answer_is_not_awaited(kernel, channel, sink):
     assert kernel.now < 1010
 
 
-def test_request_of_another_thread_is_answered_while_code_runs(kernel):
-    channel = Channel(kernel, Requests("session", "comm"))
-    printed = []
-    running = channel.execute(
-        "1", sink=Sink(stream=lambda _name, text, _lost: printed.append(text))
-    )
+def test_request_of_another_thread_is_answered_while_code_runs(kernel, channel, sink, printed):
+    running = channel.execute("1", sink=sink)
 
     def answer(request):
         if request.channel == "control":

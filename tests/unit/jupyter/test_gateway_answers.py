@@ -10,8 +10,8 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_id_of
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_of
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, GatewayAddress
 from smolagents_fork.stream.timed_socket import TimedSocket
 
 HEADS = {
@@ -60,14 +60,14 @@ def answered(data, use):
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 def test_answers_that_are_invalid_are_errors_of_ours(head):
     def open_channels(sock):
-        return Connection(sock, "/", token="t", timeout=60, limit_for=lambda _start: 1 << 20)
+        return Connection(sock, GatewayAddress(), "/", timeout=60, limit_for=lambda _start: 1 << 20)
 
     # A long one is read byte by byte.
     others = FIELDS.values() if len(head) < 1000 else [b""]
     for fields, body in itertools.product(others, BODIES.values()):
         data = head + b"\r\n" + fields + b"\r\n" + body
         with pytest.raises((ConnectionLost, ProtocolError)):
-            answered(data, lambda sock: create_kernel(sock, token="t", timeout=60))
+            answered(data, lambda sock: create_kernel(sock, GatewayAddress(), timeout=60))
         with pytest.raises((ConnectionLost, ProtocolError)):
             answered(data, open_channels)
 
@@ -95,8 +95,8 @@ def test_answers_that_are_invalid_are_errors_of_ours(head):
 )
 def test_ids_that_are_no_part_of_an_address_are_refused(answer):
     with pytest.raises(ProtocolError, match="did not return a kernel id"):
-        kernel_id_of(answer)
+        kernel_of(answer)
 
 
 def test_id_is_returned():
-    assert kernel_id_of(b'{"id": "0f-3A"}') == "0f-3A"
+    assert kernel_of(b'{"id": "0f-3A"}').id == "0f-3A"

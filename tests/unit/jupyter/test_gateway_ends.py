@@ -39,25 +39,6 @@ def test_frame_that_closes_ends_the_connection_with_what_it_says(payload, messag
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("size", [126, 200, 70_000])
-def test_long_frame_that_closes_ends_the_connection(size):
-    with opened_connection() as (connection, far):
-        head = struct.pack("!BBH", 0x88, 126, size) if size < 65_536 else b""
-        far.sendall(head or struct.pack("!BBQ", 0x88, 127, size))
-        with pytest.raises(ConnectionLost) as caught:
-            connection.receive(60)
-    assert str(caught.value) == (
-        "the stream to the kernel gateway broke: a control frame from the server is long"
-    )
-
-
-def test_frame_that_closes_between_fragments_ends_the_connection():
-    with opened_connection() as (connection, far):
-        far.sendall(b"\x02\x01a\x88\x02\x03\xf3")
-        with pytest.raises(ConnectionLost, match=r"with status 1011$"):
-            connection.receive(60)
-
-
 @pytest.mark.parametrize(
     ("protocol", "chosen"), [("", "the layout without a name"), ("v0.kernel", "v0.kernel")]
 )

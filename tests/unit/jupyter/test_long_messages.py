@@ -45,11 +45,7 @@ def test_buffers_are_views_of_the_payload():
     found = decode(payload)
     assert (found.header, found.content) == (header, {"a": 1})
     assert found.buffers == (LONG, b"short")
-    assert found.data == LONG + b"short"
-    for buffers, data in (((), None), ((b"",), b"")):
-        pieces = encode_pieces(Message("stdin", header, {}, {}, {}, buffers))
-        assert decode(b"".join(pieces)).data == data
-    assert all(buffer.obj is payload for buffer in (*found.buffers, found.data))
+    assert all(buffer.obj is payload for buffer in found.buffers)
 
 
 def test_array_of_a_payload_is_the_programs_own():

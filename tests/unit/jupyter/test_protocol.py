@@ -9,14 +9,16 @@ import PIL.Image
 import pytest
 
 from smolagents_fork.call_output import CallOutput
-from smolagents_fork.jupyter.collector import Collector
+from smolagents_fork.executors.jupyter.kernel_guest import Collector
 from smolagents_fork.jupyter.protocol import KernelGone, KernelRequest, Requests, Sink
 from smolagents_fork.jupyter.wire import Message
 
 
 def request_with(**sink):
     requests = Requests("session", "comm")
-    return KernelRequest(requests.execute("1", silent=False), Sink(**sink), "comm")
+    made = Sink()
+    vars(made).update(sink)
+    return KernelRequest(requests.execute("1", silent=False), made, "comm")
 
 
 def reply_to(request, kind, content, channel="iopub", buffers=()):
@@ -90,10 +92,10 @@ NOTE = "\n..._This content has been truncated to stay below 10 characters_...\n"
 
 def test_first_and_last_half_of_the_output_are_kept_in_characters():
     collector, output = collected()
-    collector.sink.stream("stdout", "ä" * 4, 0)
-    collector.sink.stream("stdout", "bcdef", 0)
+    collector.stream("ä" * 4, 0)
+    collector.stream("bcdef", 0)
     assert (output.logs(), output.cut_length) == ("ääääbcdef", 0)
-    collector.sink.stream("stderr", "more", 0)
+    collector.stream("more", 0)
     assert (output.logs(), output.cut_length) == (f"ääääb{NOTE}fmore", 3)
 
 
@@ -101,23 +103,23 @@ def test_output_that_did_not_arrive_is_noted_where_it_was():
     pieces = []
     collector, output = collected(200, pieces.append)
     note = NOTE.replace("10", "200")
-    collector.sink.stream("stdout", "before", 0)
+    collector.stream("before", 0)
     for _ in range(3):
-        collector.sink.stream("stdout", "", 1000)
-    collector.sink.data({"kind": "tail", "left_out": 500}, [b"after"])
+        collector.stream("", 1000)
+    collector.data({"kind": "tail", "left_out": 500}, [b"after"])
     assert "".join(pieces) == output.logs() == f"before{note}after"
     assert output.cut_length == 6 + 3000 + 500 + 5 - 200
 
 
 def test_hostile_data_is_a_note():
     collector, output = collected()
-    collector.sink.data({"kind": "value"}, [b"rubbish"])
-    collector.sink.data({"kind": "tail", "left_out": "many"}, [b"text"])
-    collector.sink.data({"kind": "tail", "left_out": -1}, [])
+    collector.data({"kind": "value"}, [b"rubbish"])
+    collector.data({"kind": "tail", "left_out": "many"}, [b"text"])
+    collector.data({"kind": "tail", "left_out": -1}, [])
     for data in (b"[]", b"5", b"rubbish"):
-        collector.sink.data({"kind": "forms"}, [data])
-        collector.sink.data({"kind": "display"}, [data])
-    collector.sink.display({"data": {"image/png": "rubbish"}})
+        collector.data({"kind": "forms"}, [data])
+        collector.data({"kind": "display"}, [data])
+    collector.display({"data": {"image/png": "rubbish"}})
     assert collector.output() == "<display of image/png>"
     assert "could not be decoded" in output.logs()
 
@@ -125,8 +127,8 @@ def test_hostile_data_is_a_note():
 def test_notes_of_hostile_data_are_few():
     collector, output = collected()
     for number in range(1000):
-        collector.sink.data({"kind": "value"}, [b"rubbish %d" % number])
-        collector.sink.data({"kind": "value"}, [b"{%d" % number])
+        collector.data({"kind": "value"}, [b"rubbish %d" % number])
+        collector.data({"kind": "value"}, [b"{%d" % number])
     assert 0 < output.logs().count("could not be decoded") <= 20
 
 
@@ -134,7 +136,7 @@ def test_enormous_counts_are_printed():
     # Each is a number JSON may hold; their sum has more digits than Python turns into text.
     collector, output = collected()
     for _ in range(20):
-        collector.sink.data({"kind": "tail", "left_out": int("9" * 4300)}, [b""])
+        collector.data({"kind": "tail", "left_out": int("9" * 4300)}, [b""])
     assert str(output.cut_length).isdecimal()
     assert output.cut_length < 1 << 70
 
@@ -150,12 +152,12 @@ def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
     sink = Collector(output)
     # Unpacked 40,000 bytes, packed a few hundred.
     for _ in range(5):
-        sink.sink.display(picture(100, 100))
+        sink.display(picture(100, 100))
     assert len(output.displays) == 2
     assert "[3 displays dropped: a call may give 100, of 2 * max_value_bytes=50000" in output.logs()
-    sink.sink.display({"data": {"application/json": [[] for _ in range(2000)]}})
+    sink.display({"data": {"application/json": [[] for _ in range(2000)]}})
     assert len(output.displays) == 2
-    sink.sink.display({"data": {"text/plain": "small"}})
+    sink.display({"data": {"text/plain": "small"}})
     assert len(output.displays) == 3
 
 
@@ -163,7 +165,7 @@ def test_more_displays_than_there_may_be_are_counted():
     output = CallOutput(10, 10**6)
     sink = Collector(output)
     for _ in range(103):
-        sink.sink.display({"data": {"text/plain": "small"}})
+        sink.display({"data": {"text/plain": "small"}})
     assert len(output.displays) == 100
     assert "[3 displays dropped" in output.logs()
 
@@ -173,6 +175,6 @@ def test_none_is_not_converted_to_text():
     for _ in range(5000):
         value = [value]
     seen = []
-    request = request_with(stream=lambda name, text, lost: seen.append(text))
+    request = request_with(stream=lambda text, lost: seen.append(text))
     request.feed(reply_to(request, "stream", {"name": 5, "text": value}), 0)
     assert seen == [""]

@@ -24,7 +24,7 @@ from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limits
 from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, address_with
 from smolagents_fork.stream.timed_socket import TimedSocket
 from tools.paths import ROOT
 
@@ -48,12 +48,12 @@ class Client:
 
     def __init__(self, sock: socket.socket, model: KernelModel | None = None) -> None:
         stream = TimedSocket(sock)
-        self.model = model or create_kernel(stream, token=TOKEN, timeout=PATIENCE)
+        self.model = model or create_kernel(stream, address_with(TOKEN), timeout=PATIENCE)
         session = uuid.uuid4().hex
         connection = Connection(
             stream,
+            address_with(TOKEN),
             channels_path(self.model.id, session),
-            token=TOKEN,
             timeout=PATIENCE,
             limit_for=message_limits(1_000_000, 1 << 28),
         )
@@ -66,9 +66,11 @@ class Client:
 
     def begin(self, code: str, *buffers: bytes) -> KernelRequest:
         """Send code."""
-        return self.channel.execute(code, sink=Sink(stream=self._take), buffers=buffers)
+        sink = Sink()
+        sink.stream = self._take
+        return self.channel.execute(code, sink=sink, buffers=buffers)
 
-    def _take(self, _name: str, text: str, _lost: int) -> None:
+    def _take(self, text: str, _lost: int) -> None:
         self.printed += text
 
     def end(self, request: KernelRequest) -> str:
@@ -211,7 +213,8 @@ def test_program_finds_neither_token_nor_server(server):
 
 def test_long_messages_pass_both_ways(server):
     received = []
-    sink = Sink(data=lambda _data, buffers: received.append(bytes(buffers[0])))
+    sink = Sink()
+    sink.data = lambda _data, buffers: received.append(bytes(buffers[0]))
     sent = bytes(range(256)) * 80_000
     request = server.client.channel.execute(REVERSE, sink=sink, buffers=[sent])
     server.client.channel.wait(request, Deadline(PATIENCE))

@@ -18,7 +18,7 @@ from smolagents_fork.jupyter.channel import Channel, message_limits
 from smolagents_fork.jupyter.gateway_api import channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.resumption import ResumableConnection
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost
+from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, address_with
 from smolagents_fork.stream.timed_socket import TimedSocket
 
 
@@ -28,7 +28,7 @@ class ResumingClient(Client):
     def __init__(self, server: Server, proxy: FaultProxy, patience: float = PATIENCE) -> None:
         self._proxy = proxy
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as sock:
-            self.model = create_kernel(TimedSocket(sock), token=TOKEN, timeout=PATIENCE)
+            self.model = create_kernel(TimedSocket(sock), address_with(TOKEN), timeout=PATIENCE)
         self._session = uuid.uuid4().hex
         self.connection = ResumableConnection(
             self._connect(0, PATIENCE),
@@ -44,8 +44,8 @@ class ResumingClient(Client):
         address = ("127.0.0.1", self._proxy.port)
         return Connection(
             TimedSocket(socket.create_connection(address, timeout=seconds)),
+            address_with(TOKEN),
             channels_path(self.model.id, self._session),
-            token=TOKEN,
             timeout=seconds,
             limit_for=message_limits(1_000_000, 1 << 28),
             received=received,
@@ -122,7 +122,8 @@ def test_request_that_is_sent_while_there_is_no_connection_runs_later(client, pr
 
 def test_long_messages_are_sent_again_both_ways(client, proxy):
     received = []
-    sink = Sink(data=lambda _data, buffers: received.append(bytes(buffers[0])))
+    sink = Sink()
+    sink.data = lambda _data, buffers: received.append(bytes(buffers[0]))
     sent = bytes(range(256)) * 80_000
     proxy.freeze()  # it cuts the message in the middle
     with acting(lambda: proxy.accepted, lambda: (time.sleep(0.3), proxy.reset(), proxy.heal())):

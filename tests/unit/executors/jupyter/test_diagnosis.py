@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from smolagents_fork.executors.jupyter.diagnosis import status_after_end
+from smolagents_fork.executors.jupyter.connection import status_after_end
 from smolagents_fork.sandboxes.provisioner import SandboxStatus
 
 
