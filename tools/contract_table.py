@@ -1,9 +1,8 @@
 """``docs/executors/index.md``: what every executor promises, from the contract suite's own run.
 
-``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor, and the
-tests of ``tests/integration/hosted`` that the page names on the double of every service. It writes
+``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor. It writes
 the page when every promise held on each; a container engine is needed. A test holds the committed
-page against the declarations of both. ``python -m tools.bench`` draws its rows of times again.
+page against the suite's declarations. ``python -m tools.bench`` draws its rows of times again.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from tools.bench.table import NOW
@@ -27,7 +25,6 @@ __all__ = ["PAGE", "SUITE", "draw", "figure", "main", "problems", "write_times"]
 
 PAGE = ROOT / "docs" / "executors" / "index.md"
 SUITE = ROOT / "tests" / "contract" / "executors"
-HOSTED = ROOT / "tests" / "integration" / "hosted"
 #: What JUnit's file says of a strict expected failure: a known fault, listed by the run.
 EXPECTED = "pytest.xfail"
 
@@ -60,19 +57,11 @@ CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwar
 Promises of each area that an executor keeps without a difference. Each promise is a row below.
 Times are medians from [the benchmarks](../benchmarks.md), which name the machine.
 """
-_HOSTED = """
-### Hosted executors
-
-Each row with tests holds with the services' own SDKs against a double of each service
-([how](hosted.md#what-was-tested-and-how)). No statement is about a service itself.
-
-| | e2b, modal, blaxel | tests |
-|---|---|---|
-"""
 _DETAILS = """
 ## What holds where
 
-A "no" is a difference by design: it leads to what the executor does instead.
+A "no" is a difference by design: it leads to what the executor does instead. The hosted executors
+are tested on doubles of their services ([how](hosted.md#what-was-tested-and-how)).
 """
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
 #: Executor -> section of the benchmarks' page.
@@ -116,7 +105,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         cells.update(
             ((name, t), "[not yet](#not-yet)") for name in one.executors for t in one.tests
         )
-    lines = [_HEAD, *_glance(behaviours, cells, executors), _hosted_table(), _DETAILS]
+    lines = [_HEAD, *_glance(behaviours, cells, executors), _DETAILS]
     area = None
     for one in behaviours:
         if one.area != area:
@@ -159,20 +148,11 @@ def _times(executors: Sequence[str]) -> list[str]:
     return lines
 
 
-def _hosted_table() -> str:
-    rows = []
-    for one in _hosted().ROWS:
-        tests = ", ".join(f"`{test}`" for test in one.tests) or "none"
-        rows.append(f"| {one.area} | {one.text} | {tests} |\n")
-    return _HOSTED + "".join(rows)
-
-
 def write_times() -> None:
     """Draw the page's rows of times again, after benchmarks were recorded."""
     fresh = {line.split(" | ")[0]: line for line in _times(_declarations().EXECUTORS)}
     lines = PAGE.read_text("utf-8").splitlines()
-    # Each once: the table of hosted executors has rows of these names, too.
-    drawn = [fresh.pop(one.split(" | ")[0], one) for one in lines]
+    drawn = [fresh.get(one.split(" | ")[0], one) for one in lines]
     PAGE.write_text("\n".join(drawn) + "\n", "utf-8")
 
 
@@ -199,7 +179,7 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
     """List the reasons for not writing the page: what failed, was skipped or did not run.
 
     Args:
-        behaviours: the suite's promises, or other declarations that name a test.
+        behaviours: the suite's promises.
         executors: their names.
         results: the run's file in JUnit's format.
     """
@@ -228,24 +208,10 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 def _declarations() -> Any:
     """Import the module of the suite, whose folder and shared folders are not packages."""
-    return _module("contract_declarations", SUITE, ROOT / "tests", HOSTED)
-
-
-def _hosted() -> Any:
-    return _module("hosted_declarations", HOSTED)
-
-
-def _module(name: str, *folders: Path) -> Any:
-    for folder in folders:
+    for folder in (SUITE, ROOT / "tests", ROOT / "tests" / "integration" / "hosted"):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-    return importlib.import_module(name)
-
-
-def _hosted_tests() -> list[Any]:
-    """Return one declaration for each test that a row of the hosted executors names."""
-    rows = _hosted().ROWS
-    return [SimpleNamespace(test=test) for one in rows for test in one.tests]
+    return importlib.import_module("contract_declarations")
 
 
 def main() -> int:
@@ -255,13 +221,11 @@ def main() -> int:
     behaviours = declarations.all_behaviours()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
-        folders = [str(SUITE), str(HOSTED)]
-        command = [sys.executable, "-m", "pytest", *folders, "-q", f"--junitxml={results}"]
+        command = [sys.executable, "-m", "pytest", str(SUITE), "-q", f"--junitxml={results}"]
         others = f"--ignore={SUITE / 'test_contract_page.py'}"
         environment = {**os.environ, "REQUIRE_DOCKER": "1"}
         subprocess.run([*command, others], cwd=ROOT, env=environment, check=False)
         found = problems(behaviours, declarations.EXECUTORS, results)
-        found += problems(_hosted_tests(), _hosted().SERVICES, results)
     if found:
         print("the page is not written:", *found, sep="\n  ")
         return 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,18 +106,6 @@ def test_every_test_of_the_suite_declares_its_behaviour():
                 line[4:].partition("(")[0] for line in text.splitlines() if line[:9] == "def test_"
             }
             assert found <= declared, path.name
-
-
-def test_tests_of_the_hosted_executors_run_on_every_service():
-    services = (contract_table.HOSTED / "hosted_services.py").read_text("utf-8")
-    (named,) = re.findall(r"^SERVICES = \{(.*)\}", services, re.MULTILINE)
-    assert set(re.findall(r'"(\w+)":', named)) == set(contract_table._hosted().SERVICES)
-    written = "".join(
-        path.read_text("utf-8") for path in contract_table.HOSTED.glob("test_hosted_*.py")
-    )
-    for one in contract_table._hosted_tests():
-        (arguments,) = re.findall(rf"^def {one.test}\((.*?)\)", written, re.MULTILINE)
-        assert re.search(r"\b(hosted|executor): ", arguments), "a fixture of all services"
 
 
 def test_a_behaviour_of_an_unknown_area_is_refused():

@@ -71,24 +71,3 @@ def test_agent_saved_by_class_loads_by_class(hosted: Hosted, which: str):
     )
     with CodeAgent.from_dict(saved) as loaded:
         assert type(loaded.python_executor) is chosen
-
-
-def test_managed_agents_are_called_on_the_host(hosted: Hosted):
-    with (
-        CodeAgent(
-            tools=[],
-            model=Scripted("final_answer('helped')"),
-            executor_type="local",
-            name="helper",
-            description="Helps.",
-            provide_run_summary=False,
-            verbosity_level=0,
-        ) as managed,
-        agent(
-            hosted,
-            Scripted("final_answer(helper('please'))"),
-            executor_type=hosted.name,
-            managed_agents=[managed],
-        ) as made,
-    ):
-        assert "helped" in made.run("go")
