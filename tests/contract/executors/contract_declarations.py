@@ -239,7 +239,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "There is no restart; `cleanup()` removes the work folder, and the next use makes another.",
     ),
     Difference(
-        ("wasm", "hosted"),
+        ("wasm",),
         (
             "test_tools_exchange_files_with_the_code_that_calls_them",
             "test_files_are_exchanged_while_code_runs",
