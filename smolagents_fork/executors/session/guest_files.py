@@ -47,22 +47,24 @@ class GuestFiles:
         if self._memory is not None and size > self._memory:
             raise ExecutorError(f"the guest's files are in its memory={self._memory}; raise that")
         part, position = "", 0
-        try:
-            for large in pieces:
-                # An empty file has one empty piece.
-                for start in range(0, len(large) or 1, _PIECE):
-                    piece = large[start : start + _PIECE]
-                    asked = request(
-                        "write", piece, path=path, part=part, position=position, size=size
-                    )
-                    part, _ = _parsed(self._ask(asked), str)
-                    position += len(piece)
-        except BaseException:
-            # Not after its last piece, whose answer alone may be missing.
-            if part and position < size:
-                with contextlib.suppress(ForkError):
-                    self._ask(request("discard", part=part))
-            raise
+        source = iter(pieces)
+        while True:
+            try:
+                large = next(source, None)
+            except Exception:
+                # Not where the guest fails: it discards the part, or does not answer.
+                if part:
+                    with contextlib.suppress(ForkError):
+                        self._ask(request("discard", part=part))
+                raise
+            if large is None:
+                return
+            # An empty file has one empty piece.
+            for start in range(0, len(large) or 1, _PIECE):
+                piece = large[start : start + _PIECE]
+                asked = request("write", piece, path=path, part=part, position=position, size=size)
+                part, _ = _parsed(self._ask(asked), str)
+                position += len(piece)
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`FileStore`."""
