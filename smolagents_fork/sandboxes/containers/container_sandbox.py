@@ -4,68 +4,49 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, TypeVar
 
 from ...deadline import Deadline
 from ...system.proxy_environment import PROXY_PORT
 from ..multiplexer_start import CarriedConnections, multiplexer_command, wait_until_listening
 from ..provisioner import ByteStream, SandboxSpec
 
-__all__ = ["ContainerSandbox", "Started"]
+__all__ = ["ContainerSandbox"]
 
 # Limit of the start of the program that carries connections.
 _MULTIPLEXER_SECONDS = 30.0
 
 
-class Started(Protocol):
-    """A container or pod that has been started."""
-
-    @property
-    def name(self) -> str:
-        """Name that the engine knows it by."""
-
-    @property
-    def gateway_token(self) -> str:
-        """Token that its gateway asks for."""
-
-
-_Started = TypeVar("_Started", bound=Started)
-
-
-class ContainerSandbox(ABC, Generic[_Started]):
+class ContainerSandbox(ABC):
     """One running container, in which the engine starts programs.
 
     Args:
-        started: the container or pod.
+        name: Name that the engine knows it by.
+        gateway_token: Token that its gateway asks for.
         spec: Description that it was started from.
     """
 
-    def __init__(self, started: _Started, spec: SandboxSpec) -> None:
-        self._started = started
-        self._spec = spec
+    def __init__(self, name: str, gateway_token: str, spec: SandboxSpec) -> None:
+        self.name, self.gateway_token, self.spec = name, gateway_token, spec
         self._lock = threading.Lock()
         self._removed = False
         #: Connections that a multiplexer carries to the proxy of this process.
         self._carried = (
             None
             if spec.proxy is None
-            else CarriedConnections(spec.proxy, self.open_multiplexer, f"sandbox {started.name}")
+            else CarriedConnections(spec.proxy, self.open_multiplexer, f"sandbox {name}")
         )
 
-    @property
-    def spec(self) -> SandboxSpec:
-        """Specification that it was started from."""
-        return self._spec
+    def remove(self) -> None:
+        """Kill and remove it, in the background; done before the process exits. Idempotent."""
+        with self._lock:
+            if self._removed:
+                return
+            self._removed = True
+        self._begin_removal()
 
-    @property
-    def gateway_token(self) -> str:
-        """Token that the gateway asks for."""
-        return self._started.gateway_token
-
-    @property
-    def name(self) -> str:
-        """Name that the engine knows it by."""
-        return self._started.name
+    @abstractmethod
+    def _begin_removal(self) -> None:
+        """Close the connections and have it removed; called once."""
 
     @abstractmethod
     def open_program(self, argv: list[str], seconds: float) -> ByteStream:

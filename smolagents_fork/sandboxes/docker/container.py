@@ -72,7 +72,7 @@ class StartedContainer:
     answered: bool = False
 
 
-class DockerSandbox(ContainerSandbox[StartedContainer]):
+class DockerSandbox(ContainerSandbox):
     """One running container. Made by :class:`DockerProvisioner`.
 
     Args:
@@ -89,7 +89,8 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         spec: SandboxSpec,
         removals: Removals,
     ) -> None:
-        super().__init__(started, spec)
+        super().__init__(started.name, started.gateway_token, spec)
+        self._started = started
         self._client = client
         self._removals = removals
         self._has_sent_listener = False
@@ -165,14 +166,14 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _receive_listener(self, sock: socket.socket, deadline: Deadline) -> None:
         """Receive the listener for the proxy of this process, if there is to be one."""
-        if self._spec.proxy is None:
+        if self.spec.proxy is None:
             return
         listener = receive_listener(sock, deadline.at_most(_CONNECT_SECONDS))
         if listener is None:
             raise ExecutorStartError(
                 f"container {self.id} has sent no listener for allowed_hosts= ({self.status()})"
             )
-        self._spec.proxy.serve(listener)
+        self.spec.proxy.serve(listener)
         self._has_sent_listener = True
 
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
@@ -235,7 +236,7 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         """
         with mapped_errors("asking for statistics", container=self.id):
             raw = self._client.api.stats(self.container.id, stream=False, one_shot=True)
-        return usage(raw, limited=self._spec.limits.memory is not None)
+        return usage(raw, limited=self.spec.limits.memory is not None)
 
     def status(self) -> SandboxStatus:
         """Return the container's status; never raises, takes a few seconds at most."""
@@ -289,17 +290,12 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
                     code = int(event["Actor"]["Attributes"]["exitCode"])
         return code, killed
 
-    def remove(self) -> None:
-        """Kill and remove the container, in the background; done before the process exits."""
-        with self._lock:
-            if self._removed:
-                return
-            self._removed = True
-            started = self._started
+    def _begin_removal(self) -> None:
+        started = self._started
         started.connection.close()
         if started.gateway is not None:
             started.gateway.close()
-        self._removals.remove(started.name, wait=False)
+        self._removals.remove(self.name, wait=False)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait until it is removed, after :meth:`remove`; return whether it is.
@@ -307,4 +303,4 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
         Args:
             timeout: seconds to wait at most.
         """
-        return self._removals.wait_for(self._started.name, timeout)
+        return self._removals.wait_for(self.name, timeout)

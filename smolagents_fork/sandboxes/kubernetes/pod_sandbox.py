@@ -63,7 +63,7 @@ class StartedPod:
         return f"sandbox {self.sandbox} (pod {self.name}) on node {self.node}{tenant}"
 
 
-class PodSandbox(ContainerSandbox[StartedPod]):
+class PodSandbox(ContainerSandbox):
     """One running pod. Made by the provisioner.
 
     Args:
@@ -83,7 +83,8 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         spec: SandboxSpec,
         end: Callable[[], None],
     ) -> None:
-        super().__init__(started, spec)
+        super().__init__(started.name, started.gateway_token, spec)
+        self._started = started
         self._client = client
         self._end = end
         stream = self._attach(spec.lease_seconds)
@@ -163,7 +164,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
                 f"({self.status()}); one of an older template of a warm pool has none"
             )
         memory, seconds, count = usage
-        limit = self._spec.limits.memory
+        limit = self.spec.limits.memory
         return ExecutorStats(memory, None if limit is None else parse_size(limit), seconds, count)
 
     def status(self) -> SandboxStatus:
@@ -213,12 +214,7 @@ class PodSandbox(ContainerSandbox[StartedPod]):
         if self._removed:
             raise ExecutorStartError(f"{self.place} has been removed")
 
-    def remove(self) -> None:
-        """Remove the pod in the background; done before the process exits."""
-        with self._lock:
-            if self._removed:
-                return
-            self._removed = True
+    def _begin_removal(self) -> None:
         self._lease.close()
         self._end()
 
