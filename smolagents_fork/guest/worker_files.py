@@ -96,9 +96,7 @@ def _new_part(path: str, size: int) -> str:
     free = room.f_bavail * room.f_frsize
     if free < size:
         old = ", where the older file stays until then" if os.path.exists(path) else ""
-        raise OSError(
-            errno.ENOSPC, f"No space left: {free} bytes are free in the folder{old}", folder
-        )
+        raise OSError(errno.ENOSPC, f"No space left: {free} bytes are free in {folder}{old}")
     # In the same file system, so that it can replace the file, by a name that nobody has.
     number, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
     # At once: a file in memory that grows is copied.

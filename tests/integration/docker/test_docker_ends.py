@@ -188,14 +188,14 @@ def test_file_larger_than_the_work_folder(make):
     assert "put_file: 3000000 bytes could not be written to /workspace/too-large" in str(
         caught.value
     )
-    assert "bytes are free in the folder" in str(caught.value)
+    assert "bytes are free in /workspace" in str(caught.value)
     assert executor("import os; os.listdir('.')").output == ["fits"]
     assert executor("open('more', 'wb').write(b'y' * 500_000)").output == 500_000
     # The older one stays until the new one is complete, so that both need room.
     with pytest.raises(ExecutorError, match="in /workspace, where the older file stays until then"):
         executor.put_file(b"z" * 3_400_000, "fits")
     assert executor.get_file("fits") == b"x" * 3_000_000
-    with pytest.raises(ExecutorError, match="it is a folder"):
+    with pytest.raises(ExecutorError, match="Is a directory"):
         executor.put_file(b"x", "/workspace")
 
 

@@ -93,7 +93,7 @@ def test_every_public_method_works_without_descriptors(make, no_descriptors, tmp
         executor.get_file("missing")
     with pytest.raises(ExecutorError, match="more than 10 bytes"):
         executor.get_file("folder/f", max_bytes=10)
-    with pytest.raises(ExecutorError, match=r"No space left: \d+ bytes are free in the folder"):
+    with pytest.raises(ExecutorError, match=r"No space left: \d+ bytes are free in /workspace"):
         executor.put_file(bytes(20_000_000), "big")
 
     stats = executor.stats()
