@@ -7,7 +7,6 @@ measure: the start fails.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -17,7 +16,6 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from ..system.proxy_environment import PROXY_PORT
 from ..system.shortages import is_shortage
@@ -26,7 +24,7 @@ from .restrictions import landlock, seccomp
 from .restrictions.call_supervisor import give_listener
 from .restrictions.capabilities import drop_capabilities
 from .restrictions.descriptor_passing import send_descriptors
-from .restrictions.libc import libc
+from .restrictions.libc import c_call, libc
 from .restrictions.syscalls import REFUSED_WITHOUT_NETWORK
 from .restrictions.user_counts import lower_limit, lower_shared_limits
 from .sandbox_paths import Layout
@@ -296,8 +294,5 @@ def _fork() -> None:
 
 
 def _prctl(option: int, value: int) -> str:
-    arguments: list[Any] = [ctypes.c_ulong(n) for n in (value, 0, 0, 0)]
-    if libc().prctl(option, *arguments) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+    c_call("prctl", option, value, 0, 0, 0)
     return "set"

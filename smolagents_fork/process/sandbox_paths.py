@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 import site
@@ -91,7 +90,8 @@ def layout_for(
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     root = os.path.dirname(package)
-    installed = [os.path.abspath(p) for p in sys.path if p and _is_library(p)]
+    libraries = _library_folders()
+    installed = [os.path.abspath(p) for p in sys.path if p and _is_library(p, libraries)]
     modules: dict[str, str] = {}
     packages = {name.split(".")[0] for name in imports if name and name != "*"}
     for name in packages:
@@ -105,7 +105,7 @@ def layout_for(
         for part in ("lib", "lib64")
     ]
     system = [
-        *prefixes, _standard_library(), "/lib", "/lib64", "/usr/lib",
+        *prefixes, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
         "/sys/devices/system", *(f"/proc/self/{name}" for name in OWN_PROCESS_FILES),
@@ -129,23 +129,17 @@ def _limit_files() -> list[str]:
     return [file for file in files if os.path.isfile(file)]
 
 
-@functools.cache
-def _standard_library() -> str:
-    return sysconfig.get_path("stdlib")
-
-
-def _is_library(folder: str) -> bool:
+def _is_library(folder: str, libraries: set[str]) -> bool:
     folder = os.path.abspath(folder)
     if os.path.basename(folder) in ("site-packages", "dist-packages") or folder.endswith(".zip"):
         return True
-    return folder in _library_folders()
+    return folder in libraries
 
 
-@functools.cache
-def _library_folders() -> frozenset[str]:
+def _library_folders() -> set[str]:
     stdlib = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     modules = (os.path.join(path, "lib-dynload") for path in stdlib)
-    return frozenset({*stdlib, *modules, *site.getsitepackages()})
+    return {*stdlib, *modules, *site.getsitepackages()}
 
 
 def _origins(name: str) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 from collections.abc import Iterator
 from typing import Any
 
-from .libc import libc
+from .libc import c_call, libc
 
 __all__ = ["drop_capabilities", "without_capabilities"]
 
@@ -51,6 +50,4 @@ def without_capabilities() -> Iterator[None]:
 
 def _call(name: str, sets: Any) -> None:
     header = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
-    if getattr(libc(), name)(ctypes.byref(header), ctypes.byref(sets)) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+    c_call(name, ctypes.byref(header), ctypes.byref(sets))

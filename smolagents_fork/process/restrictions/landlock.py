@@ -6,9 +6,9 @@ three calls have the same numbers on every architecture.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
+import struct
 from collections.abc import Iterable
 
 from .libc import system_call
@@ -30,26 +30,12 @@ _READ = _READ_FILE | _READ_DIR
 _FOR_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 # Number of file access rights in each version of the interface.
 _FS_BITS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+# struct landlock_ruleset_attr: access to files, to the network, what is scoped
+_RULESET = struct.Struct("=QQQ")
+# struct landlock_path_beneath_attr, which is packed, and landlock_net_port_attr: access, object
+_PATH_BENEATH, _NET_PORT = struct.Struct("=Qi"), struct.Struct("=QQ")
 # Errors of a path for which no rule is made.
 _NOT_THERE = (FileNotFoundError, PermissionError, NotADirectoryError)
-
-
-class _RulesetAttributes(ctypes.Structure):
-    _fields_ = (
-        ("handled_access_fs", ctypes.c_uint64),
-        ("handled_access_net", ctypes.c_uint64),
-        ("scoped", ctypes.c_uint64),
-    )
-
-
-class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
-    _layout_ = "ms"
-    _fields_ = (("allowed_access", ctypes.c_uint64), ("parent_fd", ctypes.c_int32))
-
-
-class _NetPort(ctypes.Structure):
-    _fields_ = (("allowed_access", ctypes.c_uint64), ("port", ctypes.c_uint64))
 
 
 def abi_version() -> int:
@@ -91,19 +77,19 @@ def restrict(
     if not version:
         raise OSError("the kernel has no Landlock")
     handled = (1 << _FS_BITS[min(version, 5)]) - 1
-    ruleset = _RulesetAttributes(
+    ruleset = _RULESET.pack(
         handled, 3 if version >= 4 and ports is not None else 0, 3 if version >= 6 else 0
     )
     # An older kernel expects a shorter structure.
     size = 8 if version < 4 else 16 if version < 6 else 24
-    descriptor = system_call(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
+    descriptor = system_call(_CREATE_RULESET, ruleset, size, 0)
     try:
         change = handled & ~(_EXECUTE | _MAKE_DEVICES | _MAKE_SOCKET | _IOCTL_DEV)
         for paths, access in ((readable, _READ), (listable, _READ_DIR), (writable, change)):
             for path in paths:
                 _allow(descriptor, path, access & handled)
         for port in (ports or ()) if version >= 4 else ():
-            rule = ctypes.byref(_NetPort(_CONNECT_TCP, port))
+            rule = _NET_PORT.pack(_CONNECT_TCP, port)
             system_call(_ADD_RULE, descriptor, _RULE_NET_PORT, rule, 0)
         system_call(_RESTRICT_SELF, descriptor, 0)
     finally:
@@ -120,8 +106,8 @@ def _allow(ruleset: int, path: str, access: int) -> None:
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             access &= _FOR_FILES
-        rule = _PathBeneath(access, descriptor)
         if access:
-            system_call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+            rule = _PATH_BENEATH.pack(access, descriptor)
+            system_call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:
         os.close(descriptor)

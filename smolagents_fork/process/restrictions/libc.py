@@ -6,7 +6,7 @@ import ctypes
 import functools
 import os
 
-__all__ = ["libc", "system_call"]
+__all__ = ["c_call", "libc", "system_call"]
 
 
 @functools.cache
@@ -15,19 +15,24 @@ def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def system_call(number: int, *arguments: object) -> int:
-    """Make a system call by its number.
+def c_call(name: str, *arguments: object) -> int:
+    """Call a function of the C library that returns a negative number for an error.
 
     Args:
-        number: Number of the call.
+        name: Name of the function.
         *arguments: ints, or what ctypes passes as a pointer.
 
     Raises:
         OSError: the kernel refused.
     """
     values = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = libc().syscall(ctypes.c_long(number), *values)
+    result: int = getattr(libc(), name)(*values)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
+
+
+def system_call(number: int, *arguments: object) -> int:
+    """Make a system call by its number; see :func:`c_call`."""
+    return c_call("syscall", number, *arguments)
