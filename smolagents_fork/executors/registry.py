@@ -37,15 +37,13 @@ Factory = Callable[..., Any]
 
 ENTRY_POINT_GROUP = "smolagents.executors"
 
-# The executors of the fork, by the name that ``executor_type`` takes.
-_OWN = {
+# The executors of the fork, by the name that ``executor_type`` takes; the last three are upstream's
+# hosted ones, with the fork's repairs.
+BUILT_IN: dict[str, str] = {
     "local": "smolagents_fork.executors.local:LocalPythonExecutor",
     "docker": "smolagents_fork.executors.docker:DockerExecutor",
     "process": "smolagents_fork.executors.process:ProcessExecutor",
     "wasm": "smolagents_fork.executors.wasm:WasmExecutor",
-}
-# Upstream's hosted ones, with the fork's repairs.
-_HOSTED = {
     "blaxel": "smolagents_fork.executors.hosted:BlaxelExecutor",
     "e2b": "smolagents_fork.executors.hosted:E2BExecutor",
     "modal": "smolagents_fork.executors.hosted:ModalExecutor",
@@ -53,7 +51,6 @@ _HOSTED = {
 # Upstream's classes that a user names with executor_class=, and a saved agent may therefore name.
 _UPSTREAM = ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
 _ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory"
-BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
 # Engines that ``executor_type`` takes by name, each with its class: ``DockerExecutor`` runs there.
 ENGINES: dict[str, str] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 from ..sandboxes.container_options import ContainerOptions
@@ -62,12 +61,7 @@ class EngineUnderTest:
         self.spec = SandboxSpec(name, self._limits, workdir=self._workdir, lease_seconds=60)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._remove([] if self._shared is None else [self._shared])
         self.provisioner.close()
 

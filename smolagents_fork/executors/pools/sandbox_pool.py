@@ -18,7 +18,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ... import telemetry
@@ -270,12 +269,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     def __enter__(self: _Self) -> _Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- the queue --
