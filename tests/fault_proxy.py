@@ -159,6 +159,10 @@ class FaultProxy:
                 if sock.family == socket.AF_INET:
                     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._changed:
+                if self._closed:  # meanwhile: nobody would end these
+                    near.close()
+                    far.close()
+                    return
                 self._peers |= {near: far, far: near}
                 if self._silent:
                     self._cut |= {near, far}

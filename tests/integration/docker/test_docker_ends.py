@@ -149,15 +149,17 @@ def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, 
         # The connection ends a moment later; until then nobody can tell that it is dead.
         assert eventually(lambda: not session.is_alive())
         first_in_line = threading.Event()
-        replace = pool._replace
+        is_alive = pool._is_alive
 
-        def replaced(*arguments):
-            first_in_line.set()
-            # Others come while the first is told that what it got is dead.
-            assert eventually(lambda: pool.stats().waiting == 2)
-            replace(*arguments)
+        def looked(sandbox):
+            alive = is_alive(sandbox)
+            if not alive:
+                first_in_line.set()
+                # Others come while the first is told that what it got is dead.
+                assert eventually(lambda: pool.stats().waiting == 2)
+            return alive
 
-        pool._replace = replaced
+        pool._is_alive = looked
 
         def take(number):
             with DockerExecutor(pool=pool):
