@@ -317,11 +317,9 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     def suite(**options):
         inspect.signature(run_suite).bind(**options)
         ran.append(options)
-        return Report(
-            "9.1.0",
-            "x",
-            [Comparison("t::a", Kind.PASSED_BOTH, Outcome("passed"), Outcome("passed"))],
-        )
+        stale = ["t::b differs no more"] if len(ran) == 1 else []
+        found = [Comparison("t::a", Kind.PASSED_BOTH, Outcome("passed"), Outcome("passed"))]
+        return Report("9.1.0", "x", found, stale)
 
     monkeypatch.setattr(trial, "run_regression", suite)
     contract = rebase.project.root / "tests" / "contract" / "test_other.py"
@@ -334,7 +332,8 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     assert status == 1, said
     assert "contract suite, without Docker and Deno: FAILED" in said
     assert "tests/contract/test_other.py::test_third: failed: " in said
-    assert "upstream's own tests: no undeclared difference" in said
+    assert "0 undeclared differences, 1 stale declarations: .rebase/report.md names" in said
+    assert "- stale deviation: t::b differs no more" in rebase.folder.report.read_text()
     (options,) = ran
     assert options["release"] == lockfile.load(rebase.folder.copy / "upstream.lock").version
     contract.write_text(contract.read_text().replace("== 3", "== 4"))

@@ -30,7 +30,7 @@ from tools.paths import Project
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.replay import series_tag, upstream_tag
 from tools.rebase.result import Result, result_of
-from tools.regression import Report
+from tools.regression import Kind, Report
 from tools.regression import run as run_regression
 from tools.series.lint import lint_series, missing_test
 from tools.series.repository import commits, refuse_unfinished, write_files
@@ -153,7 +153,13 @@ def _checks(folder: Folder, plan: Plan, verdict: Verdict) -> Iterator[Check]:
         print("upstream's own tests, on both sides; this takes minutes", flush=True)
         try:
             report = verdict.regression = regression(folder, wheel)
-            differs = "they differ, see below" if report.exit_status else ""
+            differs = ""
+            if report.exit_status:
+                count = len(report.of(Kind.UNDECLARED))
+                differs = (
+                    f"{count} undeclared differences, {len(report.stale)} stale declarations: "
+                    ".rebase/report.md names them (docs/regression.md)"
+                )
         except SuiteError as error:
             differs = f"they could not run: {error}"
         yield Check("upstream's own tests", differs, "no undeclared difference")
