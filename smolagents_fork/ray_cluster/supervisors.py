@@ -380,12 +380,14 @@ class Cluster:
     def supervisors(self) -> Supervisors:
         """Supervisors of this process; those of a new placer where it has ended.
 
+        Whoever asks is a user of the placer, also again after :meth:`close`.
+
         Raises:
             EngineUnavailableError: the cluster cannot be reached; says why.
         """
         with self._lock:
             placer = self._supervisors.placer
-            if placer.ended or placer.owner.inherited:
+            if placer.owner.inherited or not placer.use(self):
                 self._supervisors = shared_supervisors(self._address, self._connect_seconds, self)
             return self._supervisors
 

@@ -103,6 +103,8 @@ def test_dead_engine_in_every_phase(own: RayCluster, node_engine: SecondEngine) 
         died = call.error(SECONDS)
         assert isinstance(died, SandboxDiedError), repr(died)
         assert "the engine does not answer" in str(died)
+        # Each by its own lease.
+        assert eventually(lambda: all(map(ended, processes)), SECONDS)
         # The tool's own work is not cut short: the loss is reported once it is over.
         assert not tool_call.ended
         released.set()
@@ -110,7 +112,6 @@ def test_dead_engine_in_every_phase(own: RayCluster, node_engine: SecondEngine) 
         assert isinstance(died, SandboxDiedError), repr(died)
         with pytest.raises(SandboxDiedError):
             idle("1")
-        assert eventually(lambda: all(map(ended, processes)), SECONDS)
         for executor in (idle, calling, asking):
             with pytest.raises(EngineUnavailableError, match=f"^node .* {DEAD}"):
                 executor("1")

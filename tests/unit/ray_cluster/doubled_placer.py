@@ -74,6 +74,11 @@ class DoubledPlacer:
         self._by_name = {node.name: node for node in nodes}
         self._places: dict[str, SupervisorPlace] = {}
 
+    def use(self, user: object) -> bool:
+        """Note a user, as the process does."""
+        self.users.add(user)
+        return not self.ended
+
     def request(self, op: str, **arguments: Any) -> Future[Any]:
         answer = Future[Any]()
         work: Callable[..., Any] = getattr(self, f"do_{op}")

@@ -18,7 +18,7 @@ from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
 from smolagents_fork.ray_cluster import placer_process, supervisors
 from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
-from smolagents_fork.ray_cluster.supervisors import shared_supervisors
+from smolagents_fork.ray_cluster.supervisors import Cluster, shared_supervisors
 from smolagents_fork.system.forks import Owner
 
 
@@ -79,6 +79,19 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
     thread.join(60)
     assert found == [supervisors._shared[slow]]
     assert shared_supervisors(slow, 1.0, user) is found[0]
+
+
+def test_cluster_that_is_used_after_its_end_has_a_placer(fakes: tuple[str, str]):
+    for ready in Fake.ready.values():
+        ready.set()
+    cluster = Cluster(fakes[0], 1.0)
+    placer: Any = cluster.supervisors.placer
+    cluster.close()
+    assert cluster not in placer.users
+    assert cluster.supervisors.placer is placer
+    assert cluster in placer.users
+    placer.ended = "it was closed"
+    assert cluster.supervisors.placer is not placer
 
 
 @pytest.fixture
