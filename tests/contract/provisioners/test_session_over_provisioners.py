@@ -13,6 +13,7 @@ from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, Sandbo
 from smolagents_fork.executors.call_options import CallOptions
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
 from smolagents_fork.executors.jupyter.kernel_guest import KernelGuestSource
+from smolagents_fork.executors.jupyter.kernel_options import KernelOptions
 from smolagents_fork.executors.session.bindings import Bindings
 from smolagents_fork.executors.session.guest import Request, Task
 from smolagents_fork.executors.session.guest_files import GuestFiles
@@ -27,7 +28,7 @@ class Made:
 
     def __init__(self, place: Any, **changes: Any) -> None:
         self.prepared = 0
-        limits = CallOptions(startup_timeout_seconds=START_SECONDS, **changes)
+        limits = KernelOptions(startup_timeout_seconds=START_SECONDS, **changes)
         spec = place.spec
         self.connection = KernelConnection(place.provisioner, spec, KernelSettings(allow_root=True))
         source = KernelGuestSource(self.connection, START_SECONDS)
