@@ -102,7 +102,6 @@ class Dispatcher:
         self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
         self._running: Callable[..., Any] | None = None
         self._interrupted = threading.Event()
-        self.connected()
         self.begin_run()
 
     def register(self, targets: Mapping[str, Callable[..., Any]]) -> list[StubSpec]:
@@ -121,13 +120,12 @@ class Dispatcher:
         """Specifications of all registered callables, in order."""
         return [spec for spec, _ in self._targets.values()]
 
-    def connected(self) -> None:
-        """Reset the call numbers for a new sandbox, which counts from one."""
-        self._last_call = 0
-
     def begin_run(self) -> None:
-        """Start a new run: reset its call count, and clear the final answer."""
-        self._calls = 0
+        """Start a new run: reset its call count, and clear the final answer.
+
+        Numbers of calls grow within a run: a program that forges one harms no later run.
+        """
+        self._last_call = self._calls = 0
         self._bad = 0
         self._final: tuple[Any] | None = None
         self._over = ""

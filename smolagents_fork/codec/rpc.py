@@ -13,7 +13,8 @@ frames::
               {"call": null, "over": "timeout"}                    the run has ended (or "final")
               {"call": null, "error": [...]}                       the host refused the call
 
-Numbers grow from call to call. The host refuses one that it has seen, and a reply names its call.
+Numbers grow from call to call. In a run, the host refuses one that is not above the last, and a
+reply names its call.
 
 This module is sent into sandboxes with the rest of the codec.
 """

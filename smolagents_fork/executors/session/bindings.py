@@ -71,7 +71,6 @@ class Bindings:
 
     def prepare(self, ask: Ask) -> None:
         """Give a new guest the tools, sources and variables of the last one."""
-        self.calls.connected()
         if self.calls.specs:
             self._define(ask)
         for code in self._sources:

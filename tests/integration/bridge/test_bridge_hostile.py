@@ -107,7 +107,10 @@ def test_a_program_that_overwrites_stubs_and_numbers(kernel):
         "calls = __smolagents_fork__.calls\n"
         "tool = final_answer = lambda *a: 'mine'\n"
         "calls._last = 10**6\nfirst = calls.call('tool', ['a'], {})\n"
-        "calls._last = -5\nsecond = calls.call('tool', ['b'], {})\nwords = []\n"
+        "words = []\ncalls._last = -5\n"
+        "try:\n    calls.call('tool', ['b'], {})\n"
+        "except ValueError as error:\n    words.append(str(error))\n"
+        "calls._last = 10**7\n"
         "for name in ('os.system', 'register', '__class__', 'handle'):\n"
         "    try:\n        calls.call(name, ['id'], {})\n"
         "    except NameError as error:\n        words.append(str(error))\n"
@@ -116,9 +119,10 @@ def test_a_program_that_overwrites_stubs_and_numbers(kernel):
     output = kernel.executor(code)
     assert not output.is_final_answer
     assert output.output[:2] == ["mine", "mine"]
-    assert output.output[2][0] == "the host has no tool called 'os.system'"
-    assert len(output.output[2]) == 4
-    assert kernel.called == ["a", "b"]
+    assert output.output[2][0] == "call -4 was made before"
+    assert output.output[2][1] == "the host has no tool called 'os.system'"
+    assert len(output.output[2]) == 5
+    assert kernel.called == ["a"]
     kernel.executor.send_tools({"tool": kernel.called.append})
     assert kernel.works()
 

@@ -19,7 +19,6 @@ from process_harness import SHARP, NewResources, executor, gone, limited_to, mas
 from smolagents_fork.errors import (
     DecodeError,
     ExecutorStartError,
-    ProgramFailedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -290,9 +289,7 @@ def test_a_forged_call_reaches_registered_names_only():
         ex.send_tools({"allowed": called.append})
         ex(f"import os, socket\nos.write(1000, {frame!r})\nimport time\ntime.sleep(0.3)")
         assert called == []
-        # The forged call has used up the number of the program's first one.
-        with pytest.raises(ProgramFailedError, match="call 1 was made before"):
-            ex("allowed(1)")
+        # The forged call has used up a number of its own run only.
         assert ex("allowed(1)").output is None
         assert called == [1]
 

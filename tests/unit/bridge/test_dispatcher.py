@@ -38,7 +38,7 @@ def finish() -> None:
 
 def connected(dispatcher: Dispatcher) -> dict[str, Any]:
     """Return stubs of all registered callables, as in a new sandbox."""
-    dispatcher.connected()
+    dispatcher.begin_run()
     calls = HostCalls(dispatcher.handle, finish)
     return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
 
@@ -619,7 +619,7 @@ def test_hostile_frames_are_answered_with_an_error(name):
     assert set(reply) == {"call", "error"}
     assert len(str(reply)) < 2000
     assert called == []
-    dispatcher.connected()
+    dispatcher.begin_run()
     stubs["tool"](1)
     assert called == [((1,), {})]
 
