@@ -219,6 +219,23 @@ def evaluate_python_code(
     raise failure from failure.__cause__
 
 
+def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of a copy for attributes that upstream's executor was pickled with."""
+    kept = dict(kept)
+    variables, tools = dict(kept.pop("state")), kept.pop("static_tools")
+    printed = variables.pop("_print_outputs", None)
+    given = {**upstream.BASE_PYTHON_TOOLS, **kept["additional_functions"]}
+    sent = {name: tool for name, tool in (tools or {}).items() if given.get(name) is not tool}
+    return {
+        **LocalPythonExecutor([]).__getstate__(),
+        **kept,
+        "_sent_tools": sent,
+        _STATE: variables,
+        _PRINTED: None if printed is None else str(printed),
+        _HAS_TOOLS: tools is not None,
+    }
+
+
 _executors: weakref.WeakSet[LocalPythonExecutor] = weakref.WeakSet()
 
 
@@ -365,7 +382,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Make an interpreter of its own, with the same tools and variables."""
-        kept = dict(kept)
+        kept = dict(kept) if _STATE in kept else _from_upstream(kept)
         variables, modules = kept.pop(_STATE), kept.pop(_MODULES)
         printed, has_tools = kept.pop(_PRINTED), kept.pop(_HAS_TOOLS)
         if printed is not None:
