@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import time
 
 import pytest
 from background import Background, eventually, running
@@ -94,13 +95,16 @@ class Scene:
 
     def _elsewhere(self) -> ProcessExecutor:
         """Start an executor on another node: Ray spreads supervisors."""
-        for _ in range(6):
+        # A node that an earlier test has broken is avoided for 20 seconds.
+        for _ in range(30):
             before = supervisors(self._cluster).keys()
             executor = self._keep(make(self._cluster, next(leases)))
             executor("kept = 'elsewhere'")
             new = [n for pid, n in supervisors(self._cluster).items() if pid not in before]
             if len(new) == 1 and new[0] != self.node:
                 return executor
+            executor.cleanup()
+            time.sleep(1)
         raise AssertionError(f"every supervisor is on {self.node}")
 
     def _busy(self, executor: ProcessExecutor, code: str) -> Background:
