@@ -42,7 +42,7 @@ def image_of(engine: Any, process: subprocess.Popen[bytes], name: str | None = N
     """Make an image that a process owns by its label, and return its id."""
     owner = f"{this_machine()}:{process.pid}:{start_ticks(process.pid)}"
     text = f"FROM scratch\nLABEL {LABEL}={owner} unique={uuid.uuid4().hex}\nCMD true\n"
-    image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name)
+    image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name, rm=True)
     return str(image.id)
 
 
