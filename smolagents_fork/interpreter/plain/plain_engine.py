@@ -184,9 +184,6 @@ class PlainEngine:
                 raise
         return namespace.get(_VALUE)
 
-    def _note_import(self) -> None:
-        show_images_by(self._show_image)
-
     def _show_image(self, image: Any) -> bool:
         self._displays.display(image)
         return True
