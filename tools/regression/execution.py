@@ -83,6 +83,7 @@ class Runner(NamedTuple):
             SuiteError: the side would import another copy, another version, or other files than
                 those of its wheel.
         """
+        self._prepare(self.pristine)
         return self._run(self.pristine, selection or ["tests"], "all", ("-n", "1"), _RAN)
 
     def run_fork(self, selection: Sequence[str] = ()) -> _Outcomes:
@@ -99,7 +100,7 @@ class Runner(NamedTuple):
         """
         self._prepare(self.fork)
         try:
-            return self._start(self.fork, selection or ["tests"], "all", ("-n", "1"), _RAN)
+            return self._run(self.fork, selection or ["tests"], "all", ("-n", "1"), _RAN)
         except (CommandError, SuiteError) as error:
             return {THE_RUN: Outcome("error", str(error))}
 
@@ -110,23 +111,13 @@ class Runner(NamedTuple):
             test: its id.
             attempt: number of the attempt, for the names of logs.
         """
-        found = (
-            self._run(side, [test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
-            for side in (self.pristine, self.fork)
-        )
-        pristine, fork = (outcomes.get(test, MISSING) for outcomes in found)
+        outcomes = []
+        for side in (self.pristine, self.fork):
+            self._prepare(side)
+            found = self._run(side, [test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
+            outcomes.append(found.get(test, MISSING))
+        pristine, fork = outcomes
         return pristine, fork
-
-    def _run(
-        self,
-        side: Side,
-        selection: Sequence[str],
-        label: str,
-        options: Sequence[str],
-        accepted: Sequence[int],
-    ) -> _Outcomes:
-        self._prepare(side)
-        return self._start(side, selection, label, options, accepted)
 
     def _prepare(self, side: Side) -> None:
         """Lay out a side's tree, install its smolagents, and check that it is imported."""
@@ -141,7 +132,7 @@ class Runner(NamedTuple):
         self.environment.use(side)
         _check_origin(side, self.environment.python, root, self._variables(root))
 
-    def _start(
+    def _run(
         self,
         side: Side,
         selection: Sequence[str],
