@@ -149,7 +149,7 @@ def child_figures(pid: int | None, memory_limit_bytes: int | None) -> ExecutorSt
         memory_limit_bytes: its limit; ``None`` without one.
 
     Raises:
-        ExecutorStartError: the system has no ``/proc``, or there is no child.
+        ExecutorStartError: the system has no ``/proc``, or the child has not started.
     """
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:

@@ -125,7 +125,7 @@ class MeasureRow:
 
     @property
     def in_force(self) -> bool:
-        """Whether it applies to a child on this machine."""
+        """Tell whether it applies to a child on this machine."""
         return bool(self.held_by)
 
     @property

@@ -65,7 +65,7 @@ class KernelExecutor(SandboxExecutor):
         connection = self._connection
         sandbox = None if connection is None else connection.sandbox
         if connection is None or sandbox is None:
-            raise ExecutorError("there is no sandbox now; the next call starts one")
+            raise ExecutorError("the sandbox has ended; the next call starts another")
         place, root = f"sandbox {sandbox.id}", sandbox.spec.workdir
         return GuestFiles(connection.ask_file, memory=None, place=place, root=root)
 

@@ -162,7 +162,7 @@ class ProcessExecutor(GuestExecutor):
         """Return the child's resource use now.
 
         Raises:
-            ExecutorStartError: the system has no ``/proc``, or there is no child.
+            ExecutorStartError: the system has no ``/proc``, or the child has not started.
         """
         return self._started_launcher().place.stats(self.pid)
 
