@@ -15,8 +15,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Only detects hangs, even on a busy machine.
-PATIENCE_SECONDS = 240.0
+#: Only detects hangs, even on a busy machine. Shorter than the time limit of a test (conftest.py),
+#: which ends the process that runs it: what was waited for is in the message of the failure.
+PATIENCE_SECONDS = 100.0
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> bool:

@@ -147,8 +147,9 @@ class Lease:
     def _lose(self, stream: LeaseStream, broken: str) -> None:
         self.stream = None
         stream.close()
-        self._requests.clear()
         self.first_process.reconnect(False)
+        # None is added from now on: they were for this connection.
+        self._requests.clear()
         if self.closed:
             self._end(broken)
             return
@@ -178,8 +179,9 @@ class Lease:
                     break
                 if stream is None:
                     break
-                self.due, self.stream = 0.0, stream
+                # Before the keeper has the stream: it asks at once, and feeds what it reads.
                 self.first_process.reconnect(True)
+                self.due, self.stream = 0.0, stream
                 return
             self._end(broken)
         finally:

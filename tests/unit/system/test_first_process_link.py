@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from background import Background
 
 from smolagents_fork.system.first_process_link import FirstProcess, MainEnd
 
@@ -102,3 +105,18 @@ def test_usage_without_a_connection_is_none():
     first = FirstProcess(lambda _data: None)
     first.reconnect(False)
     assert first.usage(60.0) is None
+
+
+def test_no_request_is_sent_after_the_loss_is_noted():
+    def send(_data):
+        losses.append(Background(first.reconnect, (False,)))
+        time.sleep(0.05)
+        connected.append(first.connected)
+
+    losses: list[Background] = []
+    connected: list[bool] = []
+    first = FirstProcess(send)
+    assert first.ask()
+    losses[0].result()
+    assert connected == [True]
+    assert not first.connected

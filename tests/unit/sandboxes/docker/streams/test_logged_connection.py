@@ -11,6 +11,7 @@ import socket
 import ssl
 import struct
 import threading
+import time
 
 import certificates
 import docker
@@ -95,7 +96,8 @@ class Engine:
                 sock.settimeout(PROMPT_SECONDS)
                 self.ends.put(sock)
 
-    def attach(self, again=lambda: None, seconds=60):
+    def attach(self, again=lambda: None, seconds=3600):
+        # A lease so long that no test lasts until a renewal that it does not expect.
         params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         sock = hijack(self.client, "/containers/c/attach", query=params, seconds=60)
         stream = LoggedConnection(sock, again, seconds)
@@ -233,8 +235,8 @@ def again(engine):
 
 @pytest.mark.parametrize("count", [1, 20])
 def test_leases_are_renewed_by_the_one_thread(engine, count, monkeypatch):
-    monkeypatch.setattr(lease_keeper, "_RENEWALS", 600)
-    monkeypatch.setattr(lease_keeper, "_UNANSWERED", 600)
+    monkeypatch.setattr(lease_keeper, "_RENEWALS", 36_000)
+    monkeypatch.setattr(lease_keeper, "_UNANSWERED", 36_000)
     made = [engine.attach() for _ in range(count)]
     for number in range(1, 5):
         for _, far in made:
@@ -262,12 +264,32 @@ def test_lost_connection_is_replaced_and_the_lease_renewed_on_it(engine):
             pass
 
 
+def test_connection_has_its_first_request_when_it_is_there(engine, monkeypatch):
+    def note_and_look(connected):
+        # The keeper has the time to look at the connection that the lease has by now.
+        lease_keeper._keeper.wake()
+        time.sleep(0.05)
+        reconnect(connected)
+
+    stream, first = engine.attach(lambda: again(engine))
+    reconnect = stream.first_process.reconnect
+    monkeypatch.setattr(stream.first_process, "reconnect", note_and_look)
+    answer_renewal(first, 1)
+    first.close()
+    with engine.ends.get(timeout=PROMPT_SECONDS) as second:
+        answer_renewal(second, 2)
+        assert stream.first_process.wait(PROMPT_SECONDS)
+        stream.close()
+        while second.recv(100):
+            pass
+
+
 def test_connection_whose_first_process_does_not_answer_is_replaced(engine, monkeypatch):
     def attach_again():
         monkeypatch.setattr(lease_keeper, "_UNANSWERED", 1_000_000)
         return again(engine)
 
-    monkeypatch.setattr(lease_keeper, "_RENEWALS", 300)
+    monkeypatch.setattr(lease_keeper, "_RENEWALS", 18_000)
     monkeypatch.setattr(lease_keeper, "_UNANSWERED", 0.5)
     stream, silent = engine.attach(attach_again)
     with silent, engine.ends.get(timeout=PROMPT_SECONDS):
