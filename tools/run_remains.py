@@ -2,7 +2,8 @@
 
 Every process of a run has the run's identifier in its environment. The fork labels its containers
 and images with the process that made them, so the watch finds those of this run while that process
-lives, and never takes those of anyone else for them.
+lives, and never takes those of anyone else for them. The containers of the engine's own builder
+have no labels; they are found by the images of the run that they are steps of.
 
 Content-addressed images stay: they are the package's own cache, and take minutes to build. Those
 that a later run neither builds nor uses, because the sources have changed, are removed at its end.
@@ -28,8 +29,8 @@ import docker
 import requests
 from docker import DockerClient
 
-from smolagents_fork.errors import EngineUnavailableError
-from smolagents_fork.sandboxes.docker.engine import connect
+from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
+from smolagents_fork.sandboxes.docker.engine import connect, inspect_image
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, own_labels
 from smolagents_fork.sandboxes.process_owner import process_is_gone
 from tools.errors import CommandError
@@ -76,6 +77,19 @@ def _container_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
         return None
 
 
+def _builder_containers(client: DockerClient, image: str) -> set[str]:
+    """Return the containers that the engine's builder made an image and its parents in.
+
+    Engines of API 1.45 and later no longer name them.
+    """
+    containers: set[str] = set()
+    while image:
+        details = inspect_image(client, image) or {}
+        containers.add(details.get("Container", ""))
+        image = details.get("Parent", "")
+    return containers - {""}
+
+
 def _image_names(summary: Mapping[str, Any]) -> list[str]:
     """Return the names of an image, of which the engine says ``<none>:<none>`` for none."""
     return [name for name in summary.get("RepoTags") or () if not name.startswith("<none>")]
@@ -114,7 +128,8 @@ class RunWatch:
         self._files = set[str]()
         self._built: set[str] = set()
         self._used: set[str] = set()
-        self._containers: dict[str, str] = {}
+        self._containers: set[str] = set()
+        self._earlier_containers: set[str] = set()
         self._seen: set[str] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="run-watch", daemon=True)
@@ -124,6 +139,7 @@ class RunWatch:
         with contextlib.suppress(EngineUnavailableError):
             self._client = connect(timeout=_ENGINE_SECONDS)
             self._seen = {entry["Id"] for entry in self._client.api.images()}
+            self._earlier_containers = {e["Id"] for e in self._client.api.containers(all=True)}
             self._thread.start()
         return self
 
@@ -142,7 +158,9 @@ class RunWatch:
         assert self._client is not None
         while not self._stop.is_set():
             # The tests freeze and break engines; the next look finds what this one has missed.
-            with contextlib.suppress(docker.errors.DockerException, requests.RequestException):
+            with contextlib.suppress(
+                docker.errors.DockerException, requests.RequestException, ExecutorStartError
+            ):
                 self._look(self._client)
             self._stop.wait(_POLL_SECONDS)
 
@@ -152,10 +170,12 @@ class RunWatch:
                 self._seen.add(entry["Id"])
                 if self._is_own(entry.get("Labels")):
                     self._built.add(entry["Id"])
+                    steps = _builder_containers(client, entry["Id"])
+                    self._containers |= steps - self._earlier_containers
         for entry in client.api.containers(all=True):
             if entry["Id"] in self._containers or self._is_own(_container_labels(entry)):
                 self._used.add(entry["ImageID"])
-                self._containers[entry["Id"]] = entry["Names"][0]
+                self._containers.add(entry["Id"])
 
     def _is_own(self, labels: Mapping[str, str] | None) -> bool:
         """Return whether a living process of this run owns an image or a container."""

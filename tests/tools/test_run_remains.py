@@ -38,11 +38,17 @@ def process_of(run: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def image_of(engine: Any, process: subprocess.Popen[bytes], name: str | None = None) -> str:
-    """Make an image that a process owns by its label, and return its id."""
+def image_of(
+    engine: Any, process: subprocess.Popen[bytes], name: str | None = None, *, rm: bool = True
+) -> str:
+    """Make an image that a process owns by its label, and return its id.
+
+    Args:
+        rm: whether the builder removes the containers of its steps.
+    """
     owner = f"{this_machine()}:{process.pid}:{start_ticks(process.pid)}"
     text = f"FROM scratch\nLABEL {LABEL}={owner} unique={uuid.uuid4().hex}\nCMD true\n"
-    image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name, rm=True)
+    image, _ = engine.images.build(fileobj=io.BytesIO(text.encode()), tag=name, rm=rm)
     return str(image.id)
 
 
@@ -103,3 +109,24 @@ def test_images_of_the_run_are_removed_and_its_cache_is_kept_for_the_next(
             assert not there(kept)
         finally:
             engine.images.remove(others, force=True)
+
+
+@pytest.mark.docker
+def test_containers_that_the_builder_leaves_are_named(engine: Any, tmp_path: Path) -> None:
+    def steps_of(image: str) -> list[str]:
+        listed = engine.api.history(image)
+        return [engine.api.inspect_image(one["Id"])["Container"] for one in listed]
+
+    watch = RunWatch(tmp_path / "images.json", grace_seconds=0)
+    with process_of(watch.run) as process, process_of("another run") as neighbour:
+        with watch:
+            steps = steps_of(own := image_of(engine, process, rm=False))
+            others = steps_of(neighbours := image_of(engine, neighbour, rm=False))
+            assert eventually(lambda: own in watch._built)
+        names = {one: engine.api.inspect_container(one)["Name"] for one in steps}
+        for container in (*steps, *others):
+            engine.api.remove_container(container)
+        engine.images.remove(neighbours)
+    named = {line for line in watch.left if line.startswith("container ")}
+    assert len(steps) == 2
+    assert named == {f"container {name}" for name in names.values()}
