@@ -55,7 +55,7 @@ class Arguments(Options):
     )
     logger: Any = option(
         None,
-        "takes lines of the executor's; `None`: Python's logger `smolagents_fork`",
+        "receives the executor's log lines; `None`: Python's logger `smolagents_fork`",
         accept.logger,
         form="upstream's `AgentLogger`",
     )
@@ -67,8 +67,8 @@ class CallOptions(Options):
 
     timeout_seconds: float | None = option(
         60.0,
-        "time the code of one call may run, without that of its tools on the host; it is then "
-        "interrupted and its state kept",
+        "time limit for the code of one call, not counting its tools on the host; past it the code "
+        "is interrupted and its state kept",
         accept.seconds_or_none,
         form="seconds; `None`: no limit",
         elsewhere="execution_timeout max_execution_time max_time run_timeout time_limit timeout "
@@ -77,15 +77,15 @@ class CallOptions(Options):
     )
     interrupt_grace_seconds: float = option(
         3.0,
-        "time interrupted code may take to stop; after it the sandbox is replaced, and the error "
-        "says that state is lost",
+        "time limit for interrupted code to stop; past it the sandbox is replaced, and the error "
+        "says that its state is lost",
         accept.seconds,
         form="seconds",
         of_call=True,
     )
     startup_timeout_seconds: float = option(
         60.0,
-        "limit of a sandbox's start",
+        "time limit for the start of a sandbox",
         accept.seconds,
         form="seconds",
         elsewhere="boot_timeout start_seconds start_timeout startup_timeout",
@@ -93,7 +93,8 @@ class CallOptions(Options):
     )
     max_print_outputs_length: int | None = option(
         None,
-        "of a call's output the first and the last half are kept, with a note between",
+        "most characters kept of the output of one call: the first and the last half, with a note "
+        "between",
         accept.count_or_none,
         form="characters; `None`: 50,000",
         elsewhere="max_output max_output_bytes max_output_length max_output_size max_stdout "
@@ -108,19 +109,19 @@ class CallOptions(Options):
         form="bytes",
     )
     max_tool_calls: int = option(
-        100_000, "calls of tools that one run may make", accept.count, form="calls", of_call=True
+        100_000, "most tool calls in one run", accept.count, form="calls", of_call=True
     )
     tool_timeout_seconds: float | None = option(
         None,
-        "limit of one call of a tool on the host",
+        "time limit for one tool call on the host",
         accept.seconds_or_none,
         form="seconds; `None`: no limit",
         of_call=True,
     )
     tools_in_calling_thread: bool | None = option(
         None,
-        "whether tools run in the thread that calls the executor, so that an interrupt waits for a "
-        "tool that blocks; `None`: unless `tool_timeout_seconds` is given",
+        "`True`: tools run in the thread that calls the executor, so an interrupt waits for a tool "
+        "that blocks; `None`: the same, unless `tool_timeout_seconds` is given",
         accept.flag_or_none,
         of_call=True,
     )
@@ -135,8 +136,9 @@ class CallOptions(Options):
     )
     before_run: BeforeRun | None = option(
         None,
-        "asked on the host before code runs: `None` allows it, another text runs instead, "
-        "`raise Refused(reason)` refuses and tells the model why; may be `async`",
+        "called on the host before code runs: returning `None` allows the code, returning text "
+        "runs that text instead, and `raise Refused(reason)` refuses the code and gives the model "
+        "the reason. May be `async`",
         accept.function_or_none,
         form="function of a `ProposedRun`",
         elsewhere="approval approval_func approve confirm human_in_the_loop on_pre_execution "
@@ -145,8 +147,8 @@ class CallOptions(Options):
     )
     before_tool: BeforeTool | None = option(
         None,
-        "asked before a tool is called on the host: `None` allows it, `raise Refused(reason)` "
-        "refuses; may be `async`",
+        "called on the host before each tool call: returning `None` allows the call, "
+        "`raise Refused(reason)` refuses it. May be `async`",
         accept.function_or_none,
         form="function of a `ProposedCall`",
         elsewhere="before_tool_call before_tool_call_hooks tool_callbacks",
@@ -154,8 +156,8 @@ class CallOptions(Options):
     )
     audit: Audit | None = option(
         None,
-        "takes a line of JSON before and after each run, call of a tool, file, connection and "
-        "sandbox; `None`: nothing is recorded",
+        "receives a record before and after each run, tool call, file transfer, connection and "
+        "sandbox: a line of JSON, or the `dict`; `None`: nothing is recorded",
         audit_sink,
         form="path of a file, or function of a `dict`",
         elsewhere="audit_log audit_trail",
@@ -163,13 +165,13 @@ class CallOptions(Options):
     )
     audit_required: bool = option(
         True,
-        "whether nothing runs where its line cannot be written; `False`: it is logged and goes on",
+        "`True`: refuse whatever cannot be recorded by `audit`; `False`: log the failure and go on",
         accept.flag,
         of_call=True,
     )
     figures_dir: str | os.PathLike[str] | None = option(
         None,
-        "folder on the host that figures are saved in; `None`: none is saved",
+        "folder on the host where figures are saved; `None`: they are not saved",
         accept.path_or_none,
         form="path",
         elsewhere="figure_dir figures output_dir plot_dir plots_dir save_dir",
@@ -188,9 +190,9 @@ class CallOptions(Options):
     )
     files: Files | None = option(
         None,
-        "copied into the work folder of each new sandbox",
+        "files copied into the work folder of each new sandbox",
         _given_files,
-        form="the code's paths to paths of yours or bytes",
+        form="path in the sandbox to path on the host, or to bytes",
         elsewhere="data_files input_files upload uploads binds mount mounts volume volumes",
         of_call=True,
     )

@@ -145,14 +145,14 @@ class ContainerOptions(Options):
     )
     port: int | None = option(
         None,
-        "its number; `None` for a free one, so that any number of executors can run",
+        "number of the published port; `None`: a free one, so that any number of executors can run",
         _port,
         form="1 to 65535",
     )
     container_run_kwargs: Mapping[str, Any] | None = option(
         None,
-        "they override all others, safety settings included; root and shared networks also need "
-        "`allow_root`, `allow_shared_network`. Those that the executor decides are refused",
+        "override all other settings, safety included; root and shared networks also need "
+        "`allow_root`, `allow_shared_network`. Arguments that the executor decides are refused",
         _run_arguments,
         form="docker-py's arguments of `containers.run`",
     )
@@ -168,7 +168,8 @@ class ContainerOptions(Options):
     )
     allow_shared_network: bool = option(
         False,
-        "allows networks of others. The code then reaches **every service on that loopback**, "
+        "allows the network of the host or of another container. The code then reaches **every "
+        "service on that loopback**, "
         "databases and other executors' kernels included; only one such executor can run",
         accept.flag,
     )
@@ -186,9 +187,9 @@ class ContainerOptions(Options):
     )
     disk_size: int | str | None = option(
         "2g",
-        "size of what the code may write with `read_only=False`. Only some storage "
-        "drivers can do this (overlay2 on xfs with project quotas, btrfs, zfs); with others the "
-        "start is an error, and `None` accepts that the size is unlimited",
+        "limit of what the code may write with `read_only=False`. Only some storage drivers "
+        "support it (overlay2 on xfs with project quotas, btrfs, zfs); with others the start "
+        "fails, and `None` accepts that there is no limit",
         size_or_none,
         form="size; `None`: no limit",
         elsewhere=DISK,
@@ -237,8 +238,8 @@ class ContainerOptions(Options):
     )
     lease_seconds: float = option(
         15.0,
-        "time the container may run without a word of its host process. A host process that is "
-        "stopped for longer (SIGSTOP, a suspended machine) loses its containers: raise it",
+        "time the container may run without a message from its host process. A host process that "
+        "is stopped for longer (SIGSTOP, a suspended machine) loses its containers: raise it",
         accept.seconds,
         form="seconds, rounded up",
         elsewhere="lease time_to_live ttl",

@@ -64,9 +64,9 @@ class Limits(Options):
 
     memory: int | str | None = option(
         _MEMORY,
-        "memory of the sandbox, without swap; files in the work folder and in `/tmp` count. Past "
-        "it the kernel of the host kills a process, and the error says so. If it is not given and "
-        "the two folders are, it is at least 1 GiB more than their sizes",
+        "memory limit of the sandbox, without swap; files in the work folder and in `/tmp` count. "
+        "Past it the host's kernel kills a process, and the error says so. If it is not given, it "
+        "is at least 1 GiB more than `workdir_size` and `tmp_size` together",
         size_or_none,
         form="size; `None`: no limit",
         elsewhere="max_memory max_memory_mb mem mem_limit mem_mb memory_bytes memory_limit "
@@ -74,29 +74,30 @@ class Limits(Options):
     )
     cpus: float | None = option(
         1.0,
-        "processors that the sandbox may use",
+        "limit of processor cores",
         _cores,
         form="cores; `None`: no limit",
         elsewhere=CORES,
     )
     pids_limit: int | None = option(
         256,
-        "processes at once: a fork bomb ends here",
+        "most processes and threads at once, which stops a fork bomb",
         _processes,
         form="processes and threads; `None`: no limit",
         elsewhere=PROCESSES,
     )
     workdir_size: int | str = option(
         _WORKDIR_SIZE,
-        "size of the work folder, which is kept in memory; a full folder is an error of the "
-        "program. If it is not given and `memory` is, it is at most a quarter of that",
+        "size limit of the work folder, which is kept in memory; writing to a full folder is an "
+        "error of the program. If it is not given, it is at most a quarter of `memory`",
         size,
         form="size",
         elsewhere=DISK,
     )
     tmp_size: int | str = option(
         _TMP_SIZE,
-        "the same for `/tmp`; at most a sixteenth of `memory`",
+        "size limit of `/tmp`, which is kept in memory, too. If it is not given, it is at most a "
+        "sixteenth of `memory`",
         size,
         form="size",
         elsewhere="shm_size tmpfs tmpfs_size",

@@ -122,7 +122,7 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
         CallOptions,
         "timeout_seconds",
         default=600.0,
-        says="time a program may run, also while the model works; it is then killed",
+        says="time limit for a program, the model's time included; past it the program is killed",
     )
     environment: Mapping[str, str | float] | None = same_as(
         ContainerOptions, "environment", elsewhere=""

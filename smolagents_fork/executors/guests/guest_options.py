@@ -73,12 +73,12 @@ class GuestOptions(CallOptions):
         CallOptions,
         "interrupt_grace_seconds",
         default=0.5,
-        says="time a program may take to stop, at the limit or after `interrupt()`, before it is "
-        "killed and **its state is lost**",
+        says="time limit for a program to stop, at `timeout_seconds` or after `interrupt()`; past "
+        "it the program is killed and **its state is lost**",
     )
     startup_timeout_seconds: float = same_as(CallOptions, "startup_timeout_seconds", default=30.0)
     memory: int | str | None = same_as(
-        Limits, "memory", says="memory the code may add to Python's own"
+        Limits, "memory", says="memory limit of the code, on top of what Python itself uses"
     )
     network: str = same_as(
         ContainerOptions, "network", check=network_of(("none",), ""), form='`"none"`'

@@ -39,7 +39,7 @@ class ModalArguments(GatewayArguments):
         GatewayArguments,
         "startup_timeout_seconds",
         default=600.0,
-        says="limit of a sandbox's start, in which Modal may build the image",
+        says="time limit for the start of a sandbox, in which Modal may build the image",
     )
 
 

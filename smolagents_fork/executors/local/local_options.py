@@ -63,43 +63,45 @@ class LocalArguments(Options):
         CallOptions,
         "timeout_seconds",
         default=30,
-        says="wall clock of one call, without the time its tools work",
+        says="time limit for one call, not counting its tools",
         check=_seconds,
     )
     _: KW_ONLY
     max_operations: int | None = option(
         None,
-        "calls of the program's functions and rounds of its loops in one call; `None`: "
-        "1,000,000,000",
+        "most function calls and loop iterations of the program in one call; `None`: 1,000,000,000",
         accept.count_or_none,
-        form="calls and rounds of loops",
+        form="calls and iterations",
     )
     max_while_iterations: int | None = option(
-        None, "of one `while` loop; `None`: 1,000,000", accept.count_or_none, form="rounds"
+        None,
+        "most iterations of one `while` loop; `None`: 1,000,000",
+        accept.count_or_none,
+        form="iterations",
     )
     max_recursion_depth: int | None = option(
         None,
-        "Python frames on top of the caller's; the process's own limit is raised for the call and "
-        "never lowered. `None`: 1000",
+        "most Python frames on top of the caller's; the process's own limit is raised for the call "
+        "and never lowered. `None`: 1000",
         accept.count_or_none,
         form="frames",
     )
     max_items: int | None = option(
         None,
-        "that `*`, `**`, `<<` or one call of a method in the table of `guards/sizes.py` may make; "
+        "most items in the result of `*`, `**`, `<<` or a method listed in `guards/sizes.py`; "
         "`None`: 20,000,000",
         accept.count_or_none,
         form="items",
     )
     max_text_length: int | None = option(
         None,
-        "that one such operation may make; `None`: 100,000,000",
+        "longest text or bytes in the result of one such operation; `None`: 100,000,000",
         accept.count_or_none,
         form="characters or bytes",
     )
     max_integer_bits: int | None = option(
         None,
-        "of an integer that one such operation may make; `None`: 1,000,000",
+        "largest integer in the result of one such operation; `None`: 1,000,000",
         accept.count_or_none,
         form="bits",
     )
@@ -108,21 +110,21 @@ class LocalArguments(Options):
     before_tool: BeforeTool | None = same_as(
         CallOptions,
         "before_tool",
-        says="asked before a tool or one of `additional_functions` is called: `None` allows it, "
-        "`raise Refused(reason)` refuses; may be `async`",
+        says="called before each call of a tool or of one of `additional_functions`: returning "
+        "`None` allows the call, `raise Refused(reason)` refuses it. May be `async`",
     )
     audit: Audit | None = same_as(
         CallOptions,
         "audit",
-        says="takes a line of JSON before and after each run, call of a tool and file; `None`: "
-        "nothing is recorded",
+        says="receives a record before and after each run, tool call and file transfer: a line of "
+        "JSON, or the `dict`; `None`: nothing is recorded",
     )
     audit_required: bool = same_as(CallOptions, "audit_required")
     figures_dir: str | os.PathLike[str] | None = same_as(CallOptions, "figures_dir")
     files: Files | None = same_as(
         CallOptions,
         "files",
-        says="copied into a folder of the executor's own. With them, perhaps `{}`, the code has an "
-        "`open()` for that folder",
+        says="files copied into a folder that belongs to the executor. If given, even as `{}`, the "
+        "code has an `open()` for that folder",
     )
     logger: Any = same_as(Arguments, "logger", says="kept as an attribute; nothing is logged")

@@ -35,7 +35,7 @@ class PoolOptions(Options):
 
     min_size: int = option(
         1,
-        "kept ready",
+        "sandboxes kept ready",
         accept.whole(0),
         form="sandboxes",
         elsewhere="size min_idle prewarm warm",
@@ -62,10 +62,12 @@ class PoolOptions(Options):
         elsewhere="acquire_timeout wait_timeout",
     )
     _: KW_ONLY
-    concurrent_starts: int = option(2, "starts at a time", accept.count, form="sandboxes")
+    concurrent_starts: int = option(
+        2, "most starts at the same time", accept.count, form="sandboxes"
+    )
     additional_imports: Sequence[str] = option(
         (),
-        "as for the executor; executors may ask for these and no others",
+        "packages of the pool's sandboxes; an executor that takes one may ask for no others",
         _imports,
         form="import names",
         elsewhere=f"{IMPORTS} {PACKAGES}",

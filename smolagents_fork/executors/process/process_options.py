@@ -55,7 +55,7 @@ class ProcessOptions(NetworkAccess, GuestOptions):
     in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds", "cpu_seconds")
 
     memory: int | str | None = same_as(
-        GuestOptions, "memory", says="address space the code may add to Python's own"
+        GuestOptions, "memory", says="limit of address space, on top of what Python itself uses"
     )
     network: str = same_as(
         GuestOptions,

@@ -68,8 +68,8 @@ class WasmOptions(GuestOptions, SetupOptions):
         GuestOptions,
         "memory",
         default="512m",
-        says="memory the code may add to Python's own 32 MiB; at most some 3.9 GiB. `None`: the "
-        "engine's own limits",
+        says="memory limit of the code, on top of Python's own 32 MiB; at most about 3.9 GiB. "
+        "`None`: the engine's own limits",
         check=_memory,
     )
     network: str = same_as(
