@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def test_every_test_folder_is_collected(pytestconfig: pytest.Config) -> None:
     ]
     assert left_out == []
     assert Path("build/test_tree.py") in files
+
+
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    # pytest imports them by their base name: two of one name end each run that collects both.
+    names = Counter(file.name for file in TESTS.rglob("test_*.py") if "upstream" not in file.parts)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 # After a failure pytest stops the timers that it knows, and the pattern keeps the interpreter's
