@@ -63,7 +63,7 @@ test-rest: $(VENV)/.dev ## what make test leaves out, and upstream's own on the 
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker
 	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
-		-m "not docker and not ray and not wasm and not network and not slow"
+		-m "not broad and not docker and not ray and not wasm and not network and not slow"
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/

@@ -1,8 +1,8 @@
-"""Folders of tests whose subject is as on the default branch of the remote.
+"""Marks of tests whose subject is as on the default branch of the remote.
 
-A folder is left out of ``make test`` when no file of its subject differs from the merge base of the
-checkout with that branch: neither in a commit nor in the work tree. Without git, a remote or a
-common commit, nothing is left out. ``make test-all`` leaves out nothing.
+``make test`` leaves out the tests with such a mark when no file of their subject differs from the
+merge base of the checkout with that branch: neither in a commit nor in the work tree. Without git,
+a remote or a common commit, nothing is left out. ``make test-all`` leaves out nothing.
 """
 
 from __future__ import annotations
@@ -14,24 +14,40 @@ from tools.errors import CommandError
 from tools.git import Git
 from tools.paths import ROOT
 
-__all__ = ["SUBJECTS", "unchanged_folders"]
+__all__ = ["SUBJECTS", "unchanged_subjects"]
 
 _ALWAYS = ("pyproject.toml", "requirements-dev.txt", "tests/conftest.py", "upstream.lock")
-#: Folder of tests -> files and folders that its tests are about.
+#: Packages that start, reach and end a sandbox of any engine, and the tests that all engines have.
+_SANDBOXES = (
+    *("smolagents_fork/executors", "smolagents_fork/guest", "smolagents_fork/jupyter"),
+    *("smolagents_fork/process", "smolagents_fork/sandboxes", "smolagents_fork/stream"),
+    *("smolagents_fork/system", "tests/contract"),
+)
+#: Mark -> files and folders that the tests with the mark are about.
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
-    "tests/build": (
+    "build": (
         *("buildsys", "docker", "patches", "smolagents_fork", "stubs", "tests/build"),
         *("tests/contract", "tools/upstream", *_ALWAYS),
     ),
-    "tests/tools": (
+    "hosted": (*_SANDBOXES, "patches", "tests/integration/hosted", *_ALWAYS),
+    "kubernetes": (
+        *_SANDBOXES,
+        *("tests/cluster_double.py", "tests/integration/kubernetes", *_ALWAYS),
+    ),
+    "ray": (
+        *_SANDBOXES,
+        *("smolagents_fork/ray_cluster", "tests/integration/ray", "tests/unit/ray_cluster"),
+        *("tools/ray_cluster", *_ALWAYS),
+    ),
+    "tools": (
         *(".ci", ".github", "buildsys", "patches", "tests/tools", "tests/upstream", "tools"),
         *("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "RELEASING.md", *_ALWAYS),
     ),
 }
 
 
-def unchanged_folders(root: Path = ROOT, branch: str = "origin/HEAD") -> list[str]:
-    """List the folders of tests whose subject has not changed.
+def unchanged_subjects(root: Path = ROOT, branch: str = "origin/HEAD") -> list[str]:
+    """List the marks of tests whose subject has not changed.
 
     Args:
         root: the checkout.
@@ -45,8 +61,8 @@ def unchanged_folders(root: Path = ROOT, branch: str = "origin/HEAD") -> list[st
     except CommandError:
         return []
     return [
-        folder
-        for folder, subject in SUBJECTS.items()
+        mark
+        for mark, subject in SUBJECTS.items()
         if not any(
             name == part or name.startswith(f"{part}/") for name in changed for part in subject
         )

@@ -1,10 +1,10 @@
 """The lint, then the tests of the project: the fork's own, and upstream's on the fork.
 
-Without arguments it is ``make test``. It leaves out the folders of tests whose subject has not
-changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests on upstream's
-release from the repository. With ``--rest`` it is ``make test-rest``, which follows it: what was
-left out, and upstream's tests on both sides. ``make test-all`` is both, and then ``--after``,
-which fails if a test was not stable in either, or if either left something behind.
+Without arguments it is ``make test``. It leaves out tests with the mark ``broad``, and those whose
+subject has not changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests
+on upstream's release from the repository. With ``--rest`` it is ``make test-rest``, which follows
+it: what was left out, and upstream's tests on both sides. ``make test-all`` is both, and then
+``--after``, which fails if a test was not stable in either, or if either left something behind.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
@@ -35,8 +35,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tools import lint
-from tools.changed_subjects import unchanged_folders
-from tools.command import Command, clean_environment
+from tools.changed_subjects import unchanged_subjects
+from tools.command import Command, clean_environment, run
 from tools.errors import CommandError, SuiteError, ToolError
 from tools.junit import read_junit
 from tools.paths import REPORTS, ROOT
@@ -46,18 +46,22 @@ __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
 #: Arguments: run what ``make test`` leaves out; fail for what both runs have noted.
 REST, AFTER = "--rest", "--after"
+#: Mark of tests that ``make test`` leaves out, whatever has changed.
+_BROAD = "broad"
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
 #: Lists in the folder of reports, and how many failed tests the last lines name.
 _FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
 _LEFT_LIST = "left-behind.txt"
-#: pytest's exit statuses: all passed, some failed.
-_PASSED, _FAILED = 0, 1
+#: pytest's exit statuses: all passed, some failed, there was none.
+_PASSED, _FAILED, _NONE_COLLECTED = 0, 1, 5
 #: xdist's words for a test whose worker died.
 _CRASHED = re.compile(r"^worker '\w+' crashed while running ", re.MULTILINE)
 _UPSTREAM_SECONDS = 3600.0
 _COLLECT_SECONDS = 600.0
 _COLLECT = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider")
+#: A file in the output of ``_COLLECT``, which ends with the number of its tests.
+_COLLECTED_FILE = re.compile(r"^(\S+\.py): \d+$", re.MULTILINE)
 # A worker in a dead one's place would get no work: the run would wait for ever.
 _ALL = (
     *("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"),
@@ -150,7 +154,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         if list(arguments) == [AFTER]:
             return 1 if any(one.shortcomings() for one in _both_runs()) else 0
         return _run_named(arguments) if arguments else _run_project()
-    except SuiteError as error:
+    except (CommandError, SuiteError) as error:
         print(f"the tests could not run: {error}", file=sys.stderr)
         return 2
 
@@ -166,14 +170,13 @@ def _run_named(arguments: Sequence[str]) -> int:
 
 def _run_project() -> int:
     REPORTS.mkdir(exist_ok=True)
-    left_out = unchanged_folders()
-    tests = OwnTests(arguments=(*_ALL, *(f"--ignore={folder}" for folder in left_out)))
+    left_out = _marks_of_the_rest()
+    tests = OwnTests(arguments=(*_ALL, "-m", f"not ({left_out})"))
     with _upstreams_tests("--recorded") as upstream:
         if not _linted():
             return 1
         passed, same = _both(tests, upstream)
-    if left_out:
-        print(f"left out, because their subjects have not changed: {', '.join(left_out)}")
+    print(f"left to make test-rest: tests with the mark {left_out}")
     tests.print_names()
     return 0 if passed and same else 1
 
@@ -183,13 +186,36 @@ def _run_rest() -> int:
     before, tests = _both_runs()
     shutil.rmtree(tests.reports, ignore_errors=True)  # names of an earlier run
     tests.reports.mkdir(parents=True)
-    folders = unchanged_folders()
-    tests = tests._replace(arguments=(*_ALL, *folders))
+    selection = ("-m", _marks_of_the_rest())
     with _upstreams_tests() as upstream:
-        passed, same = _both(tests if folders else None, upstream)
+        # Otherwise each worker would collect all files.
+        files = _collect(*selection)
+        tests = tests._replace(arguments=(*_ALL, *selection, *files))
+        passed, same = _both(tests if files else None, upstream)
     for part in (before, tests):
         part.print_names()
     return 0 if passed and same else 1
+
+
+def _marks_of_the_rest() -> str:
+    """Return pytest's expression for the tests that ``make test`` leaves out."""
+    return " or ".join([_BROAD, *unchanged_subjects()])
+
+
+def _collect(*selection: str) -> list[str]:
+    """Return the files that have some of the selected tests.
+
+    Raises:
+        CommandError: tests cannot be collected.
+    """
+    output = run(
+        [*_COLLECT, *selection],
+        timeout_seconds=_COLLECT_SECONDS,
+        cwd=ROOT,
+        log=REPORTS / "collected.log",
+        accepted=(_PASSED, _NONE_COLLECTED),
+    )
+    return _COLLECTED_FILE.findall(output)
 
 
 def _both_runs() -> tuple[OwnTests, OwnTests]:

@@ -13,6 +13,11 @@ from tools.paths import CACHE, ROOT
 from tools.upstream.fetch import fetch_wheel, unpack_wheel
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.build)
+
+
 @pytest.fixture(scope="session")
 def pristine_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Unpack upstream's release like an installer; read-only."""

@@ -23,7 +23,7 @@ from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS, ADDED_SCRIPTS
 from tools.paths import ROOT
 from tools.upstream.fetch import unpack_sdist
 
-pytestmark = [pytest.mark.network, pytest.mark.slow]
+pytestmark = [pytest.mark.broad, pytest.mark.network, pytest.mark.slow]
 
 # Seconds for one build or install, with a cold cache behind a slow proxy.
 TIMEOUT_SECONDS = 1200

@@ -92,7 +92,7 @@ def wasm() -> tuple[str, Path]:
     return deno, folder
 
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.broad, pytest.mark.slow]
 
 
 def archive(folder: Path) -> Path:

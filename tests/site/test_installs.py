@@ -23,7 +23,7 @@ UPSTREAM = load(ROOT / "upstream.lock").version
 NEXT = "99.0.0"
 FORK = fork_version(Project().version_file, load(ROOT / "upstream.lock"))
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.broad, pytest.mark.slow]
 
 
 class Reader(NamedTuple):

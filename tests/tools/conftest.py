@@ -13,6 +13,11 @@ from tools.series.edit import close_series, open_series
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.tools)
+
+
 @pytest.fixture(scope="session")
 def tiny_template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A made-up project with its series exported; not to be written to."""

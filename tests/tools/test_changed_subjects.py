@@ -1,4 +1,4 @@
-"""Folders of tests that ``make test`` leaves out, in a repository with a remote branch."""
+"""Marks of tests that ``make test`` leaves out, in a repository with a remote branch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.changed_subjects import SUBJECTS, unchanged_folders
+from tools.changed_subjects import SUBJECTS, unchanged_subjects
 from tools.git import Git
 from tools.paths import ROOT
 
-ALL = ["tests/build", "tests/tools"]
+CLUSTERS = ["hosted", "kubernetes", "ray"]
+ALL = ["build", *CLUSTERS, "tools"]
 
 
 @pytest.fixture
@@ -28,16 +29,20 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_unchanged_checkout_leaves_out_all(checkout: Path) -> None:
-    assert unchanged_folders(checkout) == ALL
+    assert unchanged_subjects(checkout) == ALL
 
 
 @pytest.mark.parametrize(
     ("name", "left_out"),
     [
         ("README.md", ALL),
-        ("tools/lint.py", ["tests/build"]),
-        ("tools/upstream/new.py", []),
-        ("patches/series", []),
+        ("tools/lint.py", ["build", *CLUSTERS]),
+        ("tools/upstream/new.py", CLUSTERS),
+        ("tools/ray_cluster/new.py", ["build", "hosted", "kubernetes"]),
+        ("patches/series", ["kubernetes", "ray"]),
+        ("smolagents_fork/codec/new.py", [*CLUSTERS, "tools"]),
+        ("smolagents_fork/stream/new.py", ["tools"]),
+        ("tests/contract/new.py", ["tools"]),
         ("pyproject.toml", []),
         ("tools_of_another_name.py", ALL),
     ],
@@ -51,12 +56,12 @@ def test_changed_file_of_a_subject_has_its_tests_run(
     if committed:
         Git(checkout).run("add", "--all")
         Git(checkout).run("commit", "--quiet", "-m", "changed")
-    assert unchanged_folders(checkout) == left_out
+    assert unchanged_subjects(checkout) == left_out
 
 
 def test_nothing_is_left_out_without_remote_or_git(checkout: Path, tmp_path: Path) -> None:
-    assert unchanged_folders(checkout, "origin/of-another-name") == []
-    assert unchanged_folders(tmp_path.parent / "nowhere") == []
+    assert unchanged_subjects(checkout, "origin/of-another-name") == []
+    assert unchanged_subjects(tmp_path.parent / "nowhere") == []
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a source distribution has no .ci")

@@ -354,6 +354,8 @@ def test_result_that_cannot_be_built_says_why(rebase):
     assert snapshot(rebase.project) == before
 
 
+@pytest.mark.broad
+@pytest.mark.slow
 def test_index_that_fails_is_no_verdict_and_is_tried_again(rebase, links, monkeypatch):
     wheel, sdist = publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
     shutil.copy(wheel, rebase.project.cache)

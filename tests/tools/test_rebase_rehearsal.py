@@ -22,7 +22,7 @@ from tools.rebase import trial
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
 
-pytestmark = [pytest.mark.network, pytest.mark.slow]
+pytestmark = [pytest.mark.broad, pytest.mark.network, pytest.mark.slow]
 
 AGENTS = "smolagents/agents.py"
 CONTAINED = "export-executor-types.patch"

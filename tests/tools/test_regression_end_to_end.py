@@ -22,7 +22,7 @@ from tools.regression.execution import THE_RUN, Runner
 from tools.upstream.fetch import fetch_wheel
 from tools.uv import Uv
 
-pytestmark = [pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.broad, pytest.mark.network, pytest.mark.slow]
 
 LOCKED = json.loads((Path(__file__).parents[2] / "upstream.lock").read_text("utf-8"))["version"]
 

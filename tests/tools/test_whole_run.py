@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import whole_run
+from tools.errors import CommandError
 from tools.paths import ROOT
 from tools.whole_run import MOST_REPEATED, OwnTests
 
@@ -26,6 +27,7 @@ import os
 def test_needs_quiet():
     assert "PYTEST_XDIST_WORKER" not in os.environ
 """
+BROAD = "import pytest\n\n@pytest.mark.broad\ndef test_broad():\n    pass\n"
 CRASHES = "import os\n\ndef test_crashes():\n    os.abort()\n"
 
 
@@ -46,6 +48,29 @@ def own_tests(folder: Path, *texts: str) -> OwnTests:
 def _few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare each of the processes the import of plug-ins that the runs do not use."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.mark.slow
+def test_rest_collects_the_files_that_have_some_of_its_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_tests(tmp_path, PASSES, BROAD + PASSES)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = broad\n")
+    monkeypatch.setattr(whole_run, "ROOT", tmp_path)
+    monkeypatch.setattr(whole_run, "REPORTS", tmp_path / "reports")
+    assert whole_run._collect("-m", "broad") == ["test_number_1.py"]
+    assert whole_run._collect("-m", "of_another_name") == []
+
+
+@pytest.mark.slow
+def test_file_that_cannot_be_imported_stops_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_tests(tmp_path, "import nothing_of_that_name\n")
+    monkeypatch.setattr(whole_run, "ROOT", tmp_path)
+    monkeypatch.setattr(whole_run, "REPORTS", tmp_path / "reports")
+    with pytest.raises(CommandError, match="nothing_of_that_name"):
+        whole_run._collect("-m", "broad")
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ import filelock  # warns here once, and on Windows not at all
 """
 
 
+@pytest.mark.broad
 @pytest.mark.slow
 def test_tests_of_other_systems_are_collected_without_posix_modules(tmp_path: Path):
     _, tested = other_systems_commands()

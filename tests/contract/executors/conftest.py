@@ -26,8 +26,8 @@ MARKS = {
     "local": (),
     "process": pytest.mark.slow,
     "docker": pytest.mark.docker,
-    "kubernetes": pytest.mark.docker,
-    "hosted": pytest.mark.slow,
+    "kubernetes": (pytest.mark.docker, pytest.mark.kubernetes),
+    "hosted": (pytest.mark.slow, pytest.mark.hosted),
     "wasm": pytest.mark.wasm,
     "ray-process": (pytest.mark.slow, pytest.mark.ray, _CLUSTER_LIMIT),
     "ray-docker": (pytest.mark.docker, pytest.mark.ray, _CLUSTER_LIMIT),
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     sets: dict[tuple[Path, str, str], list[pytest.Item]] = {}
     for item in items if not WHOLE else ():
         column = getattr(item, "callspec", None) and item.callspec.params.get("contract")
-        if HERE in item.path.parents and column in THINNED:
+        if column in THINNED and HERE in item.path.parents:
             sets.setdefault((item.path, item.originalname, column), []).append(item)
     many = (found for found in sets.values() if len(found) >= MANY)
     left_out = {id(item) for found in many for item in found if found.index(item) % 3}

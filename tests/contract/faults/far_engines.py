@@ -162,7 +162,9 @@ ENGINES = {
     ),
 }
 if "KUBERNETES_CLUSTER" in os.environ:
-    ENGINES["kubernetes"] = pytest.param(kubernetes, marks=pytest.mark.docker)
+    ENGINES["kubernetes"] = pytest.param(
+        kubernetes, marks=[pytest.mark.docker, pytest.mark.kubernetes]
+    )
 
 
 def with_grouping(grouping: str) -> list[Any]:

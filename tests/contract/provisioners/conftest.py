@@ -75,7 +75,7 @@ _IS_REAL = bool(_IMAGE or os.environ.get("KUBERNETES_CLUSTER"))
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("job", marks=pytest.mark.network),
-    pytest.param("kubernetes", marks=pytest.mark.docker),
+    pytest.param("kubernetes", marks=(pytest.mark.docker, pytest.mark.kubernetes)),
 ]
 if WHOLE:  # minutes, and the executors' suite uses it as well
     marks = (pytest.mark.ray, pytest.mark.docker, pytest.mark.limit(1800))

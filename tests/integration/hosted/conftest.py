@@ -11,6 +11,11 @@ import pytest
 from hosted_services import SERVICES, Hosted, write_probe
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder."""
+    item.add_marker(pytest.mark.hosted)
+
+
 @pytest.fixture(scope="session", params=SERVICES)
 def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
     """A service that runs."""

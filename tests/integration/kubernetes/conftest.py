@@ -20,6 +20,7 @@ START_SECONDS = 180
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark every test of this folder."""
     item.add_marker(pytest.mark.docker)
+    item.add_marker(pytest.mark.kubernetes)
 
 
 @pytest.fixture(scope="session")
