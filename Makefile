@@ -96,10 +96,6 @@ fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at rand
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
 	@$(RUN) tools.regression
 
-.PHONY: test-language
-test-language: $(VENV)/.dev ## CPython's own language tests inside the interpreter: share kept (ARGS=--quick)
-	@$(RUN) tools.language_tests $(ARGS)
-
 .PHONY: test-kubernetes
 test-kubernetes: $(VENV)/.dev ## pods of a real cluster, built from Debian's source at the first time; needs root and Docker (WHOLE_CONTRACT=1)
 	@$(RUN) tools.kubernetes_cluster $(RUN) tools.whole_run --dist worksteal -k kubernetes tests/contract/provisioners \

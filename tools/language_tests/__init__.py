@@ -1,1 +1,0 @@
-"""CPython's own language tests, run inside the local interpreter, against a CPython baseline."""
