@@ -146,18 +146,10 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process bench-network bench-wasm bench-ray bench-record
+.PHONY: bench-interpreter bench-docker bench-process
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
 	@$(RUN) tools.bench docker --record
 bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
 	@$(RUN) tools.bench process --record
-bench-network: $(VENV)/.dev ## requests through the proxy of listed hosts beside the same client without it
-	@$(RUN) tools.bench network --record
-bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
-	@$(RUN) tools.bench wasm --record
-bench-ray: $(VENV)/.dev ## sandboxes on a Ray cluster beside those of one machine; needs root
-	@$(RUN) tools.bench ray --record
-bench-record: $(VENV)/.dev ## every benchmark, each on an idle machine (NAMES="docker process")
-	@$(RUN) tools.bench $(NAMES) --record

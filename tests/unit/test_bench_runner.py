@@ -1,8 +1,7 @@
-"""A benchmark's command: exit status, JSON, page; and the command that records all."""
+"""A benchmark's command: exit status, JSON and page."""
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 
@@ -37,7 +36,7 @@ def run(tmp_path, monkeypatch):
     page.write_text(PAGE_TEXT)
     monkeypatch.setattr(runner, "PAGE", page)
     monkeypatch.setattr(runner, "REPORTS", tmp_path)
-    monkeypatch.setattr(command.contract_table, "write_times", lambda: None)
+    monkeypatch.setattr(command.contract_table, "main", lambda: None)
 
     def call(*arguments: str, now: float = 1.0, error: Exception | None = None) -> int:
         def measure(repeat):
@@ -105,26 +104,9 @@ def test_missing_or_doubled_markers_are_an_error(page):
         recorded(page, "process", "text")
 
 
-def test_several_benchmarks_run_each_in_a_process(monkeypatch):
-    ran = []
-
-    def run(arguments, **_):
-        ran.append(arguments[3:])
-        return types.SimpleNamespace(returncode=1 if "docker" in arguments else 0)
-
-    monkeypatch.setattr(command.subprocess, "run", run)
-    monkeypatch.setattr(command, "_load", lambda: "")
-    assert command.main(["wasm", "docker", "--record"]) == 1
-    assert ran == [["wasm", "--repeat=20", "--record"], ["docker", "--repeat=20", "--record"]]
-    with pytest.raises(SystemExit):
-        command.main(["weather"])
-
-
 def test_every_benchmark_has_a_target_of_make_a_line_and_a_section_on_the_page():
     makefile, page = (ROOT / "Makefile").read_text(), PAGE.read_text()
     for name in command.benchmarks():
         assert f"tools.bench {name} --record" in makefile
         assert f"| `make bench-{name}` |" in page
         recorded(page, name, "text")
-    named = re.findall(r"^<!-- bench (\w+) -->$", page, re.MULTILINE)
-    assert sorted(named) == command.benchmarks()

@@ -55,23 +55,6 @@ def test_times_come_from_the_column_of_the_fork():
     assert contract_table.figure(page.replace("now", "fork"), "x", "call") == "not recorded"
 
 
-def test_times_are_drawn_again_without_a_run_of_the_suite(tmp_path, monkeypatch):
-    page, benchmarks = tmp_path / "index.md", tmp_path / "benchmarks.md"
-    text = contract_table.PAGE.read_text("utf-8")
-    figures = contract_table.BENCHMARKS.read_text("utf-8")
-    page.write_text(text, "utf-8")
-    old = contract_table.figure(figures, "docker", "later call, p50")
-    benchmarks.write_text(figures.replace(f"| {old} |", "| 1.23 ms |"), "utf-8")
-    monkeypatch.setattr(contract_table, "PAGE", page)
-    monkeypatch.setattr(contract_table, "BENCHMARKS", benchmarks)
-    contract_table.write_times()
-    changed = [one for one in page.read_text("utf-8").splitlines() if "1.23 ms" in one]
-    assert [one.split(" | ")[0] for one in changed] == ["| call of `1+1`"]
-    benchmarks.write_text(figures, "utf-8")
-    contract_table.write_times()
-    assert page.read_text("utf-8") == text
-
-
 def test_order_is_that_of_the_files_whatever_was_imported_first(monkeypatch):
     before = all_behaviours()
     monkeypatch.setattr(
@@ -113,42 +96,8 @@ def test_a_behaviour_of_an_unknown_area_is_refused():
         behaviour("Weather", "It rains.")
 
 
-def suite(**outcomes: str) -> str:
-    cases = "".join(
-        f'<testcase classname="x" name="{name.replace("__", "[")}{"]" if "__" in name else ""}">'
-        f"{body}</testcase>"
-        for name, body in outcomes.items()
-    )
-    return f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
-
-
-def test_incomplete_run_does_not_write_the_page(tmp_path):
+def test_expected_failure_is_shown_as_missing():
     held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
-    results = tmp_path / "results.xml"
-
-    def problems(**outcomes: str) -> list[str]:
-        results.write_text(suite(**outcomes), "utf-8")
-        return contract_table.problems(held, EXECUTORS, results)
-
-    names = {f"test_state_lives_on__{name}": "" for name in EXECUTORS}
-    assert problems(**names) == []
-    assert problems(**{**names, "test_state_lives_on__docker": "<failure/>"}) == [
-        "test_state_lives_on[docker]: failure"
-    ]
-    assert problems(
-        **{**names, "test_state_lives_on__docker": '<skipped message="no engine"/>'}
-    ) == ["test_state_lives_on[docker]: skipped (no engine)"]
-    del names["test_state_lives_on__process"]
-    assert problems(**names) == ["test_state_lives_on on process: did not run"]
-
-
-def test_expected_failure_is_shown_as_missing(tmp_path):
-    held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
-    expected = '<skipped type="pytest.xfail" message="not yet"/>'
-    results = tmp_path / "results.xml"
-    names = {f"test_state_lives_on__{name}": expected for name in EXECUTORS}
-    results.write_text(suite(**names), "utf-8")
-    assert contract_table.problems(held, EXECUTORS, results) == []
     page = contract_table.draw(held, (), (Fault(("local",), ("test_state_lives_on",), "Why."),))
     assert "| [not yet](#not-yet) | yes | yes |" in page
     assert "- `local`: Why." in page

@@ -36,7 +36,7 @@ from . import upstream_side
 from .floor import answering_run, driver, echo, kernel_memory, socket_copies, start_kernel
 from .sides import FLOATS, ONE, array_times, memory
 
-__all__ = ["base_image", "measure"]
+__all__ = ["measure"]
 
 IMPORTS = ["numpy"]
 TOOL_CALLS = 10_000
@@ -59,7 +59,7 @@ def measure(repeat: int) -> Measured:
     starts, calls = max(2, repeat // 4), 10 * repeat
     client = docker.from_env()
     try:
-        base = base_image(client)
+        base = _base_image(client)
         python = pristine_python(["docker"], ["numpy"], say=say)
         say("building both images, where they are missing")
         _build_upstream_image(client, base)
@@ -81,7 +81,7 @@ def measure(repeat: int) -> Measured:
     return Measured(rows, f"base image `{base}`; medians", [failed])
 
 
-def base_image(client: Any) -> str:
+def _base_image(client: Any) -> str:
     """Return the base's name; the environment is set so that the fork's images are built on it."""
     if not os.environ.get(BASE_IMAGE_VARIABLE):
         with contextlib.suppress(docker.errors.ImageNotFound):

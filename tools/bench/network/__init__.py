@@ -1,1 +1,0 @@
-"""Requests through the proxy of ``allowed_hosts=`` beside the same client without it."""

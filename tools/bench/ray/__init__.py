@@ -1,1 +1,0 @@
-"""Sandboxes on a Ray cluster of this machine, beside the same executors without a cluster."""

@@ -1,1 +1,0 @@
-"""Times of the Wasm executor, beside Pyodide's own in a bare Deno."""
