@@ -74,10 +74,6 @@ coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests witho
 test-python: ## version-dependent tests on another Python (PYTHON=python3.13)
 	@$(MAKE) --no-print-directory VENV=build/venv-$(subst /,-,$(PYTHON)) other-python
 
-.PHONY: test-pythons
-test-pythons: ## the same on each that is there (PYTHONS="3.10 3.12 3.13", REQUIRE_PYTHONS="3.13")
-	@$(PYTHON) -m tools.pythons $(or $(PYTHONS),3.10 3.12 3.13)
-
 # Called by test-python, with an environment beside the usual one.
 .PHONY: other-python
 other-python: $(VENV)/.dev
