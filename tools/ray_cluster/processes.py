@@ -9,34 +9,30 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
+
 __all__ = ["alive", "cpu_seconds", "descendants", "end", "in_session", "program"]
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of a process from its state on; none if it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
 
 
 def alive(pid: int) -> bool:
     """Tell whether a process runs; a zombie does not."""
-    fields = _stat(pid)
-    return bool(fields) and fields[0] not in "ZX"
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    return False
 
 
 def cpu_seconds(pid: int) -> float:
     """Return the processor time that a process has taken, in seconds; 0 if it is gone."""
-    fields = _stat(pid)
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    with contextlib.suppress(psutil.NoSuchProcess):
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system)
+    return 0.0
 
 
 def program(pid: int) -> str:
     """Return the name of a process's executable file, or nothing."""
-    with contextlib.suppress(OSError):
-        return Path(os.readlink(f"/proc/{pid}/exe")).name
+    with contextlib.suppress(psutil.Error):
+        return Path(psutil.Process(pid).exe()).name
     return ""
 
 
@@ -48,28 +44,19 @@ def in_session(session: int, word: str) -> set[int]:
         word: in the command of one of its processes; otherwise it is another session.
     """
     found, named = set(), False
-    for name in os.listdir("/proc"):
-        fields = _stat(int(name)) if name.isdigit() else []
-        if fields and fields[0] not in "ZX" and int(fields[3]) == session:
-            found.add(int(name))
-            with contextlib.suppress(OSError):
-                named |= word in Path(f"/proc/{name}/cmdline").read_text(errors="replace")
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if os.getsid(process.pid) == session and alive(process.pid):
+                found.add(process.pid)
+                named |= any(word in argument for argument in process.cmdline())
     return found if named else set()
 
 
 def descendants(pid: int) -> set[int]:
     """Return the processes that a process has started, and those that they have started."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        fields = _stat(int(name)) if name.isdigit() else []
-        if fields:
-            parents[int(name)] = int(fields[1])
-    found: set[int] = set()
-    new = {pid}
-    while new:
-        new = {child for child, parent in parents.items() if parent in new} - found
-        found |= new
-    return found
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return {child.pid for child in psutil.Process(pid).children(recursive=True)}
+    return set()
 
 
 def end(find: Callable[[], set[int]], seconds: float = 60.0) -> None:
