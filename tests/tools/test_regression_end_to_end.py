@@ -72,7 +72,6 @@ def compared(wheel: Path, folder: Path, **options: Any) -> Report:
             fork_wheel=wheel,
             tests=[TESTS],
             folder=folder,
-            reports=folder / "reports",
             console=console,
             **options,
         )
@@ -124,7 +123,6 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     assert len(different[0].again) == 2
     assert len(suite.report.of(Kind.PASSED_BOTH)) > 20
     assert "UNDECLARED DIFFERENCES" in (suite.folder / "shown.txt").read_text("utf-8")
-    assert (suite.folder / "reports" / "regression.json").exists()
 
 
 def test_a_side_that_imports_another_copy_stops_the_run(

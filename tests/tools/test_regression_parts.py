@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 import sys
 import zipfile
@@ -22,7 +21,7 @@ from tools.regression.__main__ import main
 from tools.regression.causes import Cause
 from tools.regression.comparison import Comparison, Kind, Report
 from tools.regression.environments import wheel_metadata
-from tools.regression.output import show, write
+from tools.regression.output import show
 from tools.regression.settings import ROOT, environment_of_a_run
 from tools.uv import installer_settings
 
@@ -145,18 +144,6 @@ def a_report() -> Report:
     return Report("1.0", "1.0+fork.1", comparisons, ["tests/test_b.py::test: declared as failed"])
 
 
-def test_the_json_report_counts(tmp_path: Path) -> None:
-    write(a_report(), tmp_path)
-    data = json.loads((tmp_path / "regression.json").read_text("utf-8"))
-    assert data["exit_status"] == 1
-    assert (data["collected"], data["ran"]) == (5, 5)
-    assert data["counts"]["differs, undeclared"] == 1
-    assert data["causes"] == [
-        {"cause": "needs network", "rule": "Name or .* not known", "tests": 1}
-    ]
-    assert data["tests"][4]["again"] == [["passed", "passed"]]
-
-
 def test_the_table_shows_every_difference_and_takes_no_markup_from_messages() -> None:
     console = Console(record=True, width=120, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
@@ -192,22 +179,21 @@ def test_a_broken_wheel_is_an_error_of_the_suite(tmp_path: Path, content: bytes)
 
 def test_an_unlocked_release_is_refused_unless_it_is_said(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=r"release 0\.0\.1 is not the locked .*--unlocked"):
-        run(release="0.0.1", folder=tmp_path, reports=tmp_path, console=Console(quiet=True))
+        run(release="0.0.1", folder=tmp_path, console=Console(quiet=True))
 
 
 @pytest.mark.network
 def test_an_sdist_with_another_sum_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=r"\.tar\.gz: sha256 is [0-9a-f]{64}, expected 0{64}"):
-        run(sdist_sha256="0" * 64, folder=tmp_path, reports=tmp_path, console=Console(quiet=True))
+        run(sdist_sha256="0" * 64, folder=tmp_path, console=Console(quiet=True))
 
 
 def test_the_command_line_ends_with_2_when_nothing_was_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main(["--release", "0.0.1", "--folder", str(tmp_path), "--reports", str(tmp_path)])
+    status = main(["--release", "0.0.1", "--folder", str(tmp_path)])
     assert status == 2
     assert "the suite could not run: release 0.0.1 is not the locked" in capsys.readouterr().out
-    assert not (tmp_path / "regression.json").exists()
 
 
 def test_the_overlay_stays_out_of_our_own_test_run() -> None:

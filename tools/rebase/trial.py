@@ -226,7 +226,6 @@ def regression(folder: Folder, wheel: Path) -> Report:
             tests=(),
             deviations=folder.copy / "tests" / "upstream" / "deviations.toml",
             folder=folder.path / "regression",
-            reports=folder.path / "regression-reports",
             console=Console(file=log, width=120),
         )
 

@@ -4,7 +4,7 @@
 
 ``settings`` is the policy; ``suite`` the order of steps; ``environments`` makes the two sides;
 ``execution`` runs the tests; ``deviations`` and ``comparison`` say what a result means; ``output``
-writes it.
+prints it.
 """
 
 from __future__ import annotations

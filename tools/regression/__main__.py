@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tools.errors import ToolError
 from tools.regression.environments import relock
-from tools.regression.settings import DEVIATIONS, REPORTS, SCRATCH
+from tools.regression.settings import DEVIATIONS, SCRATCH
 from tools.regression.suite import run
 
 
@@ -30,8 +30,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--recorded", action="store_true", help="take pristine's outcomes from the repository")
     add("--record", action="store_true", help="record pristine's outcomes in the repository")
     add("--deviations", type=Path, default=DEVIATIONS)
-    add("--folder", type=Path, default=SCRATCH, help="scratch folder")
-    add("--reports", type=Path, default=REPORTS, help="folder for the reports")
+    add(
+        "--folder", type=Path, default=SCRATCH, help="scratch folder, with the logs and JUnit files"
+    )
     add("--relock", action="store_true", help="only write constraints.txt anew, for all Pythons")
     return parser
 

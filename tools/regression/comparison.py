@@ -54,22 +54,6 @@ class Comparison:
     reason: str = ""
     again: tuple[tuple[Outcome, Outcome], ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the full texts; what is empty is left out."""
-        optional = {
-            "cause": self.cause and self.cause.name,
-            "fork_cause": self.fork_cause and self.fork_cause.name,
-            "reason": self.reason,
-            "again": [[one.status, other.status] for one, other in self.again],
-        }
-        return {
-            "test": self.test,
-            "kind": self.kind.value,
-            "pristine": self.pristine.status,
-            "fork": self.fork.status,
-            **{name: value for name, value in optional.items() if value},
-        }
-
 
 @dataclass
 class Report:
@@ -116,27 +100,6 @@ class Report:
     def exit_status(self) -> int:
         """0, or 1 with an undeclared difference or a stale declaration."""
         return 1 if self.of(Kind.UNDECLARED) or self.stale else 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the full texts, for the JSON report."""
-        return {
-            "release": self.release,
-            "fork_version": self.fork_version,
-            "exit_status": self.exit_status,
-            "collected": len(self.comparisons),
-            "ran": self.ran,
-            "counts": {kind.value: len(self.of(kind)) for kind in Kind},
-            "unexplained": len(self.unexplained),
-            "causes": [
-                {"cause": cause.name, "rule": cause.rule, "tests": count}
-                for cause, count in self.causes.most_common()
-            ],
-            "stale_deviations": self.stale,
-            "absent_groups": self.absent,
-            "notes": self.notes,
-            "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
-            "tests": [found.as_dict() for found in self.comparisons],
-        }
 
 
 def _pair(test: str, pristine: Outcome, fork: Outcome, declared: Sequence[Deviation]) -> Comparison:

@@ -1,10 +1,8 @@
-"""Write a report: JSON, and a table in the terminal."""
+"""Print a report as a table and lists of tests."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,17 +11,10 @@ from rich.table import Table
 from tools.regression.causes import UNEXPLAINED
 from tools.regression.comparison import Comparison, Kind, Report
 
-__all__ = ["show", "write"]
+__all__ = ["show"]
 
-# Tests listed one by one in each section; the JSON report has all.
+# Tests listed one by one in each section; the JUnit files of both sides have all.
 SHOWN_AT_MOST = 50
-
-
-def write(report: Report, folder: Path) -> None:
-    """Write ``regression.json`` into a folder, making it if need be."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
-    (folder / "regression.json").write_text(data + "\n", "utf-8")
 
 
 def _line(found: Comparison) -> str:
@@ -67,7 +58,7 @@ def show(report: Report, console: Console) -> None:
             for found in members[:SHOWN_AT_MOST]:
                 console.print(f"  {escape(_line(found))}", highlight=False)
             if len(members) > SHOWN_AT_MOST:
-                console.print(f"  and {len(members) - SHOWN_AT_MOST} more, in regression.json")
+                console.print(f"  and {len(members) - SHOWN_AT_MOST} more")
     took = ", ".join(f"{name} {value:.0f} s" for name, value in report.seconds.items())
     for text in (
         *(f"STALE DEVIATION: {sentence}" for sentence in report.stale),

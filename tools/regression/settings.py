@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.paths import BUILD, CACHE, REPORTS, ROOT
+from tools.paths import BUILD, CACHE, ROOT
 
 __all__ = [
     "CACHE",
@@ -17,7 +17,6 @@ __all__ = [
     "OVERLAY",
     "PROJECT",
     "RECORDS",
-    "REPORTS",
     "REQUIREMENTS",
     "ROOT",
     "SCRATCH",

@@ -1,4 +1,4 @@
-"""The suite from end to end: fetch, verify, lay out, run twice, compare, write."""
+"""The suite from end to end: fetch, verify, lay out, run twice, compare, print."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tools.regression.comparison import Report, compare, run_again
 from tools.regression.deviations import load_deviations
 from tools.regression.environments import Side, build_environment, wheel_metadata
 from tools.regression.execution import Runner
-from tools.regression.output import show, write
+from tools.regression.output import show
 from tools.regression.record import changed_outcomes, conditions, read_record, write_record
-from tools.regression.settings import CACHE, DEVIATIONS, REPORTS, ROOT, SCRATCH
+from tools.regression.settings import CACHE, DEVIATIONS, ROOT, SCRATCH
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_sdist
 from tools.uv import Uv
 
@@ -69,7 +69,6 @@ def run(
     record: bool = False,
     deviations: Path = DEVIATIONS,
     folder: Path = SCRATCH,
-    reports: Path = REPORTS,
     console: Console | None = None,
 ) -> Report:
     """Run upstream's tests on upstream's release and on the fork, and compare.
@@ -87,8 +86,7 @@ def run(
             same conditions; without such a record both sides run.
         record: run both sides and record pristine's outcomes.
         deviations: the file of declared differences.
-        folder: scratch folder; two runs at a time need two.
-        reports: where ``regression.json`` goes.
+        folder: for logs and JUnit files of both sides; two runs at a time need two.
         console: where to print; the terminal when ``None``.
 
     Raises:
@@ -157,6 +155,5 @@ def run(
     except (BuildError, ToolError) as error:
         raise SuiteError(str(error)) from error
     report = Report(version, fork_version, found, stale, made.absent, notes, seconds)
-    write(report, reports)
     show(report, console)
     return report
