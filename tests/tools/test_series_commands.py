@@ -38,7 +38,7 @@ def test_round_trip_gives_the_same_bytes(tiny, opened):
     assert opened.text("rev-list", "--count", f"{BASE}..HEAD") == "3"
     assert close_series(tiny, opened.folder) == []
     assert all_files(tiny.patches) == before
-    assert differences(tiny) == []
+    assert differences(tiny) == {}
 
 
 def test_comments_in_series_survive_export(tiny):
@@ -129,7 +129,7 @@ def test_author_date_subject_and_odd_text_survive(tiny, opened):
     opened.run("commit", "--all", "--quiet", "-m", message, env=env)
     assert "patches/odd.patch" in close_series(tiny, opened.folder)
     assert b"\nDate: Thu, 29 Feb 2024 23:59:58 -0730\n" in (tiny.patches / "odd.patch").read_bytes()
-    assert differences(tiny) == []
+    assert differences(tiny) == {}
     again = open_series(tiny, tiny.build / "again")
     shown = again.text("log", "-1", "--format=%an <%ae> %ad %s", "--date=iso-strict")
     assert shown == (

@@ -86,7 +86,7 @@ def run(
             same conditions; without such a record both sides run.
         record: run both sides and record pristine's outcomes.
         deviations: the file of declared differences.
-        folder: for logs and JUnit files of both sides; two runs at a time need two.
+        folder: for logs and JUnit files; two runs at a time need two.
         console: where to print; the terminal when ``None``.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from pathlib import Path
 
@@ -42,10 +43,13 @@ def _export(project: Project, options: argparse.Namespace) -> int:
 def _check(project: Project, options: argparse.Namespace) -> int:
     """Export again and compare bytes; exit 1 with the diff if they differ."""
     found = differences(project)
-    for path, _, diff in found:
-        print(f"{path} is not as exported:\n{diff}")
+    for path, correct in found.items():
+        texts = ((project.root / path).read_bytes(), correct)
+        before, after = (one.decode("utf-8", "replace").splitlines() for one in texts)
+        diff = "\n".join(difflib.unified_diff(before, after, lineterm=""))
+        print(f"{path} is not as exported:\n{diff or 'it differs in line ends'}")
     if found and options.output is not None:
-        write_files(options.output, {path: correct for path, correct, _ in found})
+        write_files(options.output, found)
         print(f"the corrected files are in {options.output}")
     if not found:
         print(len(load_series(project.patches)), "patches are as exported")

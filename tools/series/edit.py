@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 from buildsys import lock as lockfile
 from buildsys.series import load_prune_list
@@ -24,24 +22,10 @@ from tools.series.repository import (
     write_files,
 )
 
-__all__ = ["Difference", "close_series", "differences", "open_series"]
+__all__ = ["close_series", "differences", "open_series"]
 
 # The repository's setting for the digest of patches/ that it was made from.
 _DIGEST = "series.digest"
-
-
-class Difference(NamedTuple):
-    """A file of the series that is not as exported.
-
-    Attributes:
-        path: the file, relative to the checkout.
-        correct: its bytes as exported.
-        diff: from what it is to what it ought to be, as text.
-    """
-
-    path: str
-    correct: bytes
-    diff: str
 
 
 def _created(project: Project, folder: Path) -> Git:
@@ -101,30 +85,23 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
     return sorted(changed)
 
 
-def differences(project: Project) -> list[Difference]:
+def differences(project: Project) -> dict[str, bytes]:
     """Commit the series in a scratch repository, export it again, and compare.
 
     Args:
         project: the checkout; nothing in it is changed.
+
+    Returns:
+        Bytes as exported of each file that has others, by relative path.
 
     Raises:
         SeriesError, BuildError: the series does not apply, by git or by the strict applier.
         FetchError: the release is not to be had.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        new = series_files(
-            project.patches, exported(_created(project, Path(scratch) / "series"), BASE)
-        )
-    found: list[Difference] = []
-    for path, correct in new.items():
-        old = (project.root / path).read_bytes()
-        if correct is not None and correct != old:
-            found.append(Difference(path, correct, _diff(path, old, correct)))
-    return found
-
-
-def _diff(path: str, old: bytes, new: bytes) -> str:
-    before, after = (data.decode("utf-8", "replace").splitlines() for data in (old, new))
-    names = (f"a/{path}", f"b/{path} (as exported)")
-    lines = difflib.unified_diff(before, after, *names, lineterm="")
-    return "\n".join(lines) or f"{path}: differs in line ends, or in the last line's"
+        patches = exported(_created(project, Path(scratch) / "series"), BASE)
+    return {
+        path: correct
+        for path, correct in series_files(project.patches, patches).items()
+        if correct is not None and correct != (project.root / path).read_bytes()
+    }
