@@ -11,7 +11,6 @@ import pytest
 
 from tools.errors import ToolError
 from tools.kubernetes_cluster import __main__ as command
-from tools.kubernetes_cluster.locks import acquire
 from tools.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="clusters run on Linux")
@@ -57,14 +56,6 @@ def test_command_that_runs_too_long_is_ended(tmp_path):
         command._run(["sh", "-c", script], os.environ, 1.0)
     if file.exists():  # a busy machine may not have begun it
         assert not Path("/proc", file.read_text().strip()).exists()
-
-
-def test_lock_of_another_process_is_waited_for_and_named(tmp_path, capsys):
-    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        acquire(first, "runs a cluster", 1.0)
-        with pytest.raises(ToolError, match=r"another process runs a cluster, after 0\.1 s still"):
-            acquire(second, "runs a cluster", 0.1)
-    assert capsys.readouterr().out == "== waiting: another process runs a cluster\n"
 
 
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="a source distribution carries no CI")

@@ -49,7 +49,7 @@ def main(command: Sequence[str]) -> int:
         if os.environ.get("REQUIRE_KUBERNETES") != "1":
             return 0
         return _SOURCE_UNAVAILABLE if isinstance(error, SourceUnavailable) else 1
-    except ToolError as error:
+    except (TimeoutError, ToolError) as error:
         print(f"no cluster: {error}", file=sys.stderr)
         return 1
 

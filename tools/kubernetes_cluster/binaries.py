@@ -16,10 +16,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from filelock import FileLock
+
 from tools.command import clean_environment, run
 from tools.errors import CommandError, ToolError
-
-from .locks import acquire
 
 __all__ = ["PROGRAMS", "ClusterUnavailable", "SourceUnavailable", "build", "cache_folder"]
 
@@ -70,12 +70,12 @@ def build() -> Path:
         SourceUnavailable: the source package cannot be had.
         ClusterUnavailable: no compiler, or no other program that builds.
         CommandError: the build failed, or took more than forty minutes.
+        TimeoutError: another process builds for longer than that.
     """
     recipe = Path(__file__).read_bytes()
     name = f"{recipe!r} {platform.machine()} {_release()} {_may_lower_scores()}"
     folder = cache_folder() / hashlib.sha256(name.encode()).hexdigest()[:20]
-    with (cache_folder() / "build.lock").open("w") as lock:
-        acquire(lock, "builds Kubernetes", _BUILD_SECONDS)
+    with FileLock(cache_folder() / "build.lock", timeout=_BUILD_SECONDS):
         if not folder.exists():
             _build(folder)
     return folder

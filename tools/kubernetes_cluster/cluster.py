@@ -19,11 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from tools.command import Command, run
 from tools.errors import CommandError, ToolError
 
 from .binaries import ClusterUnavailable, cache_folder
-from .locks import acquire
 
 __all__ = ["NAMESPACE", "KubernetesCluster"]
 
@@ -76,7 +77,8 @@ class KubernetesCluster(contextlib.ExitStack):
 
     Raises:
         ClusterUnavailable: a package is missing, or root.
-        ToolError: another cluster runs on this machine for long, or this one did not start.
+        TimeoutError: another cluster runs on this machine for long.
+        ToolError: this one did not start.
     """
 
     def __init__(self, binaries: Path, keep_logs: Path) -> None:
@@ -87,8 +89,8 @@ class KubernetesCluster(contextlib.ExitStack):
         keep_logs.mkdir(parents=True)
         with contextlib.ExitStack() as started:
             # Each of two kubelets would remove the other's containers.
-            lock = started.enter_context((cache_folder() / "cluster.lock").open("w"))
-            acquire(lock, "runs a cluster", _OTHER_SECONDS)
+            lock = FileLock(cache_folder() / "cluster.lock", timeout=_OTHER_SECONDS)
+            started.enter_context(lock)
             self.folder = Path(tempfile.mkdtemp(prefix="kubernetes-"))
             started.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._start(started)
