@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tools.ray_cluster.cluster import RayCluster
+    from ray_nodes.cluster import RayCluster
 
 with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
@@ -234,7 +234,7 @@ def ray_cluster(
     ray_installed: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RayCluster]:
     """Give the run's Ray cluster, which no test damages. It has one node where links need root."""
-    from tools.ray_cluster.sharing import using_cluster  # a copy of this file may stand alone
+    from ray_nodes.sharing import using_cluster  # a copy of this file may stand alone
 
     with using_cluster(_run_folder(tmp_path_factory) / "ray") as cluster:
         yield cluster

@@ -106,10 +106,6 @@ class Command(contextlib.ExitStack):
             raise CommandError(f"`{self._label}` {problem}{kept}", text)
         return output
 
-    def has_ended(self) -> bool:
-        """Return whether it has ended by itself or was ended."""
-        return self._process.poll() is not None
-
     def _end(self) -> int:
         """End it with its session, politely and then by force, if it still runs."""
         return end_session(self._process)

@@ -22,7 +22,7 @@ from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 if TYPE_CHECKING:  # it needs Linux
-    from tools.ray_cluster.cluster import RayCluster
+    from ray_nodes.cluster import RayCluster
 
 __all__ = ["ENGINES", "FarEngine", "with_grouping"]
 

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-
-from tools.ray_cluster import network
-from tools.ray_cluster.cluster import RayCluster
-from tools.ray_cluster.sharing import using_cluster
+from ray_nodes import network
+from ray_nodes.cluster import RayCluster
+from ray_nodes.sharing import using_cluster
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -9,11 +9,11 @@ import time
 
 import pytest
 from background import Background, eventually, running
+from ray_nodes.cluster import RayCluster
+from ray_nodes.processes import alive, descendants
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import ForkError, SandboxDiedError
-from tools.ray_cluster.cluster import RayCluster
-from tools.ray_cluster.processes import alive, descendants
 
 __all__ = ["LEASE", "SECONDS", "Scene", "leases", "make", "supervisors"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ray_nodes.cluster import RayCluster
 
 from smolagents_fork.ray_cluster import supervisors
-from tools.ray_cluster.cluster import RayCluster
 
 __all__ = ["close_placer", "own_cluster"]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ray_nodes.cluster import RayCluster
 
 from smolagents_fork import RayEngine
 from tests.agent_programs import check_agents
-from tools.ray_cluster.cluster import RayCluster
 
 pytestmark = pytest.mark.docker
 

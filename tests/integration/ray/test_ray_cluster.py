@@ -7,10 +7,10 @@ import sys
 
 import pytest
 from background import eventually
+from ray_nodes import network
+from ray_nodes.cluster import RayCluster
 
 from tools.paths import ROOT
-from tools.ray_cluster import network
-from tools.ray_cluster.cluster import RayCluster
 
 
 def test_all_nodes_are_alive(cluster: RayCluster) -> None:
@@ -34,11 +34,13 @@ def test_nodes_have_no_route_out(links: None, cluster: RayCluster) -> None:
 @pytest.mark.usefixtures("links")
 def test_namespaces_of_a_dead_process_are_removed() -> None:
     make = (
-        "import os; from tools.ray_cluster.network import Network, _namespaces; "
+        "import os; from ray_nodes.network import Network, _namespaces; "
         "made = Network(os.getpid()); made.create(['node1']); name = made.namespace('node1'); "
         "assert name in _namespaces(); print(name)"
     )
-    name = subprocess.check_output([sys.executable, "-c", make], cwd=ROOT, text=True).strip()
+    name = subprocess.check_output(
+        [sys.executable, "-c", make], cwd=ROOT / "tests", text=True
+    ).strip()
     # The end of another cluster may have removed it already, which is as good.
     network.remove_stale()
     assert name not in subprocess.check_output(["ip", "netns", "list"], text=True)

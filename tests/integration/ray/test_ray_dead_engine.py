@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from background import Background, eventually, running
 from own_clusters import own_cluster
+from ray_nodes.cluster import RayCluster
 from second_engine import SecondEngine, ended, second_engine
 from whole_contract import WHOLE
 
@@ -19,7 +20,6 @@ from smolagents_fork import DockerExecutor, RayEngine
 from smolagents_fork.errors import EngineUnavailableError, SandboxDiedError
 from smolagents_fork.sandboxes.docker.engine import connect, disconnect
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
-from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 SECONDS = 240.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from background import acting, eventually
+from ray_nodes.cluster import RayCluster
 
 from smolagents_fork import DockerExecutor, DockerPool, RayEngine
 from smolagents_fork.errors import (
@@ -14,7 +15,6 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from tools.ray_cluster.cluster import RayCluster
 
 pytestmark = pytest.mark.docker
 # Only detects hangs.

@@ -23,6 +23,8 @@ import pytest
 from background import eventually, running
 from fault_scene import LEASE, SECONDS, Scene, leases, make, supervisors
 from own_clusters import close_placer
+from ray_nodes.cluster import CPUS, RayCluster
+from ray_nodes.processes import alive, cpu_seconds, descendants
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
@@ -35,8 +37,6 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.ray_cluster import supervisors as shared
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
-from tools.ray_cluster.cluster import CPUS, RayCluster
-from tools.ray_cluster.processes import alive, cpu_seconds, descendants
 
 
 def placer_of(cluster: RayCluster) -> PlacerProcess:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from own_clusters import own_cluster
 from ray_extras import python_with_ray_alone
+from ray_nodes.cluster import RayCluster
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
-from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 SECONDS = 240.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from background import eventually
+from ray_nodes.cluster import RayCluster
 from scripted_model import Script
 from smolagents import CodeAgent, tool
 
@@ -20,7 +21,6 @@ from smolagents_fork.errors import (
     InterpreterError,
     SandboxDiedError,
 )
-from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 _SECONDS = 240.0

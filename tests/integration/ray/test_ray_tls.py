@@ -9,10 +9,10 @@ from pathlib import Path
 import certificates
 import pytest
 from own_clusters import own_cluster
+from ray_nodes.cluster import RayCluster
 from whole_contract import WHOLE
 
 from smolagents_fork import ProcessExecutor, RayEngine
-from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 SECONDS = 240.0

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-from tools.ray_cluster import cluster as module
-from tools.ray_cluster.cluster import RayCluster
+from ray_nodes import cluster as module
+from ray_nodes.cluster import RayCluster
 
 # Only detects hangs.
 SECONDS = 60.0

@@ -18,7 +18,6 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..paths import ROOT
 from . import network
 from .cluster import NODES, START_SECONDS, RayCluster, remove_stale
 from .processes import alive
@@ -93,7 +92,7 @@ def _start(folder: Path, size: int) -> RayCluster:
     with (folder / "keeper.log").open("w") as log:
         subprocess.run(
             [sys.executable, "-m", __name__, str(folder), str(size)],
-            cwd=ROOT,
+            cwd=Path(__file__).parents[1],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

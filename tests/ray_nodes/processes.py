@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 __all__ = ["alive", "cpu_seconds", "descendants", "end", "in_session", "program"]
 
