@@ -15,8 +15,7 @@ from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.provisioner import NodesProvisioner
 from ..call_options import Arguments
 from ..jupyter.image_progress import shown_progress
-from ..pools.pool_options import TenantOption
-from ..pools.sandbox_pool import pool_of
+from ..pools.pool_options import PooledArguments
 from .docker_pool import DockerPool
 from .options import DockerOptions, EngineOption, chosen_engine
 
@@ -50,7 +49,9 @@ class _InUpstreamsOrder(_Imports):
 
 
 @dataclass(frozen=True)
-class DockerArguments(NetworkAccess, DockerOptions, EngineOption, TenantOption, _InUpstreamsOrder):
+class DockerArguments(
+    NetworkAccess, DockerOptions, EngineOption, PooledArguments, _InUpstreamsOrder
+):
     """Arguments of the constructor; the first nine are upstream's, in upstream's order."""
 
     by_position: ClassVar[tuple[str, ...]] = (
@@ -74,10 +75,8 @@ class DockerArguments(NetworkAccess, DockerOptions, EngineOption, TenantOption, 
         elsewhere=f"{IMPORTS} {PACKAGES}",
     )
     pool: DockerPool | None = option(
-        None, "gives a ready container", pool_of(DockerPool), form="a pool"
+        None, "gives a ready container", DockerPool.check, form="a pool"
     )
-    #: A container that a pool has given; not an option.
-    ready: Any = None
 
     def check_together(self) -> None:
         """Refuse a list of hosts beside a network, or where its listener cannot travel."""

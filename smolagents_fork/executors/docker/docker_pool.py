@@ -12,7 +12,6 @@ from ...options.option import taking
 from ...sandboxes.engine_protocol import ReportsWaitingStarts
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
-from ..jupyter.image_progress import shown_progress
 from ..pools.pool_options import PoolOptions
 from ..pools.sandbox_pool import SandboxPool
 from .options import DockerOptions, EngineOption, connection_to, engine_for
@@ -81,9 +80,7 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
         try:
             with self._image_lock:
                 if self._image is None:
-                    spec = self.options.image_spec(self.additional_imports)
-                    with shown_progress() as report:
-                        self._image = provisioner.prepare_image(spec, report=report)
+                    self._image = self.options.prepare_image(provisioner, self.additional_imports)
             connection = connection_to(provisioner, self.options, self._image)
             connection.open(self.options.startup_timeout_seconds, rehearse=True)
         except BaseException:

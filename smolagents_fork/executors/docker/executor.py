@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, ClassVar, cast
 
-from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError
 from ...network.network_list import NetworkAccess
 from ...network.secrets.secret import log_visible_keys
-from ...options import accept
 from ...options.option import part_of, taking
 from ...results import ExecutorStats
-from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.provisioner import (
-    Provisioner,
-    PublishesPort,
-    Report,
-    Sandbox,
-)
+from ...sandboxes.provisioner import Provisioner, PublishesPort, Sandbox
 from ...sandboxes.termination import exit_on_sigterm
-from ...upstream import LogLevel
 from ..jupyter.connection import KernelConnection
-from ..jupyter.image_progress import shown_progress
 from ..jupyter.kernel_executor import KernelExecutor
-from ..jupyter.packages import Packages
-from ..pools.sandbox_pool import create_async
-from ..session.guest import Ask
+from ..pools.pooled_executor import PooledExecutor
 from ..weak_methods import weakly
 from .arguments import DockerArguments, SetupArguments
 from .docker_pool import DockerPool
 from .options import DockerOptions, chosen_engine, connection_to
 
-if TYPE_CHECKING:
-    from ...network.host_proxy import SandboxProxy
-
 __all__ = ["DockerExecutor"]
 
 
-class DockerExecutor(KernelExecutor):
+class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
     """Executor that runs an agent's code in a container of its own.
 
     Upstream's parameters keep their meaning; the rest are keyword-only.
@@ -63,6 +47,7 @@ class DockerExecutor(KernelExecutor):
     """
 
     options: DockerOptions
+    pool_class: ClassVar[type[DockerPool]] = DockerPool
 
     @taking(DockerArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -73,20 +58,22 @@ class DockerExecutor(KernelExecutor):
         options = (
             part_of(given, DockerOptions) if pool is None else pool.options_for(given, imports)
         )
-        super().__init__(imports, given.logger, options)
-        self._pool, self._tenant = pool, given.tenant
-        self._control.log.tenant = given.tenant
         #: Where the container runs.
         self.engine = chosen_engine(given.engine, pool, given)
-        self._network_list = hosts = part_of(given, NetworkAccess)
-        self._proxy: SandboxProxy | None = None
-        self._of_pool, self._own_loopback = pool is not None, not options.shares_host_network
-        remedy = self.engine.network_remedy(options, "pool" if self._of_pool else "executor")
-        self._network_remedy = hosts.network_advice or remedy
-        # Of a list, the proxy says what is not in it.
-        install_remedy = self._network_remedy if hosts.allowed_hosts is None else ""
-        self._packages = Packages(options.packages(install_remedy))
-        self._connection = given.ready
+        owner = "executor" if pool is None else "pool"
+        remedy = given.network_advice or self.engine.network_remedy(options, owner)
+        super().__init__(
+            imports,
+            given.logger,
+            options,
+            # Of a list, the proxy says what is not in it.
+            options.packages(remedy if given.allowed_hosts is None else ""),
+            of_pool=pool is not None,
+            network_remedy=remedy,
+            own_loopback=not options.shares_host_network,
+        )
+        self._join(pool, given)
+        self._hosts: NetworkAccess = given
         self._provisioner: Provisioner | None = None
         self.start()
 
@@ -119,42 +106,22 @@ class DockerExecutor(KernelExecutor):
         """
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
-        return await create_async(cls, DockerPool, args, keywords)
+        return await cls._create_async(args, keywords)
 
     def _start(self) -> None:
-        options = self.options
-        if self._pool is not None:
-            connection = self._connection or self._pool.acquire(tenant=self._tenant)
-        else:
-            provisioner = self.engine.connect(options.container, note=weakly(self._note))
-            self._provisioner = provisioner
-            try:
-                with shown_progress(lambda line: self._log(line, LogLevel.INFO)) as report:
-                    image = self._build_image(self.additional_imports, report)
-            except BaseException:
-                provisioner.close()
-                raise
-            self._proxy = proxy = self._proxy_of(self._network_list)
-            connection = connection_to(provisioner, options, image, proxy)
-        self.installed_packages = list(self.additional_imports)
-        self._open_kernel(connection)
+        self._open_kernel(self._take() or self._connect())
 
-    def _build_image(self, imports: Sequence[str], report: Report) -> str:
-        if self._provisioner is None:
-            raise ExecutorError("the executor has not been started")
-        return self._provisioner.prepare_image(self.options.image_spec(imports), report=report)
-
-    def _prepare(self, ask: Ask) -> None:
-        """Give a new kernel the packages and files of the last one."""
-        self._packages.prepare(ask)
-        self.options.given_files.send(self._files())
-
-    def _cleanup(self) -> None:
-        if self._proxy is not None:
-            self._proxy.close()
-        super()._cleanup()
-        if self._pool is not None and self._connection is not None:
-            self._pool.release(self._connection)
+    def _connect(self) -> KernelConnection:
+        """Return a connection that starts a container of the executor's own."""
+        provisioner = self.engine.connect(self.options.container, note=weakly(self._log))
+        try:
+            image = self.options.prepare_image(provisioner, self.additional_imports, self._log)
+            proxy = self._open_proxy(self._hosts)
+        except BaseException:
+            provisioner.close()
+            raise
+        self._provisioner = provisioner
+        return connection_to(provisioner, self.options, image, proxy)
 
     def delete(self) -> None:
         """Call ``cleanup()`` and wait until the engine has removed the container."""
@@ -169,8 +136,7 @@ class DockerExecutor(KernelExecutor):
 
         ``Any``, because docker-py is imported only when it is used.
         """
-        sandbox = self._sandbox
-        return sandbox.container if isinstance(sandbox, DockerSandbox) else None
+        return getattr(self._sandbox, "container", None)
 
     @property
     def place(self) -> str:
@@ -244,42 +210,22 @@ class DockerExecutor(KernelExecutor):
         sandbox = self._sandbox
         return sandbox.published_address() if isinstance(sandbox, PublishesPort) else None
 
-    # -- code and packages --
+    # -- packages --
 
-    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
-        """Install packages for the code.
-
-        Before the first call they are built into a new image, and the container is replaced.
-        Afterwards, and in a container of a pool, pip installs them into the container and the state
-        is kept; that needs a network.
-
-        Raises:
-            ExecutorError: there is no network and the container must stay, or pip failed.
-        """
-        with self._turn("install_packages"), self._naming_refusals():
-            self._install(list(accept.names("additional_imports", additional_imports)))
-        return list(additional_imports)
-
-    def _install(self, names: list[str]) -> None:
-        missing = [name for name in names if missing_requirements([name], self.additional_imports)]
-        if not missing:
-            return
-        must_stay = self._must_stay()
-        if must_stay is None:
-            with shown_progress(lambda line: self._log(line, LogLevel.INFO)) as report:
-                image = self._build_image([*self.additional_imports, *missing], report)
-            self._kernel_connection().use_image(image)
-            self._open_session().drop()
+    def _install_missing(self, names: list[str]) -> None:
+        connection, session = self._connection, self._open_session()
+        if session.has_run:
+            must_stay = "code has run in this sandbox, and a new one would not have its state"
+            self._packages.add(session.request, names, must_stay)
+        elif self._provisioner is None or connection is None:
+            must_stay = "a pool decides the image of its sandboxes"
+            self._packages.add(session.request, names, must_stay)
         else:
-            self._packages.add(self._open_session().request, missing, must_stay)
-        self.additional_imports += missing
-        self.installed_packages += missing
-
-    def _must_stay(self) -> str | None:
-        """Return the reason not to replace the container; ``None`` when it may be replaced."""
-        if self._open_session().has_run:
-            return "code has run in this sandbox, and a new one would not have its state"
-        return "a pool decides the image of its sandboxes" if self._pool is not None else None
+            imports = [*self.additional_imports, *names]
+            image = self.options.prepare_image(self._provisioner, imports, self._log)
+            connection.use_image(image)
+            session.drop()
+        self.additional_imports += names
 
     # -- control --
 
@@ -293,11 +239,3 @@ class DockerExecutor(KernelExecutor):
         if sandbox is None:
             raise ExecutorError(f"{action}: there is no container now; the next call starts one")
         return sandbox
-
-    def _kernel_connection(self) -> KernelConnection:
-        if self._connection is None:
-            raise ExecutorError("the executor has not been started")
-        return self._connection
-
-    def _note(self, line: str) -> None:
-        self._log(line, LogLevel.INFO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,11 +15,18 @@ from ...options.words import ENGINES
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.engine_protocol import Engine, check_engine
-from ...sandboxes.provisioner import ConnectionProxy, ImageSpec, Provisioner, SandboxSpec
+from ...sandboxes.provisioner import (
+    ConnectionProxy,
+    ImageSpec,
+    Provisioner,
+    Report,
+    SandboxSpec,
+)
 from ...sandboxes.resource_limits import Limits, parse_size
 from ..jupyter.connection import KernelConnection, KernelSettings
+from ..jupyter.image_progress import shown_progress
 from ..jupyter.kernel_options import KernelOptions
-from ..jupyter.packages import PackageSettings
+from ..jupyter.packages import Packages, PackageSettings
 
 __all__ = [
     "DockerOptions",
@@ -75,18 +83,20 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         """Characters of a call's output that the kernel sends as they are printed."""
         return KernelSettings(self.print_length).streamed_length
 
-    def packages(self, network_remedy: str) -> PackageSettings:
-        """Return the settings of installations into a running sandbox.
+    def packages(self, network_remedy: str) -> Packages:
+        """Return what installs packages into a running sandbox.
 
         Args:
             network_remedy: how the sandbox gets a network; empty if it has one.
         """
-        return PackageSettings(
-            workdir=self.workdir,
+        settings = PackageSettings(
+            timeout_seconds=self.build_timeout_seconds,
+            limit=f"build_timeout_seconds={self.build_timeout_seconds}",
+            folder=posixpath.join(self.workdir, ".packages"),
             network_remedy=network_remedy,
             ca_bundle=self.ca_bundle,
-            timeout_seconds=self.build_timeout_seconds,
         )
+        return Packages(settings)
 
     def image_spec(self, imports: Sequence[str]) -> ImageSpec:
         """Return the specification of the image.
@@ -99,6 +109,19 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         """
         requirements = requirements_for(imports, self.requirements)
         return dataclasses.replace(self.image_options, requirements=requirements)
+
+    def prepare_image(
+        self, provisioner: Provisioner, imports: Sequence[str], plain: Report | None = None
+    ) -> str:
+        """Have the image prepared, and show what is built; return its name.
+
+        Args:
+            provisioner: prepares it.
+            imports: see :meth:`image_spec`.
+            plain: see :func:`.shown_progress`.
+        """
+        with shown_progress(plain) as report:
+            return provisioner.prepare_image(self.image_spec(imports), report=report)
 
     def sandbox_spec(self, image: str, proxy: ConnectionProxy | None = None) -> SandboxSpec:
         """Return the specification of a sandbox.

@@ -7,8 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from ...deadline import Deadline
-from ...distributions.requirements import missing_requirements, requirements_for
-from ...jupyter.kernel.bootstrap import packages_request
 from ...options import accept
 from ...options.option import option, same_as
 from ...sandboxes.provisioner import SandboxSpec
@@ -17,15 +15,14 @@ from ..call_options import Arguments
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_options import KernelOptions
-from ..session.guest import Ask, Request, Task
+from ..jupyter.packages import Packages, PackageSettings
 from ..weak_methods import weakly
 from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
 
 __all__ = ["GatewayArguments", "GatewayExecutor"]
 
-# Longest ``pip install``, the time for the kernel's answer after it, and the longest wait for the
-# end of a sandbox, in seconds.
-_INSTALL_SECONDS, _GRACE_SECONDS = 600.0, 15.0
+_INSTALLATIONS = PackageSettings(timeout_seconds=600.0, limit="600 s")
+# Longest wait for the end of a sandbox, in seconds.
 _END_SECONDS = 30.0
 
 
@@ -63,8 +60,8 @@ class GatewayExecutor(KernelExecutor):
         image: str,
         create: Callable[[Deadline], CreatedSandbox],
     ) -> None:
-        super().__init__(given.additional_imports, given.logger, given)
-        self.installed_packages = list(given.additional_imports)
+        names = given.additional_imports
+        super().__init__(names, given.logger, given, Packages(_INSTALLATIONS, names))
         self._service = GatewayService(create, weakly(self._log_error))
         seconds = given.startup_timeout_seconds
         self._kernel = KernelConnection(
@@ -81,11 +78,6 @@ class GatewayExecutor(KernelExecutor):
 
     def _start(self) -> None:
         self._open_kernel(self._kernel)
-
-    def _prepare(self, ask: Ask) -> None:
-        """Give a new kernel the packages and files of the last one."""
-        _install(ask, self.installed_packages)
-        self.options.given_files.send(self._files())
 
     def _cleanup(self) -> None:
         super()._cleanup()
@@ -105,33 +97,3 @@ class GatewayExecutor(KernelExecutor):
 
     def _log_error(self, line: str) -> None:
         self._log(line, LogLevel.ERROR)
-
-    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
-        """Install what provides the import names, or the requirements, ``additional_imports``.
-
-        Raises:
-            ConfigurationError: a name that is neither a module's nor a requirement.
-            ExecutorError: ``pip`` failed; the message has its output.
-        """
-        names = list(accept.names("additional_imports", additional_imports))
-        with self._turn("install_packages"):
-            self._install(names)
-        return names
-
-    def _install(self, requirements: list[str]) -> None:
-        present = self.installed_packages
-        missing = [name for name in requirements if missing_requirements([name], present)]
-        _install(self._open_session().request, missing)
-        self.installed_packages += missing
-
-
-def _install(ask: Ask, names: Sequence[str]) -> None:
-    requirements = requirements_for(names)
-    if not requirements:
-        return
-    seconds = _INSTALL_SECONDS
-    code, buffers = packages_request(
-        requirements=requirements, seconds=seconds, limit=f"{seconds:.0f} s"
-    )
-    request = Request(Task.CODE, buffers, code, seconds=seconds + _GRACE_SECONDS)
-    ask(request, "install_packages")

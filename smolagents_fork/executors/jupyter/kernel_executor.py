@@ -6,16 +6,19 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...distributions.requirements import missing_requirements
 from ...errors import ExecutorError, InterpreterError
 from ...folders.file_store import FileStore
+from ...options import accept
 from ...text.hints import network_hint
-from ..session.guest import Failure
+from ..session.guest import Ask, Failure
 from ..session.guest_files import GuestFiles
 from ..session.sandbox_executor import SandboxExecutor
 from .connection import KernelConnection
 from .error_text import CodeFailedError, failure_text
 from .kernel_guest import KernelGuestSource
 from .kernel_options import KernelOptions
+from .packages import Packages
 
 __all__ = ["KernelExecutor"]
 
@@ -27,28 +30,71 @@ class KernelExecutor(SandboxExecutor):
         additional_imports: as in :class:`Executor`.
         logger: as in :class:`Executor`.
         options: limits, callbacks, functions of the host.
+        packages: installs what the sandbox does not have from its image.
+        of_pool: whether a pool decides what is installed.
+        network_remedy: how the sandbox gets a network; empty if it has one, or nobody knows how.
+        own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
 
     options: KernelOptions
     #: Connection to the kernel; ``None`` before the start.
     _connection: KernelConnection | None = None
-    #: Whether a pool decides what is installed.
-    _of_pool = False
-    #: How the sandbox gets a network; empty if it has one, or nobody knows how.
-    _network_remedy = ""
-    #: Whether ``127.0.0.1`` is the sandbox's own.
-    _own_loopback = True
 
     def __init__(
-        self, additional_imports: Sequence[str], logger: Any, options: KernelOptions
+        self,
+        additional_imports: Sequence[str],
+        logger: Any,
+        options: KernelOptions,
+        packages: Packages,
+        *,
+        of_pool: bool = False,
+        network_remedy: str = "",
+        own_loopback: bool = True,
     ) -> None:
         super().__init__(additional_imports, logger, options, allow_pickle=options.allow_pickle)
-        self.installed_packages: list[str] = []
+        self._packages = packages
+        self._of_pool, self._network_remedy = of_pool, network_remedy
+        self._own_loopback = own_loopback
+        self.installed_packages = list(additional_imports)
 
     def _open_kernel(self, connection: KernelConnection) -> None:
         """Start the first kernel; called by ``_start()``."""
         self._connection = connection
         self._open(KernelGuestSource(connection, self.options.startup_timeout_seconds))
+
+    def _prepare(self, ask: Ask) -> None:
+        """Give a new kernel the packages and files of the last one."""
+        self._packages.prepare(ask)
+        self.options.given_files.send(self._files())
+
+    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
+        """Install packages for the code, which keeps its state.
+
+        A container that has run no code and is not a pool's is replaced, by one of an image with
+        the packages. All others install them with pip, which needs a network.
+
+        Args:
+            additional_imports: import names or requirements.
+
+        Raises:
+            ConfigurationError: a name that is neither a module's nor a requirement.
+            ExecutorError: there is no network and the sandbox must stay, or pip failed.
+        """
+        names = list(accept.names("additional_imports", additional_imports))
+        with self._turn("install_packages"), self._naming_refusals():
+            self._install(names)
+        return names
+
+    def _install(self, requirements: list[str]) -> None:
+        present = self.installed_packages
+        missing = [name for name in requirements if missing_requirements([name], present)]
+        if missing:
+            self._install_missing(missing)
+            self.installed_packages += missing
+
+    def _install_missing(self, names: list[str]) -> None:
+        """Install the packages of import names that the sandbox lacks."""
+        self._packages.add(self._open_session().request, names)
 
     @contextlib.contextmanager
     def _file_store(self, action: str) -> Iterator[FileStore]:

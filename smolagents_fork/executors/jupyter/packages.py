@@ -1,9 +1,8 @@
-"""Packages asked for after the start: built into a new image, or installed into the sandbox."""
+"""Packages asked for after the start of a sandbox: installed into it, and into its successors."""
 
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,30 +23,37 @@ class PackageSettings:
     """Settings of installations.
 
     Attributes:
-        workdir: the sandbox's work folder.
+        timeout_seconds: limit of one installation.
+        limit: the limit, for messages.
+        folder: folder in the sandbox that the packages go to, with this process's settings of pip;
+            empty for the kernel's own environment, with its own settings.
         network_remedy: how the sandbox gets a network, which pip needs; empty if it has one.
         ca_bundle: PEM file that pip trusts; ``None``: the one that the environment names.
-        timeout_seconds: limit of one installation.
     """
 
-    workdir: str
-    network_remedy: str
-    ca_bundle: str | os.PathLike[str] | None
     timeout_seconds: float
+    limit: str
+    folder: str = ""
+    network_remedy: str = ""
+    ca_bundle: str | os.PathLike[str] | None = None
 
 
 class Packages:
-    """Packages of one executor besides those of its first image.
+    """Packages of one executor besides those of its image.
 
     Args:
         settings: of installations.
+        names: import names whose packages each kernel gets from the start.
+
+    Raises:
+        ConfigurationError: an entry is not an import name or a requirement.
     """
 
-    def __init__(self, settings: PackageSettings) -> None:
+    def __init__(self, settings: PackageSettings, names: Sequence[str] = ()) -> None:
         self._settings = settings
-        self._installed: list[str] = []
+        self._installed = list(requirements_for(names))
 
-    def add(self, ask: Ask, names: Sequence[str], must_stay: str) -> None:
+    def add(self, ask: Ask, names: Sequence[str], must_stay: str = "") -> None:
         """Install the packages that provide the import names ``names`` into the sandbox.
 
         Args:
@@ -75,21 +81,27 @@ class Packages:
 
         With a network, the code's own calls of pip install where these are, too.
         """
-        if self._installed or not self._settings.network_remedy:
+        settings = self._settings
+        if self._installed or (settings.folder and not settings.network_remedy):
             self._install(ask, self._installed)
 
     def _install(self, ask: Ask, requirements: Sequence[str]) -> None:
-        seconds = self._settings.timeout_seconds
+        settings = self._settings
+        environment: dict[str, str] = {}
+        certificates = b""
+        if settings.folder:
+            environment = _without_secrets(index_settings(), needed=bool(requirements))
+            certificates = ca_bytes(settings.ca_bundle)
         code, buffers = packages_request(
             requirements=requirements,
-            folder=posixpath.join(self._settings.workdir, ".packages"),
-            environment=_without_secrets(index_settings(), needed=bool(requirements)),
-            ca_bundle=ca_bytes(self._settings.ca_bundle),
-            seconds=seconds,
-            limit=f"build_timeout_seconds={seconds}",
+            folder=settings.folder,
+            environment=environment,
+            ca_bundle=certificates,
+            seconds=settings.timeout_seconds,
+            limit=settings.limit,
         )
-        request = Request(Task.CODE, buffers, code, seconds=seconds + _GRACE_SECONDS)
-        ask(request, "install_packages")
+        seconds = settings.timeout_seconds + _GRACE_SECONDS
+        ask(Request(Task.CODE, buffers, code, seconds=seconds), "install_packages")
 
 
 def _without_secrets(settings: dict[str, str], *, needed: bool) -> dict[str, str]:

@@ -13,7 +13,7 @@ from ...options.option import Options, option
 from ...options.words import IMPORTS, PACKAGES
 from .pool_queue import tenant_of
 
-__all__ = ["PoolOptions", "TenantOption"]
+__all__ = ["PoolOptions", "PooledArguments"]
 
 
 def _imports(name: str, value: Any) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ class PoolOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TenantOption(Options):
-    """Tenant of an executor that takes its sandbox from a pool."""
+class PooledArguments(Options):
+    """Arguments of an executor that may take its sandbox from a pool."""
 
     tenant: str = option(
         "",
@@ -107,3 +107,5 @@ class TenantOption(Options):
         tenant_of,
         form="a name",
     )
+    #: A sandbox that a pool has given; not an option.
+    ready: Any = None

@@ -17,7 +17,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ... import telemetry
@@ -29,14 +29,14 @@ from ...errors import (
     ExecutorStartError,
     ForkError,
 )
-from ...options.option import Check, Options, about, options_of_calls, part_of
+from ...options.option import Options, about, options_of_calls, part_of
 from ...system.forks import Owner
 from ...text.representation import represent
 from ..calls import in_thread
 from .pool_options import PoolOptions
 from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of
 
-__all__ = ["SandboxPool", "create_async", "pool_of"]
+__all__ = ["Closeable", "SandboxPool"]
 
 _logger = logging.getLogger(__name__)
 _FIRST_PAUSE_SECONDS = 0.5
@@ -57,14 +57,7 @@ class Closeable(Protocol):
     def close(self) -> None: ...
 
 
-class Cleanable(Protocol):
-    """An executor that can be closed."""
-
-    def cleanup(self) -> None: ...
-
-
 _Sandbox = TypeVar("_Sandbox", bound=Closeable)
-_Executor = TypeVar("_Executor", bound=Cleanable)
 _OfExecutor = TypeVar("_OfExecutor", bound=Options)
 
 
@@ -110,6 +103,21 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._concurrent_starts = given.concurrent_starts
         telemetry.watch_pool(self)
         self._owner = Owner()
+
+    @classmethod
+    def check(cls: type[_Self], name: str, value: Any) -> _Self | None:
+        """Return a pool of this class, or ``None``; check of an executor's option.
+
+        Args:
+            name: Name of the option.
+            value: its argument.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        if value is not None and not isinstance(value, cls):
+            raise ConfigurationError(f"{name}={value!r}: give a {cls.__name__}, or None")
+        return value
 
     # -- for subclasses --
 
@@ -534,62 +542,3 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 known = isinstance(error, ForkError)
                 waiter.give(error=error if known else ExecutorStartError(f"{error!r}"))
             self._changed.notify_all()
-
-
-def pool_of(kind: type[SandboxPool[Any, Any]]) -> Check:
-    """Make a check for a pool of an executor's own kind, or ``None``.
-
-    Args:
-        kind: the class of the pool.
-    """
-
-    def check(name: str, value: Any) -> Any:
-        if value is not None and not isinstance(value, kind):
-            raise ConfigurationError(f"{name}={value!r}: give a {kind.__name__}, or None")
-        return value
-
-    return check
-
-
-async def create_async(
-    make: Callable[..., _Executor],
-    pool_class: type[SandboxPool[Any, Any]],
-    arguments: Sequence[Any],
-    keywords: Mapping[str, Any],
-) -> _Executor:
-    """Call an executor's constructor without blocking the event loop.
-
-    Waiting for a pool needs no thread. When the task is cancelled, the executor that is being made
-    is closed.
-
-    Args:
-        make: the constructor; gets what the pool has given as ``ready``.
-        pool_class: class of the executor's pools.
-        arguments: of the constructor.
-        keywords: of the constructor, perhaps with ``pool`` and ``tenant``.
-    """
-    pool = pool_of(pool_class)("pool", keywords.get("pool"))
-    tenant = tenant_of("tenant", keywords.get("tenant", ""))
-    taken = None if pool is None else await pool.acquire_async(tenant=tenant)
-
-    def work() -> _Executor:
-        try:
-            return make(*arguments, ready=taken, **keywords)
-        except BaseException:
-            if pool is not None and taken is not None:
-                taken.close()
-                pool.release(taken)
-            raise
-
-    made = in_thread(work, "smolagents-fork-create")
-    try:
-        return await asyncio.shield(made)
-    except asyncio.CancelledError:
-        made.add_done_callback(_clean_up_abandoned)
-        raise
-
-
-def _clean_up_abandoned(made: asyncio.Future[_Executor]) -> None:
-    """Close an executor whose task was cancelled."""
-    if not made.cancelled() and made.exception() is None:
-        made.result().cleanup()

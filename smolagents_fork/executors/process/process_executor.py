@@ -70,7 +70,7 @@ class ProcessExecutor(GuestExecutor):
 
     def _start(self) -> None:
         imports = import_names(self.additional_imports)
-        proxy = self._proxy_of(self.options)
+        proxy = self._open_proxy(self.options)
         self._launcher = ProcessLauncher(self.options, imports, self._place(imports), proxy)
         self._open(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
@@ -232,9 +232,7 @@ class ProcessLauncher(GuestLauncher):
                 self._proxy.serve(listener)
 
     def close(self) -> None:
-        """Remove the folder and end the proxy. Idempotent."""
-        if self._proxy is not None:
-            self._proxy.close()
+        """Remove the folder. Idempotent."""
         self.place.remove()
 
 

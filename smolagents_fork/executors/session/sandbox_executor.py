@@ -103,8 +103,10 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     #: Whether code in this executor can call the agent's managed agents. Read by the agent before
     #: an executor is made, so it is a class attribute.
     supports_managed_agents: ClassVar[bool] = True
-    #: What the sandbox's proxy refused and moved; ``None``: the sandbox has none.
+    #: Proxy of the sandbox, what it refused and moved, and its secrets; ``None``: it has none.
+    _proxy: SandboxProxy | None = None
     _access: AccessRecord | None = None
+    _secrets: SecretAccess | None = None
 
     def __init__(
         self,
@@ -146,7 +148,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             allow_pickle=allow_pickle,
         )
         self._session: Session | None = None
-        self._secrets: SecretAccess | None = None
 
     # -- lifecycle: called by constructors, agents and users --
 
@@ -216,12 +217,12 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         )
         self._session.open()
 
-    def _proxy_of(self, hosts: NetworkAccess) -> SandboxProxy | None:
-        """Return the proxy for a list of hosts, with recorded connections; ``None`` without one."""
+    def _open_proxy(self, hosts: NetworkAccess) -> SandboxProxy | None:
+        """Open the proxy for a list of hosts, with recorded connections; ``None`` without one."""
         recorded = weakly(self._control.accessed) if self._control.log else None
-        proxy = hosts.network_proxy(type(self).__name__, recorded)
-        self._access = None if proxy is None else proxy.record
-        self._secrets = None if proxy is None else proxy.secrets
+        self._proxy = proxy = hosts.network_proxy(type(self).__name__, recorded)
+        if proxy is not None:
+            self._access, self._secrets = proxy.record, proxy.secrets
         return proxy
 
     def _prepare_recorded(self, ask: Ask) -> None:
@@ -250,6 +251,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
 
     def _cleanup(self) -> None:
         """Release all resources; called once, perhaps after ``_start()`` failed or without it."""
+        if self._proxy is not None:
+            self._proxy.close()
         session = getattr(self, "_session", None)
         if session is None:
             return  # the constructor has failed

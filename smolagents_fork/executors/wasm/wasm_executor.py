@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 from ...errors import ExecutorError
 from ...folders.file_store import FileStore
 from ...options.option import option, part_of, taking
-from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
 from ..call_options import Arguments
 from ..guests.guest_executor import GuestExecutor
-from ..pools.pool_options import TenantOption
-from ..pools.sandbox_pool import create_async, pool_of
+from ..pools.pool_options import PooledArguments
+from ..pools.pooled_executor import PooledExecutor
 from ..session.guest_files import GuestFiles
 from ..weak_methods import weakly
 from .guest_source import PyodideSource, WasmLauncher, check_imports, installation, log_line
@@ -26,16 +25,14 @@ __all__ = ["WasmExecutor"]
 
 
 @dataclass(frozen=True)
-class WasmArguments(WasmOptions, TenantOption, Arguments):
+class WasmArguments(WasmOptions, PooledArguments, Arguments):
     """Arguments of WasmExecutor's constructor."""
 
     _: KW_ONLY
-    pool: WasmPool | None = option(None, "gives a ready guest", pool_of(WasmPool), form="a pool")
-    #: A guest that a pool has given; not an option.
-    ready: DenoProcess | None = None
+    pool: WasmPool | None = option(None, "gives a ready guest", WasmPool.check, form="a pool")
 
 
-class WasmExecutor(GuestExecutor):
+class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
     """Executor that runs code in WebAssembly, in a Deno that may read its own files only.
 
     The code is ordinary Python; no guarantee rests on what runs it.
@@ -59,6 +56,7 @@ class WasmExecutor(GuestExecutor):
 
     label: ClassVar[str] = "wasm"
     options: WasmOptions
+    pool_class: ClassVar[type[WasmPool]] = WasmPool
 
     @taking(WasmArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -67,8 +65,8 @@ class WasmExecutor(GuestExecutor):
         pool = given.pool
         options = part_of(given, WasmOptions) if pool is None else pool.options_for(given, names)
         super().__init__(names, given.logger, options)
-        self._pool, self._tenant, self._first = pool, given.tenant, given.ready
-        self._control.log.tenant = given.tenant
+        self._source = None if pool is None else pool.source
+        self._join(pool, given)
         self.start()
 
     @classmethod
@@ -79,25 +77,19 @@ class WasmExecutor(GuestExecutor):
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
         started for it is closed.
         """
-        return await create_async(cls, WasmPool, args, keywords)
+        return await cls._create_async(args, keywords)
 
     def _start(self) -> None:
         check_imports(self.additional_imports)
-        if self._pool is None:
-            source = PyodideSource(self.options, self.additional_imports, weakly(self._note))
-        else:
-            source = self._pool.source
-            self._first = self._first or self._pool.acquire(tenant=self._tenant)
+        source = self._source or PyodideSource(
+            self.options, self.additional_imports, weakly(self._note)
+        )
+        first = self._take()
         imports = source.import_names(self.additional_imports)
-        self._open(WasmLauncher(self.options, imports, source, self._first))
-
-    def _cleanup(self) -> None:
-        super()._cleanup()
-        if self._pool is not None and self._first is not None:
-            self._pool.release(self._first)
+        self._open(WasmLauncher(self.options, imports, source, first))
 
     def _note(self, text: str) -> None:
-        self._log(f"WasmExecutor: {text}", LogLevel.INFO)
+        self._log(f"WasmExecutor: {text}")
 
     def _files_of_guest(self, ask: Callable[[bytes], bytes]) -> FileStore:
         return GuestFiles(ask, self.options.memory_bytes)
