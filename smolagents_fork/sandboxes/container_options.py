@@ -19,7 +19,6 @@ __all__ = [
     "ContainerOptions",
     "Transport",
     "is_shared",
-    "user_names",
     "volume_entries",
 ]
 
@@ -327,19 +326,6 @@ def _refuse_root(name: str, user: object) -> None:
             f"{name}={user!r} is root, or the image's choice: code runs as root only with "
             "allow_root=True; give numbers such as '1000:1000'"
         )
-
-
-def user_names(user: str) -> dict[str, str]:
-    """Return the variables by which programs learn their user's name.
-
-    A user that is a number has no entry in the passwd file of most images.
-
-    Args:
-        user: the option of that name.
-    """
-    name = user.partition(":")[0]
-    name = "sandbox" if not name or name.isdigit() else name
-    return {"USER": name, "LOGNAME": name}
 
 
 # The engine's modes: access, SELinux labels, propagation, copying, consistency.

@@ -20,7 +20,8 @@ from typing import Any
 
 from ... import _version
 from ...system.proxy_environment import PROXY_PORT
-from ..container_options import GATEWAY_PORT, ContainerOptions, user_names, volume_entries
+from ..container_options import GATEWAY_PORT, ContainerOptions, volume_entries
+from ..containers.container_environment import container_environment
 from ..containers.first_process import first_command
 from ..process_owner import ClusterOwner
 from ..provisioner import SandboxSpec
@@ -59,19 +60,7 @@ def container_arguments(
     limits = spec.limits
     uid, _, gid = options.user.partition(":")
     mode = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
-    environment = {
-        "HOME": spec.workdir,
-        **user_names(options.user),
-        "TMPDIR": "/tmp",
-        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
-        "IPYTHONDIR": "/tmp/ipython",
-        "MPLCONFIGDIR": "/tmp/matplotlib",
-        "KG_IP": "127.0.0.1" if not published else "0.0.0.0",
-        "KG_PORT": str(GATEWAY_PORT),
-        "KG_AUTH_TOKEN": token,
-        **spec.environment,
-        **spec.proxy_variables,
-    }
+    address = "127.0.0.1" if not published else "0.0.0.0"
     arguments: dict[str, Any] = {
         "image": spec.image,
         "name": name,
@@ -81,7 +70,7 @@ def container_arguments(
         "auto_remove": True,
         "user": options.user,
         "working_dir": spec.workdir,
-        "environment": environment,
+        "environment": container_environment(spec, token, user=options.user, address=address),
         # docker-py adds the user's own proxies, whose addresses may have passwords.
         "use_config_proxy": False,
         "labels": labels(name, f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigurationError
-from ..container_options import GATEWAY_PORT, ContainerOptions, user_names
+from ..container_options import ContainerOptions
+from ..containers.container_environment import container_environment
 from ..containers.first_process import first_command
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
@@ -18,7 +19,6 @@ from .sandbox_claims import CLAIMS, GROUP, SANDBOX_GROUP, VERSION
 __all__ = [
     "CONTAINER",
     "GATEWAY_COMMAND",
-    "TOKEN_VARIABLE",
     "cluster_manifests",
     "pod_manifest",
     "user_and_group",
@@ -29,7 +29,6 @@ __all__ = [
 CONTAINER = "sandbox"
 #: Main process of the fork's image. A cluster's API does not say what an image's own is.
 GATEWAY_COMMAND = ("python", "/opt/kernel/kernel_server.py")
-TOKEN_VARIABLE = "KG_AUTH_TOKEN"
 # Time the host process may take to attach to a pod that has started; only then the lease begins.
 _LEAST_FIRST_SECONDS = 120.0
 # For the log; the work folder and /tmp are in memory.
@@ -81,6 +80,7 @@ def pod_manifest(
         warm: whether the pod waits in a warm pool, for any time, before it is used.
     """
     uid, gid = user_and_group(options.user)
+    variables = container_environment(spec, token, user=options.user)
     first = None if warm else max(spec.lease_seconds, spec.start_seconds, _LEAST_FIRST_SECONDS)
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
@@ -109,10 +109,7 @@ def pod_manifest(
                 "args": [],
                 "workingDir": spec.workdir,
                 "envFrom": [],
-                "env": [
-                    {"name": name, "value": value}
-                    for name, value in environment(spec, token).items()
-                ],
+                "env": [{"name": name, "value": value} for name, value in variables.items()],
                 # Open for the host process, which renews the lease by writing to it.
                 "stdin": True,
                 "stdinOnce": False,
@@ -139,28 +136,6 @@ def pod_manifest(
         pod["runtimeClassName"] = runtime_class
     named = {"name": f"smolagents-fork-{sandbox}", **metadata(sandbox, network=network)}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": named, "spec": pod}
-
-
-def environment(spec: SandboxSpec, token: str) -> dict[str, str]:
-    """Return the variables of a container.
-
-    Args:
-        spec: Description of the sandbox.
-        token: Token that the gateway asks its clients for.
-    """
-    return {
-        "HOME": spec.workdir,
-        **user_names(""),  # a number in any case
-        "TMPDIR": "/tmp",
-        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
-        "IPYTHONDIR": "/tmp/ipython",
-        "MPLCONFIGDIR": "/tmp/matplotlib",
-        "KG_IP": "127.0.0.1",
-        "KG_PORT": str(GATEWAY_PORT),
-        TOKEN_VARIABLE: token,
-        **spec.environment,
-        **spec.proxy_variables,
-    }
 
 
 def _resources(spec: SandboxSpec) -> Mapping[str, Any]:
