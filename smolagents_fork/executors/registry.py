@@ -50,15 +50,13 @@ BUILT_IN: dict[str, str] = {
 }
 # Upstream's classes that a user names with executor_class=, and a saved agent may therefore name.
 _UPSTREAM = ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
-_ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory"
+_ENGINE_FACTORY = "smolagents_fork.executors.engine_factory:EngineFactory"
 
-# Engines that ``executor_type`` takes by name, each with its class: ``DockerExecutor`` runs there.
+# Engines that ``executor_type`` takes by name, each with its class.
 ENGINES: dict[str, str] = {
     "kubernetes": "smolagents_fork.sandboxes.kubernetes.kubernetes_engine:KubernetesEngine",
     "ray": "smolagents_fork.ray_cluster.ray_engine:RayEngine",
 }
-# Engines that have other sandboxes than containers, too.
-_OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray:RayFactory"}
 
 # ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})
@@ -98,8 +96,7 @@ def built_in(name: str) -> Factory | None:
     engine = ENGINES.get(name)
     if engine is None:
         return None
-    reference = _OTHER_FACTORIES.get(name, _ENGINE_FACTORY)
-    factory: Factory = imported(reference)(name, imported(engine))
+    factory: Factory = imported(_ENGINE_FACTORY)(name, imported(engine))
     return factory
 
 

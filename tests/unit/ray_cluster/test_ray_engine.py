@@ -16,8 +16,7 @@ import pytest
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.administration import ray_checks
-from smolagents_fork.executors.docker.engine_factory import EngineFactory
-from smolagents_fork.executors.ray import RayFactory
+from smolagents_fork.executors.engine_factory import EngineFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from tools.paths import ROOT
@@ -102,7 +101,7 @@ def test_unknown_keyword_is_compared_with_those_of_engine_and_executor(
     keywords: dict[str, Any], words: str
 ):
     with pytest.raises(ConfigurationError) as caught:
-        RayFactory("ray", RayEngine)([], None, address="127.0.0.1:1", **keywords)
+        EngineFactory("ray", RayEngine)([], None, address="127.0.0.1:1", **keywords)
     assert str(caught.value).startswith("executor_type='ray' has no parameter ")
     assert words in str(caught.value)
 

@@ -6,13 +6,15 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...errors import ConfigurationError
-from ...options.option import Options, about, words_of
-from ...options.unknown_names import check_known
-from ...sandboxes.engine_protocol import Engine
-from .arguments import DockerArguments
-from .executor import DockerExecutor
-from .options import DockerOptions
+from ..errors import ConfigurationError
+from ..options.option import Options, about, words_of
+from ..options.unknown_names import check_known
+from ..sandboxes.engine_protocol import Engine
+from .docker import DockerExecutor
+from .docker.arguments import DockerArguments
+from .docker.options import DockerOptions
+from .process import ProcessExecutor
+from .process.process_options import ProcessArguments, ProcessOptions
 
 __all__ = ["EngineFactory"]
 
@@ -35,22 +37,27 @@ class EngineFactory:
     def __call__(
         self, additional_authorized_imports: Sequence[str], logger: Any, **keywords: Any
     ) -> Any:
-        """Make an executor.
+        """Make an executor for containers, or for processes where the engine is to have them.
 
         Args:
-            additional_authorized_imports: Import names as for ``DockerExecutor``.
-            logger: Logger as for ``DockerExecutor``.
-            **keywords: Keywords of the engine's constructor and of ``DockerExecutor``. Both get an
-                argument that both have, and the executor alone if an engine or a pool is given.
+            additional_authorized_imports: Import names as for the executor.
+            logger: Logger as for the executor.
+            **keywords: Keywords of the engine's constructor, and of ``DockerExecutor`` or
+                ``ProcessExecutor``. Both get an argument that both have, and the executor alone if
+                an engine or a pool is given.
 
         Raises:
             ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
                 engine beside one.
         """
-        keywords = self.with_engine(keywords, DockerArguments, DockerOptions)
-        return DockerExecutor(additional_authorized_imports, logger, **keywords)
+        imports = additional_authorized_imports
+        if getattr(keywords.get("engine"), "sandbox", keywords.get("sandbox")) == "process":
+            keywords = self._with_engine(keywords, ProcessArguments, ProcessOptions)
+            return ProcessExecutor(imports, logger, **keywords)
+        keywords = self._with_engine(keywords, DockerArguments, DockerOptions)
+        return DockerExecutor(imports, logger, **keywords)
 
-    def with_engine(
+    def _with_engine(
         self, keywords: dict[str, Any], arguments: type[Options], options: type[Options]
     ) -> dict[str, Any]:
         """Return the keywords of an executor, with the engine in place of the engine's keywords.
