@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -67,7 +66,6 @@ class Waiter(Generic[_Sandbox]):
 
     def __init__(self, tenant: str = "", notify: Callable[[], None] = lambda: None) -> None:
         self.tenant = tenant
-        self.since = time.monotonic()
         self.sandbox: _Sandbox | None = None
         self.error: BaseException | None = None
         self.given = threading.Event()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import gc
 import logging
 import threading
 import time
@@ -44,8 +43,6 @@ _LONGEST_PAUSE_SECONDS = 30.0
 # Time between handing out a sandbox and the start of its replacement, which would slow down the
 # first call of the executor that got it.
 _REFILL_SECONDS = 0.05
-# Time that an executor waits at a full pool before dropped executors are looked for.
-_COLLECT_SECONDS = 1.0
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="SandboxPool[Any, Any]")
@@ -98,7 +95,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._pause = 0.0
         self._not_before = 0.0
         self._refill_at = 0.0
-        self._collected_at = 0.0
         self._closed = False
         self._concurrent_starts = given.concurrent_starts
         telemetry.watch_pool(self)
@@ -454,8 +450,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 pause = self._seconds_to_start()
                 count = self._wanted() if pause <= 0 else 0
                 old = self._take_idle()
-                collects = self._is_collection_due()
-                if not count and not old and not collects:
+                if not count and not old:
                     self._changed.wait(self._next_check(pause))
                     continue
                 self._starting += count
@@ -469,20 +464,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                     self._start_failed(error)
             for sandbox in old:
                 self._discard(sandbox)
-            if collects:
-                # Ends the sandboxes of executors that were dropped in a cycle.
-                gc.collect()
-
-    def _is_collection_due(self) -> bool:
-        """Tell whether a caller waits long for another to end. The caller holds the lock."""
-        now = time.monotonic()
-        for waiter in self._queue.waiters:
-            if self._collected_at < waiter.since <= now - _COLLECT_SECONDS and self._is_full(
-                waiter.tenant
-            ):
-                self._collected_at = now
-                return True
-        return False
 
     def _next_check(self, pause: float) -> float | None:
         """Return the seconds until the next timed check. The caller holds the lock."""
@@ -490,8 +471,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         waits = [pause] if pause > 0 else []
         if len(self._ready) > self.min_size:
             waits.append(self._ready[0][1] + self.idle_seconds - now)
-        due = [one.since + _COLLECT_SECONDS - now for one in self._queue.waiters]
-        waits += [seconds for seconds in due if seconds > 0][:1]
         return max(0.01, min(waits)) if waits else None
 
     def _take_idle(self) -> list[_Sandbox]:

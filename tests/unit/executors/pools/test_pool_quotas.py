@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import re
 import threading
@@ -173,36 +172,6 @@ def test_pool_whose_last_place_starts_for_another_is_full() -> None:
             pool.acquire(timeout=0.01)
         pool.may_start.set()
         queue.wait_for(2)
-
-
-class Dropped:
-    """An executor in a cycle, which only the garbage collector ends."""
-
-    def __init__(self, pool: CountingPool) -> None:
-        self.pool, self.itself = pool, self
-        self.sandbox = pool.acquire(timeout=PATIENCE)
-
-    def __del__(self) -> None:
-        self.sandbox.close()
-        self.pool.release(self.sandbox)
-
-
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("limits", [{}, {"max_per_tenant": 1}])
-def test_executors_in_cycles_are_collected_before_a_full_pool_gives_up(limits, is_async) -> None:
-    gc.disable()
-    try:
-        with CountingPool(2 if limits else 1, **limits) as pool:
-            Dropped(pool)
-            assert pool.stats().in_use == 1
-            if is_async:
-                sandbox = asyncio.run(pool.acquire_async(timeout=PATIENCE))
-            else:
-                sandbox = pool.acquire(timeout=PATIENCE)
-            assert sandbox.number == 1
-            assert pool.started[0].closed
-    finally:
-        gc.enable()
 
 
 def test_error_of_a_late_start_says_what_the_engine_says() -> None:
