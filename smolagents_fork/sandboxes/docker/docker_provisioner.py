@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ..container_options import ContainerOptions
 from ..containers.listed_entries import read_entries
+from ..engine_protocol import no_note
 from ..process_owner import ClusterOwner, owner_text
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
@@ -74,10 +75,6 @@ def _check_limits_kept(given: Mapping[str, Any], asked: Mapping[str, Any]) -> No
             )
 
 
-def _unread(_line: str) -> None:
-    """Take a line about a build that nobody waits for knowingly."""
-
-
 class DockerProvisioner:
     """A provisioner of containers.
 
@@ -130,7 +127,7 @@ class DockerProvisioner:
             ExecutorStartError: an image to use as it is cannot be pulled.
         """
         image = prepare_image(self._client, self._address, spec, report=report, rebuild=rebuild)
-        self._prepared[image] = lambda: self.prepare_image(spec, report=_unread)
+        self._prepared[image] = lambda: self.prepare_image(spec, report=no_note)
         return image
 
     def image_digest(self, image: str) -> str:
