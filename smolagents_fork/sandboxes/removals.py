@@ -18,7 +18,7 @@ from ..errors import EngineUnavailableError, ExecutorStartError, ForkError
 from ..system.forks import reset_in_child
 from .termination import exit_on_sigterm
 
-__all__ = ["REMOVAL_SECONDS", "Removal", "Removals", "count_pending", "wait_until_tried"]
+__all__ = ["REMOVAL_SECONDS", "Removal", "Removals", "wait_until_tried"]
 
 #: Time for all attempts to remove one object.
 REMOVAL_SECONDS = 30.0
@@ -175,11 +175,6 @@ class Removals:
                 return False
             time.sleep(_LOOK_SECONDS)
         return True
-
-
-def count_pending() -> int:
-    """Count the objects of this process that have not been removed."""
-    return len(_pending.known)
 
 
 def wait_until_tried(timeout: float) -> bool:
