@@ -49,12 +49,15 @@ _NAMES = {
 }
 
 
-def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str, str]:
+def installer_settings(
+    pip_config: str, environ: Mapping[str, str], main_index: str = ""
+) -> dict[str, str]:
     """Translate pip's settings into uv's variables; uv's own, where set, win.
 
     Args:
         pip_config: output of ``pip config list``, in which pip's variables are under ``:env:``.
         environ: the caller's variables.
+        main_index: goes before extra indexes where pip's settings name no main one.
     """
     levels: dict[bool, dict[str, str]] = {False: {}, True: {}}
     for line in pip_config.splitlines():
@@ -71,6 +74,8 @@ def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str,
     # pip takes the best file of all its indexes. uv would stop at the first that answers and, told
     # to look at all, takes a version from the first that has it: the main index goes first. Without
     # a setting that is uv's own default, which it asks last.
+    if extra and main_index:
+        index = index or [main_index]
     if index:
         *extra, found["UV_DEFAULT_INDEX"] = [*index, *extra]
     if extra:
@@ -82,11 +87,15 @@ def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str,
 
 
 class Uv:
-    """uv with pip's settings, which are asked of pip once."""
+    """uv with pip's settings, which are asked of pip once.
 
-    def __init__(self) -> None:
+    Args:
+        main_index: see :func:`installer_settings`.
+    """
+
+    def __init__(self, main_index: str = "") -> None:
         config = run([sys.executable, "-m", "pip", "config", "list"], timeout_seconds=60)
-        settings = installer_settings(config, os.environ)
+        settings = installer_settings(config, os.environ, main_index)
         self._env = {**clean_environment(), **settings, "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1"}
 
     def __call__(self, *arguments: str | Path, log: Path | None = None) -> str:
@@ -127,11 +136,19 @@ class Uv:
         self("pip", "install", "--quiet", "--python", python, *arguments, log=log)
 
 
-def compile_requirements(uv: Uv, requirements: Iterable[str], python: str, *options: str) -> str:
+def _default_index() -> str:
+    """Return the index that uv asks where none is set."""
+    emit = ("pip", "compile", "--quiet", "--no-header", "--emit-index-url", os.devnull)
+    command = [sys.executable, "-m", "uv", *emit]
+    return run(command, timeout_seconds=60).partition("--index-url ")[2].strip()
+
+
+def compile_requirements(requirements: Iterable[str], python: str, *options: str) -> str:
     """Pin requirements and all that they require, for every system.
 
+    The main index goes first: an extra one may have a version for this system and Python only.
+
     Args:
-        uv: runs the resolution with the user's index settings.
         requirements: lines of a requirements file.
         python: oldest Python that the pins are for, such as ``3.10``.
         options: more of ``uv pip compile``.
@@ -145,7 +162,7 @@ def compile_requirements(uv: Uv, requirements: Iterable[str], python: str, *opti
     with tempfile.TemporaryDirectory() as scratch:
         wanted = Path(scratch, "requirements.in")
         wanted.write_text("".join(f"{line}\n" for line in requirements), "utf-8")
-        return uv(*_COMPILE, "--python-version", python, *options, wanted)
+        return Uv(_default_index())(*_COMPILE, "--python-version", python, *options, wanted)
 
 
 def install() -> None:
@@ -167,7 +184,7 @@ def lock() -> None:
     asked = DEVELOPMENT_LOCK.with_suffix(".in").read_text("utf-8").splitlines()
     required = project_fields(ROOT)["dependencies"]
     oldest = upstream.requires_python.removeprefix(">=")
-    pins = compile_requirements(Uv(), [*asked, *required], oldest)
+    pins = compile_requirements([*asked, *required], oldest)
     DEVELOPMENT_LOCK.write_text(_LOCK_HEADER + pins, "utf-8")
 
 

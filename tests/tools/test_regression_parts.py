@@ -52,8 +52,17 @@ def test_main_index_goes_before_others() -> None:
     }
 
 
+def test_main_index_without_settings_goes_before_others() -> None:
+    config = "global.extra-index-url='https://one.invalid/simple'\n"
+    assert installer_settings(config, {}, MAIN) == {
+        "UV_INDEX": MAIN,
+        "UV_DEFAULT_INDEX": "https://one.invalid/simple",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+    }
+
+
 def test_uv_has_its_own_index_without_settings() -> None:
-    assert installer_settings("", {}) == {}
+    assert installer_settings("", {}) == installer_settings("", {}, MAIN) == {}
 
 
 def test_variables_outweigh_files_and_uv_s_own_outweigh_both() -> None:

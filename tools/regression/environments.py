@@ -146,7 +146,7 @@ def relock() -> int:
     lock = upstream_lock.load(ROOT / "upstream.lock")
     optional = [name.replace("+cpu", "") for group in OPTIONAL.values() for name in group]
     asked = [f"smolagents[{','.join(EXTRAS)}]=={lock.version}", *REQUIREMENTS, *optional]
-    resolved = compile_requirements(Uv(), asked, OLDEST_PYTHON)
+    resolved = compile_requirements(asked, OLDEST_PYTHON)
     pins = [line for line in resolved.splitlines() if "==" in line and not _LEFT_OUT.match(line)]
     CONSTRAINTS.write_text(_HEADER + "\n".join(pins) + "\n", "utf-8")
     return len(pins)

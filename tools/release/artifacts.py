@@ -48,7 +48,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     missing = [path.name for path in archives if not path.is_file()]
     if missing:
         raise ReleaseError(f"the build did not make {', '.join(missing)}")
-    pinned = _pinned(project, uv)
+    pinned = _pinned(project)
     hashes = [f"    --hash=sha256:{_digest(archive)}" for archive in sorted(archives)]
     own = " \\\n".join([f"smolagents=={version}", *hashes])
     (out / "constraints.txt").write_text(f"{pinned}{own}\n", "utf-8")
@@ -56,7 +56,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     _write_sums(out)
 
 
-def _pinned(project: Project, uv: Uv) -> str:
+def _pinned(project: Project) -> str:
     """Pin what the fork needs, with hashes, for every system and supported Python."""
     fields = project_fields(project.root)
     requirements = [
@@ -64,7 +64,7 @@ def _pinned(project: Project, uv: Uv) -> str:
         *(one for name in CONSTRAINED_EXTRAS for one in fields["optional-dependencies"][name]),
     ]
     oldest = load(project.lock).requires_python.removeprefix(">=")
-    return compile_requirements(uv, requirements, oldest, "--generate-hashes")
+    return compile_requirements(requirements, oldest, "--generate-hashes")
 
 
 def _write_sbom(pinned: str, version: str, path: Path, uv: Uv) -> None:
