@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tools.command import clean_environment, run
@@ -50,6 +51,8 @@ class Outcome(NamedTuple):
 def use(package: Package, side: Side, folder: Path, uv: Uv) -> Outcome:
     """Install a package beside one smolagents, and run its program.
 
+    The program's temporary files are removed with its folder.
+
     Args:
         package: the package.
         side: the smolagents.
@@ -62,13 +65,14 @@ def use(package: Package, side: Side, folder: Path, uv: Uv) -> Outcome:
 
     def in_environment(*arguments: str | Path, keep: Path | None = None) -> str:
         path = f"{python.parent}:{clean_environment().get('PATH', '')}"
-        return run(
-            [python, *arguments],
-            timeout_seconds=USE_TIMEOUT_SECONDS,
-            cwd=folder,
-            env={**clean_environment(), "PATH": path, "TERM": "dumb"},
-            log=keep,
-        )
+        with TemporaryDirectory() as scratch:
+            return run(
+                [python, *arguments],
+                timeout_seconds=USE_TIMEOUT_SECONDS,
+                cwd=folder,
+                env={**clean_environment(), "PATH": path, "TERM": "dumb", "TMPDIR": scratch},
+                log=keep,
+            )
 
     try:
         python = uv.environment(folder / name)
