@@ -43,8 +43,11 @@ class GuestExecutor(SandboxExecutor):
     def _prepare(self, ask: Ask) -> None:
         """Give a new guest the files of ``files=``."""
         if self.options.given_files.entries:
-            store = self._files_of_guest(lambda body: ask(_file_request(body), "files"))
+            store = self._files_of_guest(lambda body: self._ask_new_guest(ask, body))
             self.options.given_files.send(store)
+
+    def _ask_new_guest(self, ask: Ask, body: bytes) -> bytes:
+        return bytes(ask(_file_request(body), "files"))
 
     @abstractmethod
     def _files_of_guest(self, ask: Callable[[bytes], bytes]) -> FileStore:

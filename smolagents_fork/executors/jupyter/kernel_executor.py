@@ -115,6 +115,11 @@ class KernelExecutor(SandboxExecutor):
         place, root = f"sandbox {sandbox.id}", sandbox.spec.workdir
         return GuestFiles(connection.ask_file, memory=None, place=place, root=root)
 
+    def _ask_new_guest(self, _ask: Ask, body: bytes) -> bytes:
+        connection = self._connection
+        assert connection is not None
+        return connection.ask_file(body)
+
     @property
     def allow_pickle(self) -> bool:
         """Tell whether values that the codec refuses may be pickled."""

@@ -38,7 +38,6 @@ _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
     Task.VARIABLES: "__smolagents_fork__.receive()",
     Task.READ_STATE: "__smolagents_fork__.variables()",
-    Task.FILE: "__smolagents_fork__.file()",
 }
 
 

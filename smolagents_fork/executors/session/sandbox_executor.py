@@ -55,7 +55,7 @@ from ..figures import FigureFolder
 from ..file_transfers import FileMethods
 from ..weak_methods import weakly
 from .bindings import Bindings
-from .guest import Ask, Failure, GuestSource, Request, Task
+from .guest import Ask, Failure, GuestSource
 from .session import Session
 
 if TYPE_CHECKING:
@@ -240,7 +240,16 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             variables=secrets.table.variables,
             paths=_TRUST_VARIABLES,
         )
-        ask(Request(Task.FILE, [body]), "secrets")
+        self._ask_new_guest(ask, body)
+
+    @abstractmethod
+    def _ask_new_guest(self, ask: Ask, body: bytes) -> bytes:
+        """Have a new guest carry out a request for a file; return the body of its answer.
+
+        Args:
+            ask: makes requests of the guest.
+            body: see :mod:`smolagents_fork.guest.worker_files`.
+        """
 
     def _measures(self) -> dict[str, Any]:
         """Return the limits of the sandbox, and what confines it, for the record."""

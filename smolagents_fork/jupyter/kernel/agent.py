@@ -487,11 +487,6 @@ class KernelSide:
                     stub = self.pickling(stub)
                 self.shell.user_ns[function["name"]] = self.stubs[function["name"]] = stub
 
-    def file(self):
-        """Carry out the request for a file that is the buffer of this one."""
-        [body] = self.take_buffers()
-        self.publish({"kind": "answer"}, [self.files.answer(bytes(body), self.workdir)])
-
     def answer_file(self, stream, ident, parent):
         """Carry out a request for a file; the control thread calls this, while code runs too."""
         content, buffers = {"status": "ok"}, []

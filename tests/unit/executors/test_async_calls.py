@@ -33,6 +33,9 @@ class Waiting(SandboxExecutor):
     def _start(self):
         pass
 
+    def _ask_new_guest(self, ask, body):
+        raise NotImplementedError
+
     def _explain(self, failure):
         raise NotImplementedError
 
