@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from typing import IO, Any
 
-from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream, exit_code
+from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exit_code
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 _KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -112,9 +112,12 @@ class ChannelServer:
         """Run a program and pass its streams on."""
         self._send(OUTPUT, b"")
         made = api.exec_create(container, command, stdin=True)["Id"]
-        stream = exec_stream(api, made, 60.0)
+        body, errors = {"Detach": False, "Tty": False}, bytearray()
+        stream = ExecStream(
+            hijack(api, f"/exec/{made}/start", body=body, seconds=60.0), errors.extend
+        )
         answering = threading.Thread(
-            target=self._answer, args=(api, container, made, stream), daemon=True
+            target=self._answer, args=(api, container, made, stream, errors), daemon=True
         )
         answering.start()
         with contextlib.suppress(OSError, ValueError):
@@ -126,12 +129,14 @@ class ChannelServer:
         answering.join(30)
         stream.close()
 
-    def _answer(self, api: Any, container: str, made: str, stream: ExecStream) -> None:
+    def _answer(
+        self, api: Any, container: str, made: str, stream: ExecStream, errors: bytearray
+    ) -> None:
         with contextlib.suppress(Exception):
             while data := _receive(stream):
                 self._send(OUTPUT, data)
-            if stream.stderr:
-                self._send(ERRORS, stream.stderr)
+            if errors:
+                self._send(ERRORS, bytes(errors))
             code = exit_code(api, container, made)
             status: dict[str, Any] = {"metadata": {}, "status": "Success"}
             if code:

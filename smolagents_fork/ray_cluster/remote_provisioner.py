@@ -260,11 +260,12 @@ class RemoteContainer(RemoteSandbox):
     def _open_connections(self, timeout: float) -> ByteStream:
         return self.open_remote_stream(timeout, "open_connections")[1]
 
-    def _open_requests(self) -> _RequestStream:
+    def _open_requests(self) -> socket.socket:
         stream = self.open_remote_stream(_ATTEMPT_SECONDS, "open_first_process")[1]
-        return _RequestStream(stream)
+        stream.setblocking(False)
+        return stream
 
-    def _open_requests_again(self) -> _RequestStream | None:
+    def _open_requests_again(self) -> socket.socket | None:
         try:
             return None if self.ending else self._open_requests()
         except SandboxDiedError:
@@ -286,36 +287,3 @@ class RemoteContainer(RemoteSandbox):
         self.end()
         if self._lease is not None:
             self._lease.close()
-
-
-class _RequestStream:
-    """Connection to a first process by its node; see :class:`.LeaseStream`.
-
-    Args:
-        connection: a socket that this object owns.
-    """
-
-    #: Messages are short, and a connection that cannot take them is lost.
-    unsent = False
-
-    def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        self._connection = connection
-
-    def fileno(self) -> int:
-        return self._connection.fileno()
-
-    def receive(self) -> bytes | None:
-        """Return the answers that have arrived."""
-        try:
-            return self._connection.recv(_PIECE) or None
-        except BlockingIOError:
-            return b""
-
-    def send(self, data: bytes) -> None:
-        """Send a request."""
-        self._connection.send(data)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()

@@ -17,12 +17,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
+from ..stream.timed_socket import ByteStream
 from ..system.first_process_link import END, FirstProcess
 from ..system.forks import ForkSafeLock, forget, keep_open, reset_in_child
 
-__all__ = ["Lease", "LeaseStream"]
+__all__ = ["Lease"]
 
 # Renewals of each lease. The host process may be late for all but one. A connection counts as cut
 # at the renewal after which as many have had no answer.
@@ -32,32 +32,8 @@ _UNANSWERED = 1.5
 # closes the output before it reports the end of the sandbox.
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
-
-
-class LeaseStream(Protocol):
-    """Connection to a first process's input and output. Its calls do not wait."""
-
-    @property
-    def unsent(self) -> bool:
-        """Tell whether bytes are left that could not be sent yet."""
-
-    def fileno(self) -> int: ...
-
-    def receive(self) -> bytes | None:
-        """Return what has arrived of the first process's output; ``None`` at its end.
-
-        Raises:
-            Exception: the connection broke.
-        """
-
-    def send(self, data: bytes, /) -> object:
-        """Send a short message.
-
-        Raises:
-            OSError: the connection broke, or cannot take it.
-        """
-
-    def close(self) -> None: ...
+# Bytes of one read, and of the output of one first process that are read at once.
+_PIECE, _MOST_READ = 1 << 16, 1 << 20
 
 
 def _no_note(_broken: str) -> None:
@@ -68,7 +44,8 @@ class Lease:
     """Lease of one sandbox, renewed until :meth:`close`.
 
     Args:
-        stream: Connection to the sandbox's first process.
+        stream: Connection to the input and output of the sandbox's first process. It does not
+            block.
         attach: returns another connection, or ``None`` when the sandbox has ended; raises when the
             engine does not answer.
         seconds: of the lease.
@@ -82,17 +59,19 @@ class Lease:
 
     def __init__(
         self,
-        stream: LeaseStream,
-        attach: Callable[[], LeaseStream | None],
+        stream: ByteStream,
+        attach: Callable[[], ByteStream | None],
         seconds: float,
         note_end: Callable[[str], None] = _no_note,
     ) -> None:
         self._attach, self._seconds, self._note_end = attach, seconds, note_end
         self._requests: deque[bytes] = deque()
+        # Requests that the connection could not take yet. Only for the thread that has it.
+        self._unsent = bytearray()
         #: The sandbox's first process.
         self.first_process = FirstProcess(self._request)
         #: The present connection; ``None`` after a loss.
-        self.stream: LeaseStream | None = stream
+        self.stream: ByteStream | None = stream
         #: Whether another connection is being opened.
         self.attaching = False
         #: Whether the lease is not renewed any more.
@@ -110,10 +89,10 @@ class Lease:
         self._requests.append(data)
         _keeper.wake()
 
-    def work(self, stream: LeaseStream) -> None:
+    def work(self, stream: ByteStream) -> None:
         """Read and write what is due. Only for the thread that has the connections."""
         try:
-            output = stream.receive()
+            output = _read(stream)
         except Exception as error:
             self._lose(stream, f"{type(error).__name__}: {error}")
             return
@@ -132,7 +111,14 @@ class Lease:
         # An error is met by the next read, too; a full connection is that of a hanging engine.
         with contextlib.suppress(OSError, ValueError):
             while self._requests:
-                stream.send(self._requests.popleft())
+                self._unsent += self._requests.popleft()
+            if self._unsent:
+                del self._unsent[: stream.send(bytes(self._unsent))]
+
+    @property
+    def has_unsent(self) -> bool:
+        """Tell whether a request waits until the connection takes it."""
+        return bool(self._unsent)
 
     def release(self) -> None:
         """End the sandbox of a closed lease. Only for the thread that has the connections."""
@@ -141,15 +127,16 @@ class Lease:
             return
         # The engine may take a while to end it.
         with contextlib.suppress(Exception):
-            stream.send(END)
+            stream.send(bytes(self._unsent) + END)
         stream.close()
 
-    def _lose(self, stream: LeaseStream, broken: str) -> None:
+    def _lose(self, stream: ByteStream, broken: str) -> None:
         self.stream = None
         stream.close()
         self.first_process.reconnect(False)
         # None is added from now on: they were for this connection.
         self._requests.clear()
+        self._unsent.clear()
         if self.closed:
             self._end(broken)
             return
@@ -191,6 +178,18 @@ class Lease:
     def _end(self, broken: str) -> None:
         self._note_end(broken)
         self.close()
+
+
+def _read(stream: ByteStream) -> bytes | None:
+    """Return what has arrived; ``None`` at the end of the stream."""
+    output = bytearray()
+    # Until nothing is left: TLS may have decrypted bytes that the descriptor does not show.
+    with contextlib.suppress(BlockingIOError):
+        while len(output) < _MOST_READ:
+            if not (data := stream.recv(_PIECE)):
+                return bytes(output) or None
+            output += data
+    return bytes(output)
 
 
 class _Keeper:
@@ -277,7 +276,7 @@ class _Keeper:
             for lease, stream in open_streams:
                 if stream is not None:
                     due = min(due, lease.due)
-                    events = selectors.EVENT_WRITE if stream.unsent else 0
+                    events = selectors.EVENT_WRITE if lease.has_unsent else 0
                     selector.register(stream, selectors.EVENT_READ | events)
             seconds = None if due == float("inf") else max(0.0, due - time.monotonic())
             selector.select(seconds)

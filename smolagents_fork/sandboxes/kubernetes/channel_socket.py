@@ -24,7 +24,7 @@ from ...stream.websocket_frames import (
 from ...system.forks import forget, keep_open
 from ..containers.untrusted_json import read_json
 
-__all__ = ["PROTOCOLS", "AttachedPod", "ChannelSocket", "RelayStream"]
+__all__ = ["PROTOCOLS", "ChannelSocket", "RelayStream"]
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS = 0, 1, 2, 3
 #: Versions that are offered, the newer first.
@@ -37,8 +37,6 @@ _MOST_PAYLOAD = 16 << 20
 # Bytes of one frame and of answers to pings that wait to be sent.
 _MOST_UNSENT = 1 << 20
 _MOST_ERRORS = 8192
-# Bytes of a first process's output that are taken at once.
-_MOST_RECEIVED = 1 << 20
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -168,11 +166,6 @@ class ChannelSocket:
             except OSError:
                 self._unsent.clear()
 
-    @property
-    def unsent(self) -> bool:
-        """Whether bytes wait until more can be sent."""
-        return bool(self._unsent)
-
     def fileno(self) -> int:
         return self._sock.fileno()
 
@@ -190,32 +183,6 @@ class ChannelSocket:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
-
-
-class AttachedPod(ChannelSocket):
-    """Attachment to a pod's first process, for its lease.
-
-    Args:
-        sock: see :class:`ChannelSocket`.
-    """
-
-    def receive(self) -> bytes | None:
-        """Return what has arrived of the output; ``None`` at its end."""
-        found = bytearray()
-        # All of it, because a connection of TLS has bytes that its descriptor does not show; but
-        # code in the pod can write without end.
-        with contextlib.suppress(BlockingIOError):
-            while len(found) < _MOST_RECEIVED:
-                if not (data := self.recv(_READ)):
-                    return bytes(found) or None
-                found += data
-        return bytes(found)
-
-    def send(self, data: bytes | memoryview, /) -> int:
-        """Send a short message, now or when the connection takes it; return its length."""
-        self._send_frame(bytes((_INPUT,)) + bytes(data))
-        self._flush()
-        return len(data)
 
 
 class RelayStream(ChannelSocket):

@@ -21,7 +21,7 @@ from ..lease_keeper import Lease
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, shown_lines, signal_name
 from ..resource_limits import parse_size
 from .api_client import ClusterClient, ClusterRefusal
-from .channel_socket import AttachedPod, RelayStream
+from .channel_socket import ChannelSocket, RelayStream
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state
 
@@ -134,10 +134,10 @@ class PodSandbox(ContainerSandbox):
         command = _short_command(argv)
         return RelayStream(self._open("exec", seconds, command=command, stderr=True))
 
-    def _attach(self, seconds: float) -> AttachedPod:
-        return AttachedPod(self._open("attach", seconds))
+    def _attach(self, seconds: float) -> ChannelSocket:
+        return ChannelSocket(self._open("attach", seconds))
 
-    def _attach_again(self) -> AttachedPod | None:
+    def _attach_again(self) -> ChannelSocket | None:
         """Replace a lost attachment; return ``None`` if the pod has ended."""
         state = self._state()
         # A cluster that does not answer says nothing about the pod.

@@ -29,26 +29,22 @@ if TYPE_CHECKING:
     from docker.api.client import APIClient
 
 __all__ = [
-    "STDOUT",
     "UNFRAMED",
     "ExecStream",
-    "FramedStream",
     "Frames",
     "exec_stream",
     "exit_code",
     "run_lines",
 ]
 
-#: Numbers of the streams that carry standard output and standard error.
-STDOUT, STDERR = 1, 2
+# Number of the stream that carries standard error.
+_STDERR = 2
 #: Number of what is not framed as the API documents; it is passed on unchanged.
 UNFRAMED = -1
 # Standard input, output and error, and the engine's own messages.
 _STREAMS = range(4)
 _HEADER = struct.Struct(">B3sL")
 _READ_BYTES = 262_144
-# Bytes of standard error that are kept.
-_MAX_STDERR = 8192
 # Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
 
@@ -96,17 +92,50 @@ class Frames:
                 yield UNFRAMED, head
 
 
-class FramedStream:
-    """Stream to a program in a container. Its calls do not wait.
+class ExecStream:
+    """Stream to a program in a container, with the interface of a non-blocking socket.
 
     Args:
         sock: the raw connection, which does not block.
+        take_errors: takes the program's standard error.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(
+        self, sock: socket.socket, take_errors: Callable[[bytes], object] = lambda _data: None
+    ) -> None:
         self._sock = sock
+        self._take_errors = take_errors
         self._frames = Frames()
+        self._ready: deque[bytes] = deque()
         keep_open((sock,))
+
+    def recv(self, size: int) -> bytes:
+        """Return bytes of the program's standard output; ``b""`` at the end of the stream.
+
+        Raises:
+            BlockingIOError: none have arrived.
+            ConnectionResetError: the stream ended within a frame.
+        """
+        while not self._ready:
+            parts = self.read_frames()
+            if parts is None:
+                return b""
+            for number, payload in parts:
+                if number == _STDERR:
+                    self._take_errors(payload)
+                else:
+                    self._ready.append(payload)
+            # One read, since standard error may have no end. But the descriptor does not show the
+            # bytes that TLS has decrypted already.
+            if not self._ready and not self._has_decrypted():
+                raise BlockingIOError
+        piece = self._ready.popleft()
+        if len(piece) > size:
+            self._ready.appendleft(piece[size:])
+        return piece[:size]
+
+    def _has_decrypted(self) -> bool:
+        return isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
 
     def read_frames(self) -> list[tuple[int, bytes]] | None:
         """Return the parts of frames that have arrived: numbers and payloads.
@@ -140,41 +169,6 @@ class FramedStream:
     def fileno(self) -> int:
         return self._sock.fileno()
 
-    def close(self) -> None:
-        """Close the connection; the program sees the end of its input."""
-        self._sock.close()
-        forget((self._sock,))
-
-
-class ExecStream(FramedStream):
-    """Stream of an attached ``docker exec``, with the interface of a non-blocking socket."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        super().__init__(sock)
-        self._ready: deque[bytes] = deque()
-        #: The end of the program's standard error.
-        self.stderr = b""
-
-    def recv(self, size: int) -> bytes:
-        """Return bytes of the program's standard output; ``b""`` at the end of the stream.
-
-        Raises:
-            BlockingIOError: no bytes have arrived.
-        """
-        while not self._ready:
-            parts = self.read_frames()
-            if parts is None:
-                return b""
-            for number, payload in parts:
-                if number == STDERR:
-                    self.stderr = (self.stderr + payload)[-_MAX_STDERR:]
-                else:
-                    self._ready.append(payload)
-        piece = self._ready.popleft()
-        if len(piece) > size:
-            self._ready.appendleft(piece[size:])
-        return piece[:size]
-
     def setblocking(self, flag: bool) -> None:
         self._sock.setblocking(flag)
 
@@ -183,6 +177,11 @@ class ExecStream(FramedStream):
 
     def shutdown(self, how: int) -> None:
         self._sock.shutdown(how)
+
+    def close(self) -> None:
+        """Close the connection; the program sees the end of its input."""
+        self._sock.close()
+        forget((self._sock,))
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import threading
 from collections.abc import Callable
 
@@ -17,7 +16,7 @@ from ....errors import ExecutorStartError
 from ...lease_keeper import Lease
 from ..engine import connect, disconnect
 from ..engine_address import EngineAddress
-from .exec_stream import STDOUT, FramedStream
+from .exec_stream import ExecStream
 from .hijacking import attach
 
 __all__ = ["KEPT_BYTES", "LoggedConnection", "Tail", "attach_again"]
@@ -65,41 +64,6 @@ class Tail:
         return kept.decode("utf-8", "replace")
 
 
-class _AttachedStream(FramedStream):
-    """One attachment to a container; see :class:`.LeaseStream`.
-
-    Args:
-        sock: its socket, which does not block.
-        tail: takes what the container's other processes print.
-    """
-
-    #: Messages are short, and what a connection cannot take is that of a hanging engine.
-    unsent = False
-
-    def __init__(self, sock: socket.socket, tail: Tail) -> None:
-        super().__init__(sock)
-        self._tail = tail
-
-    def receive(self) -> bytes | None:
-        """Return the first process's output that has arrived; ``None`` at its end."""
-        output = bytearray()
-        while True:
-            try:
-                parts = self.read_frames()
-            except (BlockingIOError, InterruptedError):
-                return bytes(output)
-            if parts is None:
-                return None
-            for number, payload in parts:
-                if number == STDOUT:
-                    output += payload
-                else:
-                    self._tail.add(payload)
-            # A socket is not readable because of bytes that TLS has decrypted already.
-            if not (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending()):
-                return bytes(output)
-
-
 class LoggedConnection:
     """A connection that is kept open and whose output is read all the time.
 
@@ -123,12 +87,12 @@ class LoggedConnection:
     ) -> None:
         #: The end of the container's output.
         self.tail = tail = Tail()
-        stream = _AttachedStream(attached, tail)
+        stream = ExecStream(attached, tail.add)
 
         # Not a method: a destructor closes this object, which must be in no cycle.
-        def attach_stream() -> _AttachedStream | None:
+        def attach_stream() -> ExecStream | None:
             sock = attach()
-            return None if sock is None else _AttachedStream(sock, tail)
+            return None if sock is None else ExecStream(sock, tail.add)
 
         try:
             self._lease = Lease(stream, attach_stream, lease_seconds, tail.end)

@@ -114,7 +114,8 @@ def test_frames_of_the_engine_are_taken_apart_wherever_they_are_cut(step):
     raw = frame(1, b"hello ") + frame(2, b"to stderr") + frame(1, b"") + frame(1, b"world")
     near, far = socket.socketpair()
     with near, far:
-        stream = ExecStream(near)
+        errors = bytearray()
+        stream = ExecStream(near, errors.extend)
         stream.setblocking(False)
         got = b""
         for start in range(0, len(raw), step):
@@ -128,7 +129,7 @@ def test_frames_of_the_engine_are_taken_apart_wherever_they_are_cut(step):
         far.shutdown(socket.SHUT_WR)
         assert stream.recv(4) == b""
     assert got == b"hello world"
-    assert stream.stderr == b"to stderr"
+    assert errors == b"to stderr"
 
 
 def test_tag_depends_on_content_and_on_nothing_else(monkeypatch):
