@@ -33,12 +33,12 @@ _POLL_SECONDS = 1.0
 _PING_AFTER_SECONDS = 1.0
 _UNREACHABLE_AFTER_SECONDS = 6.0
 _LOST_AFTER_SECONDS = 20.0
-# Longest delay of a reply after the idle message. After that, a second request tests whether the
-# kernel has skipped the reply.
+# Longest delay of a reply after the idle message, on a connection that answers pings: the kernel
+# sends the reply before that message.
 _REPLY_SECONDS = 1.0
 # Longest time spent reading messages of earlier requests.
 _PENDING_SECONDS = 0.5
-# Time limit for sending an interrupt, whose thread is the user's, and what follows it.
+# Time limit for sending an interrupt, whose thread is the user's.
 _SEND_INTERRUPT_SECONDS = 2.0
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
@@ -84,9 +84,9 @@ class Channel:
         self._links = self._count_links()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
-        # When the last request became idle, and the one that shows whether its reply was skipped.
+        # When the last request became idle, and when the last control frame came.
         self._idle_since: float | None = None
-        self._probe: KernelRequest | None = None
+        self._last_pong = 0.0
         # Requests of other threads, and what these have received for the one that waits for code.
         self._turns = threading.Condition()
         self._is_receiving = False
@@ -118,7 +118,7 @@ class Channel:
             DeadlinePassed: the kernel did not read it before the deadline.
             ConnectionLost: the stream ended, or the kernel did not read it in time.
         """
-        self._idle_since = self._probe = None
+        self._idle_since = None
         message = self._requests.execute(code, silent=silent, buffers=buffers)
         self._last_heard = self._last_ping = time.monotonic()
         self._send(message, deadline, stop)
@@ -136,32 +136,13 @@ class Channel:
             ConnectionLost: the stream ended.
         """
         received = self._receive(0.1 if request.idle and seconds > 0.1 else seconds)
+        if received is not None:
+            return request.feed(*received)
         if request.idle:
             self._idle_since = self._idle_since or time.monotonic()
-            if received is None and time.monotonic() - self._idle_since > _REPLY_SECONDS:
-                self.probe()
-        if received is None:
-            return None
-        question = request.feed(*received)
-        if self._probe is not None:
-            self._probe.feed(*received)
-            if self._probe.done and not request.done:
+            if self._last_pong - self._idle_since > _REPLY_SECONDS:
                 request.give_up()
-        return question
-
-    def probe(self) -> None:
-        """Find out whether the kernel has skipped a message about the end of the last request.
-
-        The kernel answers in order: when it has answered a request that follows, the last one has
-        ended. No-op while that request waits.
-
-        Raises:
-            ConnectionLost: the stream ended, or the kernel did not read it in time.
-        """
-        if self._probe is None:
-            message = self._requests.execute("pass", silent=True)
-            self._send(message, seconds=_SEND_INTERRUPT_SECONDS)
-            self._probe = KernelRequest(message, Sink(), self._requests.comm_id)
+        return None
 
     def wait(self, request: KernelRequest, deadline: Deadline) -> None:
         """Wait until a request of the fork's own, which asks no questions, is done.
@@ -393,6 +374,7 @@ class Channel:
                 self._last_heard = time.monotonic()
                 self._links = self._count_links()
         if received is None:
+            self._last_pong = time.monotonic()
             return None
         payload, skipped = received
         if skipped:

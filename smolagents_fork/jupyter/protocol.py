@@ -226,20 +226,14 @@ class KernelRequest:
         return None
 
     def give_up(self) -> None:
-        """Stop waiting for what the kernel has skipped: its reply, or all about its end.
-
-        An interrupt can suppress the latter, and an exception without a text the former.
-        """
-        if self.idle:
-            error = KernelError(
-                "KernelError",
-                "the kernel could not say how the code ended; a possible cause is an exception "
-                "that cannot be converted to text",
-                "",
-            )
-        else:
-            error = KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
-        self.idle, self.status, self.error = True, "error", self.error or error
+        """Stop waiting for the reply, which an early interrupt, for one, suppresses."""
+        error = KernelError(
+            "KernelError",
+            "the kernel could not say how the code ended; a possible cause is an exception that "
+            "cannot be converted to text",
+            "",
+        )
+        self.status, self.error = "error", self.error or error
 
     def _feed_oversize(self, kind: str, skipped: int) -> None:
         if kind == "execute_reply":

@@ -28,8 +28,6 @@ _ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 # begun when it came. It doubles: the next one also interrupts what the program does at its end,
 # such as a finally block.
 _INTERRUPT_PAUSE_SECONDS = 0.5
-# Longest time for sending what follows an interruption.
-_SEND_SECONDS = 2.0
 # Most digits of the number a kernel gives a call: it is sent back, so its size needs a limit.
 _LONGEST_NUMBER = 20
 _NOTHING = object()
@@ -219,8 +217,6 @@ class KernelGuest:
         except (KernelGone, ConnectionLost) as error:
             raise self._death(error) from None
         if request.done:
-            if self._pause:
-                self._end_threads()
             return End(self._read, _failure(request.error))
         return None if question is None else self._call(question)
 
@@ -248,22 +244,10 @@ class KernelGuest:
         now = time.monotonic()
         if now < self._next_interrupt:
             return
-        is_first = not self._pause
         self._pause = self._pause * 2 or _INTERRUPT_PAUSE_SECONDS
         self._next_interrupt = now + self._pause
         with contextlib.suppress(ConnectionLost, DeadlinePassed):  # turn() raises it
             self._channel.interrupt()
-            if not is_first:
-                self._channel.probe()
-
-    def _end_threads(self) -> None:
-        """Keep threads of a run that was interrupted from calling tools in later runs.
-
-        The caller does not wait: the kernel runs it before the next code.
-        """
-        code, limit = "__smolagents_fork__.end()", Deadline(_SEND_SECONDS)
-        with contextlib.suppress(ConnectionLost, DeadlinePassed):
-            self._channel.execute(code, sink=Sink(), silent=True, deadline=limit)
 
     # -- ends --
 

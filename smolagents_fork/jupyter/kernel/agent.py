@@ -452,10 +452,6 @@ class KernelSide:
 
     # -- requests of the host --
 
-    def end(self):
-        """Refuse tool calls from threads of the last run, which was limited or interrupted."""
-        self.calls.refuse_threads()
-
     def take_buffers(self):
         """Return the buffers of the request, which the kernel would keep until the next one."""
         request = self.kernel.get_parent("shell")
