@@ -21,7 +21,7 @@ from .resumption import ResumableConnection
 from .websocket import Connection, SendTimeout, WaitTimeout
 from .wire import Message, decode, encode_pieces, peek_v1
 
-__all__ = ["Channel", "DeadlinePassed", "message_limits"]
+__all__ = ["Channel", "DeadlinePassed", "message_limit"]
 
 # Longest wait on the socket; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
@@ -46,8 +46,6 @@ _INTERRUPT_SECONDS = 10.0
 # Bytes of messages that wait for the thread that waits for code, which may be in a tool, while
 # others receive. Further ones are left in the stream.
 _MOST_WAITING_BYTES = 64 << 20
-
-_CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
 
 
 class DeadlinePassed(Exception):
@@ -423,18 +421,12 @@ class Channel:
         return 0 if self._first_process is None else self._first_process.links
 
 
-def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:
-    """Return a function that computes a message's size limit in bytes from its first bytes.
+def message_limit(max_text_bytes: int, max_value_bytes: int) -> int:
+    """Return the size limit of a message in bytes.
 
     Args:
-        max_text_bytes: limit for messages with text: output, errors, answers.
-        max_value_bytes: limit for messages with values or images.
+        max_text_bytes: limit of text: output, errors, answers.
+        max_value_bytes: limit of values and images.
     """
     # Text is escaped in JSON, up to six bytes per character; base64 adds a third.
-    text, value = max_text_bytes * 6 + 65_536, max_value_bytes * 3 // 2 + 65_536
-
-    def limit_for(start: bytes) -> int:
-        # Without a type it is not a message: the sandbox can make the gateway send others.
-        return value if peek_v1(start).type in {"", *_CARRY_VALUES} else text
-
-    return limit_for
+    return max(max_text_bytes * 6, max_value_bytes * 3 // 2) + 65_536

@@ -98,8 +98,7 @@ class Connection:
         address: of the gateway.
         path: path of the WebSocket at the gateway, beginning with ``/``.
         timeout: seconds for opening the WebSocket.
-        limit_for: returns the size limit of a payload from its beginning. Only the beginning of a
-            longer payload is kept.
+        limit: bytes of a payload. Only the beginning of a longer one is kept.
         received: number of messages that the client has received over earlier connections, 0 for
             the first; ``None`` for a client that acknowledges no messages.
 
@@ -123,7 +122,7 @@ class Connection:
         path: str,
         *,
         timeout: float,
-        limit_for: Callable[[bytes], int],
+        limit: int,
         received: int | None = None,
     ) -> None:
         self._sock = sock
@@ -131,7 +130,7 @@ class Connection:
         # Size of a message of which only a part was sent.
         self._stalled = 0
         asked = {} if received is None else {_RECEIVED_HEADER: str(received)}
-        self._frames = WebSocketReader(sock, limit_for)
+        self._frames = WebSocketReader(sock, limit, keeps_beginning=True)
         try:
             answered = open_websocket(
                 sock,

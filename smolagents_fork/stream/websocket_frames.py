@@ -1,7 +1,7 @@
 """A WebSocket on an open connection (RFC 6455): its opening, and its frames in both directions.
 
 The reader of frames is our own. It waits for nothing, so its caller has the time limit of every
-read. A payload over its limit is skipped instead of stored, except for the beginning, which
+read. A payload over its limit may be skipped instead of stored, except for the beginning, which
 identifies the message.
 """
 
@@ -13,7 +13,7 @@ import hashlib
 import http.client
 import secrets
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from email.message import Message
 from typing import NamedTuple
 
@@ -133,25 +133,20 @@ class WebSocketFrame(NamedTuple):
 
 
 class WebSocketReader:
-    """Reader of messages that keeps only the beginning of a payload over its limit.
+    """Reader of messages up to a limit.
 
-    The limit depends on the type of the message, which the headers at its beginning give. A read
-    takes whatever has arrived, so that a short message is one read. A timeout may occur at any
-    point: what was read stays in this object for the next call.
+    A read takes whatever has arrived, so that a short message is one read. A timeout may occur at
+    any point: what was read stays in this object for the next call.
 
     Args:
         sock: that it reads from.
-        limit_for: returns the size limit of a message from its beginning.
-        max_size: bytes of a message over which it is an error; ``None``: it is skipped.
+        limit: bytes of a message.
+        keeps_beginning: whether the beginning of a longer message is kept and its rest skipped;
+            otherwise such a message is an error.
     """
 
-    def __init__(
-        self,
-        sock: Exchangeable,
-        limit_for: Callable[[bytes], int],
-        max_size: int | None = None,
-    ) -> None:
-        self._sock, self._limit_for, self._max_size = sock, limit_for, max_size
+    def __init__(self, sock: Exchangeable, limit: int, *, keeps_beginning: bool = False) -> None:
+        self._sock, self._limit, self._keeps_beginning = sock, limit, keeps_beginning
         self._unread = bytearray()
         # First byte of the frame that is being read, and the number of bytes of it that are left.
         self._first: int | None = None
@@ -163,7 +158,6 @@ class WebSocketReader:
         self._opcode: int | None = None
         self._payload = bytearray()
         self._skipped = 0
-        self._limit: int | None = None
 
     def read(self) -> WebSocketFrame:
         """Return the next message or control frame (RFC 6455, section 5.2).
@@ -185,8 +179,8 @@ class WebSocketReader:
                 return WebSocketFrame(first & 0xF, self._take(self._left))
             if self._opcode is None:
                 self._opcode = first & 0xF
-            if self._max_size is not None and len(self._payload) + self._left > self._max_size:
-                raise InvalidFrame(f"a message has more than {self._max_size} bytes")
+            if self._is_long and not self._keeps_beginning:
+                raise InvalidFrame(f"a message has more than {self._limit} bytes")
             while self._left:
                 self._read_some()
             self._first = None
@@ -217,21 +211,20 @@ class WebSocketReader:
         del self._unread[:size]
         return first, length
 
+    @property
+    def _is_long(self) -> bool:
+        """Tell whether the message is over the limit when the present frame has been read."""
+        return self._skipped > 0 or len(self._payload) + self._left > self._limit
+
     def _read_some(self) -> None:
         """Read bytes of a message, and keep them unless it is over its limit."""
-        kept, size = len(self._payload), min(self._left, _PIECE)
-        if self._limit is None and kept < _KEPT:
-            size = min(size, _KEPT - kept)
-        elif self._limit is None:
-            self._limit = self._limit_for(bytes(self._payload))
+        is_long, size = self._is_long, min(self._left, _PIECE)
         piece = self._take(size) if self._unread else self._receive(size)
-        over = self._limit is not None and kept + self._left > self._limit
         self._left -= len(piece)
-        if over or self._skipped:
-            self._skipped += kept - _KEPT + len(piece)
+        self._payload += piece
+        if is_long:
+            self._skipped += max(0, len(self._payload) - _KEPT)
             del self._payload[_KEPT:]
-        else:
-            self._payload += piece
 
     def _fill(self, size: int) -> None:
         while len(self._unread) < size:

@@ -24,7 +24,7 @@ from ...errors import (
     ProtocolError,
     SandboxDiedError,
 )
-from ...jupyter.channel import Channel, DeadlinePassed, message_limits
+from ...jupyter.channel import Channel, DeadlinePassed, message_limit
 from ...jupyter.gateway_api import (
     KernelModel,
     channels_path,
@@ -301,7 +301,7 @@ class KernelConnection:
                 address,
                 channels_path(self._kernel.id, session_id),
                 timeout=deadline.at_most(1e6),
-                limit_for=message_limits(
+                limit=message_limit(
                     self._settings.streamed_length,
                     self._settings.max_value_bytes,
                 ),

@@ -71,7 +71,7 @@ class ChannelSocket:
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._frames = WebSocketReader(sock, lambda _start: _MOST_PAYLOAD, max_size=_MOST_PAYLOAD)
+        self._frames = WebSocketReader(sock, _MOST_PAYLOAD)
         self._arrived = bytearray()
         self._unsent = bytearray()
         # Bytes of the caller in a frame that is not sent completely.

@@ -53,7 +53,7 @@ def opened_connection(answer=valid_answer):
                 GatewayAddress(),
                 "/",
                 timeout=60,
-                limit_for=lambda _start: 1 << 20,
+                limit=1 << 20,
             )
         with contextlib.closing(connection):
             yield connection, far

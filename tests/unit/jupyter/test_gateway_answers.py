@@ -60,7 +60,7 @@ def answered(data, use):
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 def test_answers_that_are_invalid_are_errors_of_ours(head):
     def open_channels(sock):
-        return Connection(sock, GatewayAddress(), "/", timeout=60, limit_for=lambda _start: 1 << 20)
+        return Connection(sock, GatewayAddress(), "/", timeout=60, limit=1 << 20)
 
     # A long one is read byte by byte.
     others = FIELDS.values() if len(head) < 1000 else [b""]

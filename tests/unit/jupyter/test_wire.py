@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter.channel import message_limits
 from smolagents_fork.jupyter.wire import Message, decode, encode_pieces, peek_v1
 
 
@@ -108,16 +107,6 @@ def test_beginning_of_a_long_message_identifies_it():
     assert (message.type, message.parent_id, message.content) == ("stream", "7", None)
     assert peek_v1(payload[:10]).type == ""
     assert peek_v1(b"rubbish" * 100).type == ""
-
-
-def test_limits_depend_on_the_message_type():
-    limit_for = message_limits(1000, 1_000_000)
-
-    def limit(kind):
-        return limit_for(encode(Message("iopub", {"msg_type": kind}, {}, {}, {})))
-
-    assert limit("stream") == limit("error") == limit("execute_reply") < 100_000
-    assert limit("comm_msg") == limit("display_data") > 1_000_000
 
 
 def payload_with(text: bytes) -> bytes:

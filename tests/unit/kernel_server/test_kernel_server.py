@@ -21,7 +21,7 @@ import websocket
 from ports import free_port
 
 from smolagents_fork.deadline import Deadline
-from smolagents_fork.jupyter.channel import Channel, message_limits
+from smolagents_fork.jupyter.channel import Channel, message_limit
 from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
 from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, address_with
@@ -55,7 +55,7 @@ class Client:
             address_with(TOKEN),
             channels_path(self.model.id, session),
             timeout=PATIENCE,
-            limit_for=message_limits(1_000_000, 1 << 28),
+            limit=message_limit(1_000_000, 1 << 28),
         )
         self.channel = Channel(connection, Requests(session, "comm"))
         self.printed = ""

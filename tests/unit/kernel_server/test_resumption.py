@@ -14,7 +14,7 @@ from fault_proxy import FaultProxy
 from test_kernel_server import PATIENCE, REVERSE, TOKEN, Client, Server
 
 from smolagents_fork.deadline import Deadline
-from smolagents_fork.jupyter.channel import Channel, message_limits
+from smolagents_fork.jupyter.channel import Channel, message_limit
 from smolagents_fork.jupyter.gateway_api import channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.resumption import ResumableConnection
@@ -47,7 +47,7 @@ class ResumingClient(Client):
             address_with(TOKEN),
             channels_path(self.model.id, self._session),
             timeout=seconds,
-            limit_for=message_limits(1_000_000, 1 << 28),
+            limit=message_limit(1_000_000, 1 << 28),
             received=received,
         )
 

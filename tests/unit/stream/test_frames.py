@@ -32,7 +32,7 @@ class Source:
 
 
 def reader_of(source: Source, limit: int = 1 << 62) -> WebSocketReader:
-    return WebSocketReader(source, lambda _start: limit)
+    return WebSocketReader(source, limit, keeps_beginning=True)
 
 
 def read(reader: WebSocketReader) -> WebSocketFrame:
@@ -93,6 +93,15 @@ def test_of_fragments_over_the_limit_the_beginning_is_kept():
     reader = reader_of(Source(fragments(b"a" * 50_000, 30_000)[:-1], 5000, gaps=False), 50_001)
     with pytest.raises(TimeoutError):
         reader.read()
+
+
+def test_message_over_the_limit_is_an_error_where_its_beginning_is_of_no_use():
+    data = fragments(b"a" * 30_000, 20_000)
+    source = Source(data, 5000, gaps=False)
+    with pytest.raises(InvalidFrame, match="a message has more than 29999 bytes"):
+        read(WebSocketReader(source, 29_999))
+    whole = read(WebSocketReader(Source(data, 5000, gaps=False), 30_000))
+    assert len(whole.payload) == 30_000
 
 
 def test_claimed_size_of_a_message_takes_no_memory():
