@@ -18,7 +18,6 @@ from typing import Protocol, runtime_checkable
 
 from ...deadline import Deadline
 from ...errors import (
-    ExecutorClosedError,
     ExecutorError,
     ExecutorStartError,
     ProtocolError,
@@ -137,7 +136,7 @@ class KernelConnection:
 
         Raises:
             ExecutorStartError: the kernel did not start in time.
-            ExecutorClosedError: :meth:`close` was called meanwhile.
+            ConnectionLost: :meth:`close` was called meanwhile.
         """
         deadline = Deadline(timeout)
         for _ in range(_MOST_STARTS - 1):
@@ -165,7 +164,6 @@ class KernelConnection:
             DeadlinePassed,
             ExecutorStartError,
         ) as error:
-            self._check_not_closed()
             sandbox = self._sandbox
             if sandbox is None:
                 raise
@@ -230,11 +228,7 @@ class KernelConnection:
         # In this order: close() sets the mark before it reads the sandbox.
         if self._closed:
             sandbox.remove()
-            self._check_not_closed()
-
-    def _check_not_closed(self) -> None:
-        if self._closed:
-            raise ExecutorClosedError("the executor was closed while its sandbox started")
+            raise ConnectionLost("the connection was closed while the sandbox started")
 
     def _connect(self, deadline: Deadline) -> None:
         """Open the kernel's channel; start a kernel when there is none."""
