@@ -1,20 +1,25 @@
-"""WebSocket to a kernel's channels, with a limit on the memory of one message.
+"""Connection to a kernel gateway: the request for a kernel, then a WebSocket to its channels.
 
-Every call that sends or receives takes its time limit in seconds. Errors are mapped to three of our
-own: the stream ended, nothing came in time, the gateway violates the protocol.
+Both share one stream, which HTTP/1.1 keeps open, so a start needs no second one. Every call that
+sends or receives takes its time limit in seconds. Errors are mapped to three of our own: the stream
+ended, nothing came in time, the gateway violates the protocol.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import json
 import re
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
+from ..stream.http_exchange import request
 from ..stream.timed_socket import TimedSocket
 from ..stream.websocket_frames import (
     InvalidFrame,
@@ -33,11 +38,18 @@ __all__ = [
     "ConnectionClosed",
     "ConnectionLost",
     "GatewayAddress",
+    "KernelModel",
     "SendTimeout",
     "WaitTimeout",
     "address_with",
+    "channels_path",
+    "create_kernel",
+    "kernel_of",
 ]
 
+# Longest answer to the request for a kernel, in bytes; the kernel's id becomes part of an address.
+_MAX_BODY = 1 << 20
+_KERNEL_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 # Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
 # Header with the number of messages that its sender has received, and the payload of a pong that
@@ -88,6 +100,78 @@ def address_with(token: str) -> GatewayAddress:
         token: the gateway's; empty if it asks for none.
     """
     return GatewayAddress(headers={"Authorization": f"token {token}"} if token else {})
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """A server's description of a kernel.
+
+    Attributes:
+        id: of the kernel, part of addresses.
+        serves_itself: whether the server is the kernel's own process, which is silent while C code
+            keeps Python's lock. A gateway answers then, too.
+    """
+
+    id: str
+    serves_itself: bool = False
+
+
+def create_kernel(sock: TimedSocket, address: GatewayAddress, *, timeout: float) -> KernelModel:
+    """Start a kernel on the gateway and return its description; ``sock`` stays open.
+
+    A kernel that serves itself is there already.
+
+    Args:
+        sock: a socket connected to the gateway.
+        address: of the gateway.
+        timeout: seconds for the whole call.
+
+    Raises:
+        ConnectionLost: the stream ended, or the gateway did not answer in time.
+        ProtocolError: the answer of the gateway is not a new kernel.
+    """
+    try:
+        response = request(
+            sock,
+            "POST",
+            f"{address.prefix}/api/kernels",
+            host=address.host,
+            headers={"Content-Type": "application/json", **address.headers},
+            body=b"{}",
+            deadline=Deadline(timeout),
+        )
+        text = response.read(_MAX_BODY)
+    except TimeoutError:
+        raise ConnectionLost(f"the kernel gateway did not answer in {timeout:.1f} s") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        # ValueError: of a chunk with a negative length.
+        raise ConnectionLost(f"the stream ended while requesting a kernel: {error!r}") from None
+    if response.status != 201:
+        raise ProtocolError(
+            f"the kernel gateway answered {response.status} {response.reason} to the request for a "
+            f"kernel: {text[:500].decode('utf-8', 'replace')}"
+        )
+    return kernel_of(text)
+
+
+def kernel_of(answer: bytes) -> KernelModel:
+    """Return the kernel that a gateway's answer describes.
+
+    Raises:
+        ProtocolError: its id cannot be a part of an address.
+    """
+    model: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
+        model = json.loads(answer)
+    kernel_id = model.get("id") if isinstance(model, dict) else None
+    if not isinstance(kernel_id, str) or not _KERNEL_ID.fullmatch(kernel_id):
+        raise ProtocolError(f"the kernel gateway did not return a kernel id: {answer[:200]!r}")
+    return KernelModel(kernel_id, model.get("serves_itself") is True)
+
+
+def channels_path(kernel_id: str, session_id: str) -> str:
+    """Return the WebSocket path of a kernel's channels."""
+    return f"/api/kernels/{kernel_id}/channels?session_id={session_id}"
 
 
 class Connection:

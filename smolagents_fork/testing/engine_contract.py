@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import ExecutorError, ProtocolError
 from ..executors.docker.options import DockerOptions
-from ..jupyter.gateway_api import create_kernel
-from ..jupyter.websocket import address_with
+from ..jupyter.websocket import address_with, create_kernel
 from ..network.network_list import NetworkList
 from ..options.option import about
 from ..sandboxes.container_options import ContainerOptions

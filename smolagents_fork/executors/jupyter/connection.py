@@ -24,15 +24,18 @@ from ...errors import (
     SandboxDiedError,
 )
 from ...jupyter.channel import Channel, DeadlinePassed, message_limit
-from ...jupyter.gateway_api import (
-    KernelModel,
-    channels_path,
-    create_kernel,
-)
 from ...jupyter.kernel.bootstrap import KernelSettings, install_request
 from ...jupyter.protocol import KernelGone, Requests, Sink
 from ...jupyter.resumption import ResumableConnection
-from ...jupyter.websocket import Connection, ConnectionLost, GatewayAddress, address_with
+from ...jupyter.websocket import (
+    Connection,
+    ConnectionLost,
+    GatewayAddress,
+    KernelModel,
+    address_with,
+    channels_path,
+    create_kernel,
+)
 from ...sandboxes.provisioner import (
     GatewaySandbox,
     SandboxOnNode,

@@ -10,8 +10,13 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter.gateway_api import create_kernel, kernel_of
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, GatewayAddress
+from smolagents_fork.jupyter.websocket import (
+    Connection,
+    ConnectionLost,
+    GatewayAddress,
+    create_kernel,
+    kernel_of,
+)
 from smolagents_fork.stream.timed_socket import TimedSocket
 
 HEADS = {

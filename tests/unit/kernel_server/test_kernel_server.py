@@ -22,9 +22,15 @@ from ports import free_port
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limit
-from smolagents_fork.jupyter.gateway_api import KernelModel, channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, address_with
+from smolagents_fork.jupyter.websocket import (
+    Connection,
+    ConnectionLost,
+    KernelModel,
+    address_with,
+    channels_path,
+    create_kernel,
+)
 from smolagents_fork.stream.timed_socket import TimedSocket
 from tools.paths import ROOT
 

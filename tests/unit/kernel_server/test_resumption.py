@@ -15,10 +15,15 @@ from test_kernel_server import PATIENCE, REVERSE, TOKEN, Client, Server
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limit
-from smolagents_fork.jupyter.gateway_api import channels_path, create_kernel
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.resumption import ResumableConnection
-from smolagents_fork.jupyter.websocket import Connection, ConnectionLost, address_with
+from smolagents_fork.jupyter.websocket import (
+    Connection,
+    ConnectionLost,
+    address_with,
+    channels_path,
+    create_kernel,
+)
 from smolagents_fork.stream.timed_socket import TimedSocket
 
 
