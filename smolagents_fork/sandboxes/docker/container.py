@@ -130,7 +130,7 @@ class DockerSandbox(ContainerSandbox):
             timeout: seconds the kernel may take to start.
 
         Raises:
-            OSError: the kernel did not answer on the published port.
+            OSError: the kernel did not connect, or answer on the published port, in time.
             ExecutorError: the container is gone, or the engine's connection carries no stream.
         """
         deadline = Deadline(timeout)
@@ -194,6 +194,8 @@ class DockerSandbox(ContainerSandbox):
     def _open_relay(self, deadline: Deadline) -> ByteStream:
         """Open an exec's stream, which a relay joins to the kernel's port."""
         seconds = deadline.at_most(_RELAY_SECONDS)
+        if seconds <= 0:
+            raise TimeoutError("the kernel did not connect in time")
         return self.open_program(relay_command(GATEWAY_PORT, seconds), seconds)
 
     def open_program(self, argv: list[str], seconds: float) -> ExecStream:

@@ -172,6 +172,12 @@ def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
     )
 
 
+def test_stream_for_which_no_time_is_left_is_a_timeout(make):
+    sandbox = make()._connection.sandbox
+    with pytest.raises(TimeoutError, match="the kernel did not connect in time"):
+        sandbox.open_stream(timeout=0)
+
+
 def test_restart_gives_a_new_container(make):
     executor = make()
     executor("made = 1")
