@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 
+import certificates
 import pytest
-from background import PATIENCE_SECONDS, eventually
+from background import PATIENCE_SECONDS, running
 from websockets.protocol import Protocol, Side
 
-from smolagents_fork.sandboxes import lease_keeper
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream
 from smolagents_fork.sandboxes.kubernetes.channel_socket import ChannelSocket
 from smolagents_fork.sandboxes.lease_keeper import Lease
@@ -17,12 +18,18 @@ from smolagents_fork.sandboxes.lease_keeper import Lease
 
 @pytest.fixture
 def ends():
-    """A connection that does not block, and its other end."""
+    """A connection that does not block, which the lease closes, and its other end."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.settimeout(PATIENCE_SECONDS)
-    with ours, theirs:
+    with theirs:
         yield ours, theirs
+
+
+def read_to_end(theirs):
+    """Wait until the lease has closed its connection."""
+    while theirs.recv(1 << 20):
+        pass
 
 
 def plain(pieces):
@@ -57,10 +64,38 @@ def test_requests_wait_until_a_full_connection_takes_them(ends, wrapper, carried
             pieces.append(theirs.recv(1 << 20))
         numbers = [int(line.split()[1]) for line in carried(pieces).splitlines()]
     assert numbers == [*range(1, count + 1)]
-    assert eventually(lambda: theirs.recv(100) in (b"end\n", b""))
+    read_to_end(theirs)
 
 
-def test_output_without_end_does_not_keep_other_leases_from_their_answers(monkeypatch, ends):
+def test_lease_over_tls_is_renewed_on_its_first_connection(ends, tmp_path):
+    certificate = certificates.made_in(tmp_path)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate)
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    ours, theirs = ends
+    ours.settimeout(PATIENCE_SECONDS)
+    with running(lambda: server.wrap_socket(theirs, server_side=True)) as accepted:
+        ours = client.wrap_socket(ours)
+        theirs = accepted.result()
+    ours.setblocking(False)
+    with theirs:
+        with contextlib.closing(Lease(ours, lambda: None, 3600)) as lease:
+            asked = b""
+            for number in (1, 2):
+                while asked.count(b"\n") < number:
+                    asked += theirs.recv(100)
+                theirs.sendall(b"\x1eanswer %d S\n" % number)
+                assert lease.first_process.wait(PATIENCE_SECONDS)
+                if number == 1:
+                    assert lease.first_process.interrupt()
+            assert asked == b"state 1\ninterrupt 2\n"
+            assert lease.first_process.links == 1
+        assert theirs.recv(100) == b"end\n"
+        read_to_end(theirs)
+
+
+def test_output_without_end_does_not_keep_other_leases_from_their_answers(ends):
     class Endless:
         def __init__(self, sock):
             self.sock = sock
@@ -71,16 +106,15 @@ def test_output_without_end_does_not_keep_other_leases_from_their_answers(monkey
         def __getattr__(self, name):
             return getattr(self.sock, name)
 
-    monkeypatch.setattr(lease_keeper, "_keeper", lease_keeper._Keeper())
     ours, theirs = ends
-    with contextlib.ExitStack() as stack:
-        noisy, noisy_end = map(stack.enter_context, socket.socketpair())
-        endless = Lease(Endless(noisy), lambda: None, 3600)
-        stack.callback(endless.close)
+    noisy, noisy_end = socket.socketpair()
+    with noisy_end:
         noisy_end.sendall(b"x")  # readable for ever
-        lease = Lease(ours, lambda: None, 3600)
-        stack.callback(lease.close)
-        request = theirs.recv(100)
-        theirs.sendall(b"\x1eanswer 1 S\n")
-        assert request == b"state 1\n"
-        assert lease.first_process.wait(PATIENCE_SECONDS)
+        with contextlib.closing(Lease(Endless(noisy), lambda: None, 3600)):
+            with contextlib.closing(Lease(ours, lambda: None, 3600)) as lease:
+                assert theirs.recv(100) == b"state 1\n"
+                theirs.sendall(b"\x1eanswer 1 S\n")
+                assert lease.first_process.wait(PATIENCE_SECONDS)
+            read_to_end(theirs)
+        with contextlib.suppress(ConnectionResetError):  # by the byte that nobody has read
+            read_to_end(noisy_end)
