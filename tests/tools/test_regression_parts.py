@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from background import eventually
@@ -16,11 +18,11 @@ from tools.command import Command
 from tools.command import run as run_command
 from tools.errors import CommandError
 from tools.junit import Outcome
-from tools.regression import SuiteError, run
+from tools.regression import SuiteError, environments, run
 from tools.regression.__main__ import main
 from tools.regression.causes import Cause
 from tools.regression.comparison import Comparison, Kind, Report
-from tools.regression.environments import wheel_metadata
+from tools.regression.environments import Side, wheel_metadata
 from tools.regression.output import show
 from tools.regression.settings import ROOT, environment_of_a_run
 from tools.uv import installer_settings
@@ -166,16 +168,54 @@ def test_the_table_shows_every_difference_and_takes_no_markup_from_messages() ->
     assert "on purpose" in shown
 
 
-def wheel_of(folder: Path, name: str) -> Path:
+def wheel_of(folder: Path, name: str, more: str = "") -> Path:
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nProvides-Extra: docker\n"
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nProvides-Extra: docker\n{more}"
         archive.writestr(f"{name}-1.0.dist-info/METADATA", text)
     return path
 
 
 def test_a_wheel_says_what_it_is(tmp_path: Path) -> None:
     assert wheel_metadata(wheel_of(tmp_path, "other")) == ("other", "1.0", {"docker"})
+
+
+def test_environment_depends_on_what_a_wheel_requires(tmp_path: Path) -> None:
+    sums = {
+        environments._hash_requirements(Side("fork", wheel_of(tmp_path, "fork", more), "1.0"))
+        for more in ("", "Requires-Dist: other\n", "Requires-Dist: other>=2\n", "Summary: other\n")
+    }
+    assert len(sums) == 3
+
+
+@pytest.mark.parametrize(
+    ("made_from", "packages", "is_taken"),
+    [
+        ("these", ["other==1.0"], True),
+        ("those", ["other==1.0"], False),
+        ("these", ["other==1.0", "installed-by-a-test==1.0"], False),
+    ],
+)
+def test_earlier_environment_is_taken_with_the_packages_it_had(
+    tmp_path: Path, made_from: str, packages: list[str], is_taken: bool
+) -> None:
+    contents = {"made from": "these", "packages": ["other==1.0"], "notes": ["a note"]}
+    (tmp_path / "contents.json").write_text(json.dumps(contents))
+
+    def uv(*arguments: Any) -> str:
+        return "\n".join(["smolagents @ file:///smolagents-1.0.whl", *reversed(packages)])
+
+    earlier = environments._find_environment(uv, tmp_path, made_from)
+    assert (earlier is not None) is is_taken
+    if earlier is not None:
+        assert (earlier.packages, earlier.notes) == (["other==1.0"], ["a note"])
+
+
+def test_folder_without_a_whole_environment_is_not_taken(tmp_path: Path) -> None:
+    uv: Any = None
+    assert environments._find_environment(uv, tmp_path, "these") is None
+    (tmp_path / "contents.json").write_text('{"made from"')
+    assert environments._find_environment(uv, tmp_path, "these") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip at all"])

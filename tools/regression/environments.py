@@ -5,8 +5,13 @@ It has the packages of both: what the fork requires, which may be more than upst
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import re
+import sys
 import zipfile
+from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +24,8 @@ from tools.uv import Uv, compile_requirements
 __all__ = ["Environment", "Side", "build_environment", "relock", "wheel_metadata"]
 
 OLDEST_PYTHON = "3.10"
+#: File in an environment with what it was made from and what it had afterwards.
+_CONTENTS = "contents.json"
 
 _HEADER = """\
 # Versions for both sides of the regression suite. Written by `python -m tools.regression --relock`.
@@ -69,13 +76,41 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
     Raises:
         SuiteError: the file is not a wheel.
     """
+    headers = _read_headers(wheel)
+    return headers["Name"], headers["Version"], set(headers.get_all("Provides-Extra") or [])
+
+
+def _read_headers(wheel: Path) -> Message:
     try:
         with zipfile.ZipFile(wheel) as archive:
             (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
-            headers = HeaderParser().parsestr(archive.read(name).decode("utf-8"))
+            return HeaderParser().parsestr(archive.read(name).decode("utf-8"))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(f"{wheel}: not a readable wheel: {error}") from error
-    return headers["Name"], headers["Version"], set(headers.get_all("Provides-Extra") or [])
+
+
+def _hash_requirements(*sides: Side) -> str:
+    """Return a digest of all that decides which packages an environment gets."""
+    required = [_read_headers(side.wheel).get_all("Requires-Dist") or [] for side in sides]
+    constraints = CONSTRAINTS.read_text("utf-8")
+    parts = [sys.executable, sys.version, constraints, EXTRAS, REQUIREMENTS, OPTIONAL, required]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _list_packages(uv: Uv, python: Path) -> list[str]:
+    frozen = uv("pip", "freeze", "--python", python).splitlines()
+    return sorted(line for line in frozen if not re.match(r"smolagents(?!-)", line))
+
+
+def _find_environment(uv: Uv, folder: Path, made_from: str) -> Environment | None:
+    """Return an earlier run's environment if it has what it had when it was made."""
+    python = folder / "bin" / "python"
+    with contextlib.suppress(OSError, ValueError, KeyError, CommandError):
+        contents = json.loads((folder / _CONTENTS).read_text("utf-8"))
+        packages = contents["packages"]
+        if contents["made from"] == made_from and _list_packages(uv, python) == packages:
+            return Environment(uv, python, packages, {}, contents["notes"])
+    return None
 
 
 def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str, str]:
@@ -93,20 +128,25 @@ def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str,
 
 
 def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool) -> Environment:
-    """Make the environment anew below a folder.
+    """Make the environment below a folder, or take that of an earlier run.
+
+    Making it takes half a minute of processor time, and compiling its modules as long again.
 
     Args:
         fork: the side under test.
         pristine: upstream's.
-        folder: an environment in it is removed.
+        folder: an environment in it that was made from other requirements is removed.
         pinned: refuse versions other than ``constraints.txt``'s. Without it they are tried first,
-            and left aside with a note when they do not suit this release.
+            and left aside with a note when they do not suit this release. The environment is new.
 
     Raises:
         CommandError: a set of packages cannot be had.
     """
     _, _, provided = wheel_metadata(fork.wheel)
     uv, notes = Uv(), list[str]()
+    made_from = _hash_requirements(fork, pristine)
+    if pinned and (earlier := _find_environment(uv, folder / "env", made_from)) is not None:
+        return earlier
     python = uv.environment(folder / "env")
     extras = ",".join(sorted(set(EXTRAS) & provided))
     wanted = f"smolagents[{extras}] @ {fork.wheel.resolve().as_uri()}"
@@ -120,9 +160,7 @@ def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool)
             f"versions that do: {last_lines(str(error), lines=4)}"
         )
         absent = _resolved(uv, python, wanted)
-    frozen = uv("pip", "freeze", "--python", python).splitlines()
-    packages = sorted(line for line in frozen if not re.match(r"smolagents(?!-)", line))
-    made = Environment(uv, python, packages, absent, notes)
+    made = Environment(uv, python, _list_packages(uv, python), absent, notes)
     for side in (fork, pristine):
         made.use(side)
         try:
@@ -131,6 +169,9 @@ def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool)
             notes.append(
                 f"`uv pip check` on the {side.name} side: {last_lines(str(error), lines=6)}"
             )
+    if not absent:  # an index that lacked a group may have it the next time
+        contents = {"made from": made_from, "packages": made.packages, "notes": notes}
+        (folder / "env" / _CONTENTS).write_text(json.dumps(contents), "utf-8")
     return made
 
 
