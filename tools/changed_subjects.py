@@ -30,6 +30,10 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("tests/contract", "tools/upstream", *_ALWAYS),
     ),
     "hosted": (*_SANDBOXES, "patches", "tests/integration/hosted", *_ALWAYS),
+    "images": (
+        *("docker", "smolagents_fork/distributions", "smolagents_fork/executors"),
+        *("smolagents_fork/sandboxes", "tests/integration/docker", *_ALWAYS),
+    ),
     "kubernetes": (
         *_SANDBOXES,
         *("tests/cluster_double.py", "tests/integration/kubernetes", *_ALWAYS),

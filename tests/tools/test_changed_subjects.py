@@ -10,8 +10,8 @@ from tools.changed_subjects import SUBJECTS, unchanged_subjects
 from tools.git import Git
 from tools.paths import ROOT
 
-CLUSTERS = ["hosted", "kubernetes", "ray"]
-ALL = ["build", *CLUSTERS, "tools"]
+PLACES = ["hosted", "images", "kubernetes", "ray"]
+ALL = ["build", *PLACES, "tools"]
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def test_unchanged_checkout_leaves_out_all(checkout: Path) -> None:
     ("name", "left_out"),
     [
         ("README.md", ALL),
-        ("tools/lint.py", ["build", *CLUSTERS]),
-        ("tools/upstream/new.py", CLUSTERS),
-        ("tools/ray_cluster/new.py", ["build", "hosted", "kubernetes"]),
-        ("patches/series", ["kubernetes", "ray"]),
-        ("smolagents_fork/codec/new.py", [*CLUSTERS, "tools"]),
-        ("smolagents_fork/stream/new.py", ["tools"]),
-        ("tests/contract/new.py", ["tools"]),
+        ("tools/lint.py", ["build", *PLACES]),
+        ("tools/upstream/new.py", PLACES),
+        ("tools/ray_cluster/new.py", ["build", "hosted", "images", "kubernetes"]),
+        ("patches/series", ["images", "kubernetes", "ray"]),
+        ("smolagents_fork/codec/new.py", [*PLACES, "tools"]),
+        ("smolagents_fork/stream/new.py", ["images", "tools"]),
+        ("tests/contract/new.py", ["images", "tools"]),
         ("pyproject.toml", []),
         ("tools_of_another_name.py", ALL),
     ],

@@ -14,6 +14,8 @@ from docker_silent_registry import registry_without_layers, silent_registry
 from smolagents_fork.errors import ImageBuildError
 from smolagents_fork.executors.docker import DockerExecutor
 
+pytestmark = pytest.mark.images
+
 # Deadlines to try one after the other: a busy engine may not have begun before the first.
 LONGER = (4, 15, 60)
 

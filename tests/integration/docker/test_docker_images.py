@@ -38,6 +38,8 @@ from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.images.build_record import remove_unfinished
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
+pytestmark = pytest.mark.images
+
 
 def test_second_setup_and_second_start_build_nothing(image, make, engine, proxy):
     lines: list[str] = []

@@ -29,6 +29,8 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
 )
 from smolagents_fork.sandboxes.process_owner import this_machine
 
+pytestmark = pytest.mark.images
+
 MORE = ["iniconfig", "six"]
 
 

@@ -20,6 +20,8 @@ import pytest
 from smolagents_fork.errors import ImageBuildError
 from smolagents_fork.executors.docker import DockerExecutor
 
+pytestmark = pytest.mark.images
+
 #: A build backend that writes a wheel of one module. Before that, it tries to leave a wheel of
 #: another package wherever other builds might look, and notes what it sees.
 BACKEND = """
