@@ -41,7 +41,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "ray": (
         *_SANDBOXES,
         *("smolagents_fork/ray_cluster", "tests/integration/ray", "tests/unit/ray_cluster"),
-        *("tools/ray_cluster", *_ALWAYS),
+        *("tests/ray_nodes", *_ALWAYS),
     ),
     "tools": (
         *(".ci", ".github", "buildsys", "patches", "tests/tools", "tests/upstream", "tools"),

@@ -38,7 +38,7 @@ def test_unchanged_checkout_leaves_out_all(checkout: Path) -> None:
         ("README.md", ALL),
         ("tools/lint.py", ["build", *PLACES]),
         ("tools/upstream/new.py", PLACES),
-        ("tools/ray_cluster/new.py", ["build", "hosted", "images", "kubernetes"]),
+        ("tests/ray_nodes/new.py", ["build", "hosted", "images", "kubernetes", "tools"]),
         ("patches/series", ["images", "kubernetes", "ray"]),
         ("smolagents_fork/codec/new.py", [*PLACES, "tools"]),
         ("smolagents_fork/stream/new.py", ["images", "tools"]),
