@@ -142,10 +142,12 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process
+.PHONY: bench-interpreter bench-docker bench-process bench-network
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
 	@$(RUN) tools.bench docker --record
 bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
 	@$(RUN) tools.bench process --record
+bench-network: $(VENV)/.dev ## requests through the proxy of listed hosts beside the same client without it
+	@$(RUN) tools.bench network --record

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tools.bench.companion import Companion, FloorError
+from tools.bench.network import bench as network
 from tools.bench.process.bench import FLOOR_PROGRAM
 from tools.bench.timings import alternated, repeated
 
@@ -40,6 +41,23 @@ def test_process_floor_measures_fork_pipe_and_copy():
     with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         for question in ("fork", "pipe", "copy 100000", "copy 100000"):
             assert floor.ask(question) > 0
+
+
+def test_client_of_the_network_measures_requests():
+    with (
+        network._server() as port,
+        Companion([sys.executable, "-I", network.CLIENT, str(port)]) as floor,
+    ):
+        for question in ("new", "kept", "stream", "streams"):
+            assert floor.ask(question) > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="listed hosts are Linux's")
+def test_client_of_the_network_measures_requests_to_the_host_of_a_secret():
+    with network._ended_tls() as (floor, sides):
+        for question in ("new", "kept", "stream"):
+            assert floor.ask(question) > 0
+            assert float(sides["process"](f"client.{question}()").output) > 0
 
 
 def test_actions_take_turns():

@@ -1,0 +1,1 @@
+"""Requests through the proxy of ``allowed_hosts=`` beside the same client without it."""
