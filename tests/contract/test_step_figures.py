@@ -11,7 +11,7 @@ from typing import Any
 
 import PIL.Image
 import pytest
-from background import at_once
+from background import PATIENCE_SECONDS, at_once
 from recording import ScriptedModel
 from rich.console import Console
 from smolagents import AgentLogger, CodeAgent, LocalPythonExecutor, LogLevel
@@ -100,9 +100,11 @@ def test_threads_of_programs_draw_into_their_own_programs_figures(figure_of_host
         "meet()\nlen(plt.get_fignums())"
     )
     barrier = threading.Barrier(2)
-    executors = [LocalPythonExecutor(["matplotlib.*", "threading"]) for _ in range(2)]
+    executors = [
+        LocalPythonExecutor(["matplotlib.*", "threading"], timeout_seconds=None) for _ in range(2)
+    ]
     for one in executors:
-        one.send_tools({"meet": lambda: barrier.wait(60) and None})
+        one.send_tools({"meet": lambda: barrier.wait(PATIENCE_SECONDS) and None})
     results = at_once(*(functools.partial(one, code) for one in executors))
     assert [result.output for result in results] == [2, 2]
     assert [len(one.displays) for one in executors] == [2, 2]
