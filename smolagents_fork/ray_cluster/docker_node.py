@@ -14,11 +14,9 @@ from ..errors import EngineUnavailableError, ExecutorStartError
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.docker.container import DockerSandbox
 from ..sandboxes.docker.docker_provisioner import DockerProvisioner
-from ..sandboxes.process_owner import ClusterOwner
 from ..sandboxes.provisioner import ByteStream, SandboxSpec
 from ..stream.stream_copy import copy_both_ways
-from ..system.first_process_link import MARK, FirstProcess
-from .node_link import AnswerStream, use_normal_priority
+from .node_link import AnswerStream, answer_requests, use_normal_priority
 from .node_supervisor import NodeSandbox
 
 __all__ = ["DockerKind"]
@@ -31,14 +29,9 @@ _REQUESTS = ("stats", "status")
 
 
 class DockerKind:
-    """Starts containers on this node, which end with their own leases if the supervisor is killed.
+    """Starts containers, which end with their own leases if the supervisor is killed."""
 
-    Args:
-        owner: the supervisor, which the containers' labels name.
-    """
-
-    def __init__(self, owner: ClusterOwner) -> None:
-        self._owner = owner
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         # By what is the same for equal options.
         self._provisioners: dict[bytes, DockerProvisioner] = {}
@@ -78,7 +71,7 @@ class DockerKind:
         with self._lock:
             if key not in self._provisioners:
                 try:
-                    self._provisioners[key] = DockerProvisioner(container, owner=self._owner)
+                    self._provisioners[key] = DockerProvisioner(container)
                 except EngineUnavailableError as error:
                     raise error.reworded(
                         f"no Docker engine answers ({error}); start one there, or give "
@@ -106,9 +99,14 @@ def _container_on_node(sandbox: DockerSandbox, digest: str) -> NodeSandbox:
     def relay(open_inside: Callable[[float], ByteStream]) -> Callable[[float], AnswerStream]:
         return lambda timeout: AnswerStream(None, functools.partial(_copy, open_inside(timeout)))
 
+    def request(name: str) -> bool:
+        first = sandbox.first_process
+        asked = first.interrupt() if name == "interrupt" else first.ask()
+        return asked and first.wait(_ANSWER_SECONDS)
+
     def open_first_process(timeout: float) -> AnswerStream:
         del timeout
-        return AnswerStream(None, functools.partial(_serve_first_process, sandbox.first_process))
+        return AnswerStream(None, functools.partial(answer_requests, request))
 
     def close() -> None:
         sandbox.remove()
@@ -136,14 +134,3 @@ def _copy(inside: ByteStream, stream: socket.socket) -> None:
         copy_both_ways(stream, inside)
     finally:
         inside.close()
-
-
-def _serve_first_process(first: FirstProcess, stream: socket.socket) -> None:
-    """Answer each request that the first process answers, until the host's end."""
-    use_normal_priority()
-    with stream.makefile("rb") as lines:
-        for line in lines:
-            request, _, number = line.decode().strip().partition(" ")
-            asked = first.interrupt() if request == "interrupt" else first.ask()
-            if asked and first.wait(_ANSWER_SECONDS):
-                stream.sendall(f"{MARK}answer {number} R\n".encode())

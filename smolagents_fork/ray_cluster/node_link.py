@@ -33,6 +33,7 @@ from ..errors import (
     ProtocolError,
 )
 from ..stream.stream_copy import copy_both_ways
+from ..system.first_process_link import MARK
 from .plain_data import CLASSES, SupervisorPlace, failure_data, failure_of
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "FrameSocket",
     "RequestServer",
     "answer_of",
+    "answer_requests",
     "answer_to",
     "ask",
     "connect",
@@ -235,6 +237,21 @@ def _keep_alive(connection: socket.socket) -> None:
 
 
 # -- the end that answers --
+
+
+def answer_requests(carry_out: Callable[[str], bool], connection: socket.socket) -> None:
+    """Answer as a first process does, until the other end closes the connection.
+
+    Args:
+        carry_out: takes a request, such as ``state``; returns whether it is answered.
+        connection: from :func:`connect`; what comes of it is of a :class:`.FirstProcess`.
+    """
+    use_normal_priority()  # a node that computes is not silent
+    with connection.makefile("rb") as lines:
+        for line in lines:
+            request, _, number = line.decode().strip().partition(" ")
+            if carry_out(request):
+                connection.sendall(f"{MARK}answer {number} R\n".encode())
 
 
 def answer_to(work: Callable[[], Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ each connection has one request and, after its answer, the bytes of a stream.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import logging
 import os
@@ -21,8 +22,7 @@ from typing import Any, Protocol
 
 from ..codec import encode
 from ..errors import ExecutorError, ExecutorStartError, ProtocolError, SandboxDiedError
-from ..sandboxes.process_owner import ClusterOwner
-from .node_link import KEY_BYTES, AnswerStream, RequestServer, use_normal_priority, uses_tls
+from .node_link import KEY_BYTES, AnswerStream, RequestServer, answer_requests, uses_tls
 from .plain_data import Reservation, SupervisorPlace
 
 __all__ = ["KINDS", "NodeKind", "NodeSandbox", "Supervisor", "SupervisorActor"]
@@ -61,7 +61,7 @@ class NodeSandbox:
 
 
 class NodeKind(Protocol):
-    """Starts sandboxes of one kind on this node; made with the supervisor's owner."""
+    """Starts sandboxes of one kind on this node; made without arguments."""
 
     def start(self, sandbox: str, options: dict[str, Any]) -> NodeSandbox:
         """Start a sandbox; nothing of it is left if that fails. From any thread.
@@ -88,7 +88,6 @@ class Supervisor(RequestServer):
 
     Args:
         reservation: its resources.
-        cluster: name of the cluster.
         node: id of the node.
         address: of the node.
 
@@ -97,10 +96,9 @@ class Supervisor(RequestServer):
         ConfigurationError: the certificates cannot be read.
     """
 
-    def __init__(self, reservation: Reservation, cluster: str, node: str, address: str) -> None:
+    def __init__(self, reservation: Reservation, node: str, address: str) -> None:
         self._lock = threading.Lock()
         self._reservation = reservation
-        owner = ClusterOwner(cluster, node, secrets.token_hex(6))
         self._entries: dict[str, _Entry] = {}
         self._removed: deque[str] = deque(maxlen=_MOST_REMOVED)
         self._closed = False
@@ -114,9 +112,9 @@ class Supervisor(RequestServer):
             ) from error
         key, port = secrets.token_bytes(KEY_BYTES), self._server.getsockname()[1]
         #: Its address.
-        self.place = SupervisorPlace(owner.supervisor, node, address, port, key, uses_tls())
+        self.place = SupervisorPlace(secrets.token_hex(6), node, address, port, key, uses_tls())
         module, _, name = KINDS[reservation.kind].partition(":")
-        self._kind: NodeKind = getattr(importlib.import_module(module), name)(owner)
+        self._kind: NodeKind = getattr(importlib.import_module(module), name)()
         self.listen(self._server, key, tls=self.place.tls)
         threading.Thread(target=self._watch, name="smolagents-fork-lease", daemon=True).start()
 
@@ -155,13 +153,11 @@ class Supervisor(RequestServer):
 
     def do_lease(self, _connection: socket.socket) -> AnswerStream:
         """Answer the heartbeats of a connection; its end alone ends nothing."""
-        return AnswerStream(None, self._renew)
+        return AnswerStream(None, functools.partial(answer_requests, self._renew))
 
-    def _renew(self, connection: socket.socket) -> None:
-        use_normal_priority()  # a node that computes is not silent
-        while beat := connection.recv(1):
-            self._heard = time.monotonic()
-            connection.sendall(beat)
+    def _renew(self, _request: str) -> bool:
+        self._heard = time.monotonic()
+        return True
 
     def do_end(self, _connection: socket.socket) -> AnswerStream:
         """End all sandboxes, and then this process."""
@@ -302,10 +298,9 @@ class SupervisorActor(Supervisor):
 
     Args:
         reservation: its resources.
-        cluster: name of the cluster.
     """
 
-    def __init__(self, reservation: Reservation, cluster: str) -> None:
+    def __init__(self, reservation: Reservation) -> None:
         import ray
         import ray.util
 
@@ -315,7 +310,7 @@ class SupervisorActor(Supervisor):
         logger.setLevel(logging.INFO)
         node = ray.get_runtime_context().get_node_id()
         address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
-        super().__init__(reservation, cluster, node, address)
+        super().__init__(reservation, node, address)
 
     def describe(self) -> bytes:
         """Return its encoded place, as plain data for Ray."""

@@ -7,6 +7,7 @@ on. The placer ends when the host closes the connection, or dies; its supervisor
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ForkError
+from ..sandboxes.lease_keeper import Lease
 from . import ray_calls
 from .head_check import check_head
 from .node_link import FrameSocket, answer_of, answer_to, ask, connect, uses_tls
@@ -24,12 +26,8 @@ from .plain_data import Reservation, SupervisorPlace
 
 __all__ = ["Placer", "SupervisorLease", "main"]
 
-_BEAT_SECONDS = 1.0
-# Limit of the answer to a heartbeat, in seconds, and the pause before another connection is opened.
-_ANSWER_SECONDS, _AGAIN_SECONDS = 3.0, 0.1
-# Answers that are read at once, each of a byte: late ones must not be taken for later ones.
-_MOST_ANSWERS = 64
-_CONNECT_SECONDS = 10.0
+# Limits of a supervisor's first connection, and of the next ones, in seconds.
+_CONNECT_SECONDS, _ANSWER_SECONDS = 10.0, 3.0
 _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 
@@ -142,7 +140,7 @@ class Placer:
             check_head(self._head, _CONNECT_SECONDS)
             if set(ray_calls.fitting_nodes(reservation)) - {*without, *avoided}:
                 without = [*without, *avoided]
-            created = ray_calls.CreatingSupervisor(reservation, self._head, without)
+            created = ray_calls.CreatingSupervisor(reservation, without)
             lease = self._wait_for_supervisor(creation, reservation, created, Deadline(seconds))
         except BaseException:
             if created is not None:
@@ -154,7 +152,7 @@ class Placer:
             created.kill()
             return None
         self._leases[lease.place.supervisor] = lease
-        threading.Thread(target=self._keep, args=(lease,), daemon=True).start()
+        lease.keep(functools.partial(self._note_end, lease))
         return lease.place
 
     def _wait_for_supervisor(
@@ -193,6 +191,7 @@ class Placer:
         lease = self._leases.get(supervisor)
         if lease is not None:
             lease.end()
+            self._note_end(lease, "")
 
     def do_nodes(self, reservation: Reservation) -> list[str]:
         """Return the ids of the nodes that can have a reservation once they are free."""
@@ -204,28 +203,26 @@ class Placer:
 
     def do_heard(self) -> dict[str, float]:
         """Return for how many seconds each supervisor has not been heard of."""
-        now = time.monotonic()
-        return {name: now - lease.heard for name, lease in list(self._leases.items())}
+        return {name: lease.heard_seconds_ago for name, lease in list(self._leases.items())}
 
     def do_record(self, name: str, seconds: float, **tags: str) -> None:
         """Record a time, with its node, kind and tenant."""
         self._histograms[name].observe(seconds, tags)
 
-    def _keep(self, lease: SupervisorLease) -> None:
-        """Keep a lease, and tell the host of its end."""
-        reason = lease.keep()
-        del self._leases[lease.place.supervisor]
+    def _note_end(self, lease: SupervisorLease, reason: str) -> None:
+        """Tell the host of the end of a lease, once."""
+        if self._leases.pop(lease.place.supervisor, None) is None:
+            return
         if reason:
-            ago = time.monotonic() - lease.heard
             reason = (
                 f"the supervisor of node {lease.place} was given up: {reason}; it was last heard "
-                f"of {ago:.1f} s ago"
+                f"of {lease.heard_seconds_ago:.1f} s ago"
             )
         self._send({"lost": lease.place.supervisor, "reason": reason})
 
 
 class SupervisorLease:
-    """Heartbeats to a supervisor, over a connection that is opened again when it is lost.
+    """A supervisor, and its lease, which heartbeats over one connection renew.
 
     One connection for all of them: strangers who keep a node from accepting others end no lease.
 
@@ -245,77 +242,63 @@ class SupervisorLease:
         created: ray_calls.CreatingSupervisor,
     ) -> None:
         self.place = place
-        self._silent_seconds = reservation.silent_seconds
+        self._seconds = reservation.silent_seconds
         self._created = created
-        self._ending = threading.Event()
-        self._connection: socket.socket | None = None
-        #: Monotonic time of the last answer.
-        self.heard = 0.0
-        self._beat(_CONNECT_SECONDS)
+        self._connection = self._connect(_CONNECT_SECONDS)
+        self._lease: Lease | None = None
+        self._is_refused = self._is_ending = False
 
-    def _beat(self, seconds: float) -> None:
-        """Send a heartbeat and wait for an answer.
-
-        Raises:
-            TimeoutError: there is none yet; on a busy node it may come later.
-            OSError: the connection has ended, or cannot be opened again.
-        """
-        if self._connection is None:
-            connection = connect(self.place, seconds, "lease")
-            try:
-                answer_of(connection, seconds)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
+    def _connect(self, seconds: float) -> socket.socket:
+        connection = connect(self.place, seconds, "lease")
         try:
-            self._connection.settimeout(seconds)
-            self._connection.sendall(b"\n")
-            if not self._connection.recv(_MOST_ANSWERS):
-                raise ConnectionError("the supervisor ended the connection")
-        except TimeoutError:
-            raise
-        except OSError:
-            self._close()
-            raise
-        self.heard = time.monotonic()
-
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
+            answer_of(connection, seconds)
+        except BaseException:
             connection.close()
+            raise
+        connection.setblocking(False)
+        return connection
 
-    def keep(self) -> str:
-        """Send heartbeats until the supervisor ends; return why it was given up.
+    def keep(self, note_end: Callable[[str], None]) -> None:
+        """Send heartbeats until the supervisor ends.
 
-        Returns:
-            empty if it had to end.
+        Args:
+            note_end: takes the reason for which it was given up; empty if it had to end.
         """
-        silent, reason = 0.0, ""
-        while not reason and not self._ending.is_set():
-            begun = time.monotonic()
-            try:
-                self._beat(_ANSWER_SECONDS)
-            except ConnectionRefusedError:
+
+        def lose(_broken: str) -> None:
+            if self._is_ending:
+                reason = ""
+            elif self._is_refused:
                 reason = "nothing listens on its port, so its process has ended"
-            except (OSError, ForkError):  # its link may have been cut
-                self._ending.wait(_AGAIN_SECONDS)
-                # A pause of this machine is not silence of the other.
-                silent += min(time.monotonic() - begun, _ANSWER_SECONDS)
-                if silent >= self._silent_seconds:
-                    reason = f"it did not answer for {silent:.0f} s"
             else:
-                silent = 0.0
-                self._ending.wait(_BEAT_SECONDS)
-        self._close()
-        if self._ending.is_set():
-            return ""
-        self._created.kill()
-        return reason
+                reason = f"it did not answer for {self.heard_seconds_ago:.0f} s"
+            self._created.kill()
+            note_end(reason)
+
+        self._lease = Lease(self._connection, self._connect_again, self._seconds, lose)
+
+    def _connect_again(self) -> socket.socket | None:
+        """Open another connection; ``None`` if the supervisor has ended."""
+        if self._is_ending:
+            return None
+        try:
+            return self._connect(_ANSWER_SECONDS)
+        except ConnectionRefusedError:
+            self._is_refused = True
+            return None
+
+    @property
+    def heard_seconds_ago(self) -> float:
+        """Seconds since the last answer."""
+        if self._lease is None:
+            return 0.0
+        return time.monotonic() - self._lease.first_process.heard_at
 
     def end(self) -> None:
         """End the supervisor's process; waits a few seconds for its sandboxes."""
-        self._ending.set()
+        self._is_ending = True
         with contextlib.suppress(OSError, ForkError):
             ask(self.place, _CLOSE_SECONDS, "end")
         self._created.kill()
+        if self._lease is not None:
+            self._lease.close()

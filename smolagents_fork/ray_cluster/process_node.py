@@ -24,7 +24,6 @@ from ..process.sandbox_paths import Layout, layout_for
 from ..process.spawn import spawn, stop_fork_servers
 from ..process.watchdog import Watchdog
 from ..results import ExecutorStats
-from ..sandboxes.process_owner import ClusterOwner
 from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 
@@ -36,14 +35,9 @@ _SENT = str(Path(__file__).parents[2])
 
 
 class ProcessKind:
-    """Starts process sandboxes.
+    """Starts process sandboxes."""
 
-    Args:
-        owner: the supervisor.
-    """
-
-    def __init__(self, owner: ClusterOwner) -> None:
-        del owner
+    def __init__(self) -> None:
         self._folder = temporary_folder("ray-")
         try:
             self._watchdog = Watchdog(_REMOVE, self._folder, _REMOVE_SECONDS)

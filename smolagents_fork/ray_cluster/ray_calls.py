@@ -181,11 +181,10 @@ class CreatingSupervisor:
 
     Args:
         reservation: Reservation of the supervisor.
-        cluster: name of the cluster.
         avoided: ids of nodes that do not get it.
     """
 
-    def __init__(self, reservation: Reservation, cluster: str, avoided: Collection[str]) -> None:
+    def __init__(self, reservation: Reservation, avoided: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": reservation.whole_cpus, "max_restarts": 0}
         if reservation.whole_memory:
             options["memory"] = reservation.whole_memory
@@ -195,7 +194,7 @@ class CreatingSupervisor:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"}
         decorate: Any = ray.remote
         actor_class = decorate(SupervisorActor).options(scheduling_strategy="SPREAD", **options)
-        self._actor = actor_class.remote(reservation, cluster)
+        self._actor = actor_class.remote(reservation)
         self._described = self._actor.describe.remote()
 
     def place(self) -> SupervisorPlace | None:

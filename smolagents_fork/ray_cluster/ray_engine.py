@@ -97,7 +97,7 @@ class RayEngine:
         if accept.seconds("lease_seconds", self.lease_seconds) < _LEAST_LEASE_SECONDS:
             raise ConfigurationError(
                 f"RayEngine: lease_seconds={self.lease_seconds!r}: give {_LEAST_LEASE_SECONDS:g} "
-                "or more, because heartbeats come each second"
+                "or more, because heartbeats come every two seconds"
             )
         accept.seconds("connect_timeout_seconds", self.connect_timeout_seconds)
         cpus = self.cpus_per_slot

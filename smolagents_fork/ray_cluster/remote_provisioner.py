@@ -36,7 +36,6 @@ _START_SECONDS = 120.0
 _STATUS_SECONDS = 20.0
 # Limit of a connection to the first process.
 _ATTEMPT_SECONDS = 5.0
-_PIECE = 1 << 16
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
 # Nodes that prepare an image at the same time.

@@ -18,15 +18,12 @@ import re
 import secrets
 import sys
 import uuid
-from dataclasses import dataclass, fields
 
-from ..errors import ConfigurationError
 from ..system.forks import reset_in_child
 from ..system.inventory import ELSEWHERE, GONE, RUNNING, OwnerProcess
 from ..system.proc_table import command_of, process_exists, start_ticks
 
 __all__ = [
-    "ClusterOwner",
     "check_owner",
     "named_owner",
     "owner_text",
@@ -38,7 +35,6 @@ __all__ = [
 _TEXT = re.compile(r"([A-Za-z0-9._-]{1,100}):([1-9][0-9]{0,9}):([0-9]{1,20})")
 _UNKNOWN_START = 0
 _MOST_SHOWN = 80
-_MOST_CHARACTERS = 200
 
 
 def owner_text() -> str:
@@ -64,27 +60,26 @@ def check_owner(owner: object) -> str:
     return owner
 
 
-def named_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
+def named_owner(owner: str, host: str) -> OwnerProcess:
     """Return the process that the text names.
 
     Args:
         owner: Owner as :func:`owner_text` returned it; empty if nobody has the sandbox.
         host: name of its machine; empty if unknown.
-        cluster: Cluster that the sandbox belongs to; empty for none.
 
     Raises:
         ValueError: the text does not name an owner.
     """
     if not owner:
-        return OwnerProcess(host, None, ELSEWHERE, cluster=cluster)
+        return OwnerProcess(host, None, ELSEWHERE)
     machine, pid, _ = check_owner(owner).split(":")
     number = int(pid)
     if machine != this_machine():
-        return OwnerProcess(host, number, ELSEWHERE, cluster=cluster)
+        return OwnerProcess(host, number, ELSEWHERE)
     host = host or platform.node()
     if process_is_gone(owner):
-        return OwnerProcess(host, number, GONE, cluster=cluster)
-    return OwnerProcess(host, number, RUNNING, command_of(number), cluster)
+        return OwnerProcess(host, number, GONE)
+    return OwnerProcess(host, number, RUNNING, command_of(number))
 
 
 def process_is_gone(owner: str) -> bool:
@@ -131,40 +126,3 @@ def _machine_name() -> str:
 
 # A forked copy may be in other namespaces.
 reset_in_child(_machine_name.cache_clear)
-
-
-@dataclass(frozen=True)
-class ClusterOwner:
-    """A supervisor on a node of a cluster.
-
-    A process id means nothing outside its machine and its PID namespace. These names identify the
-    owner from wherever the node's engine can be reached.
-
-    Args:
-        cluster: identifies the cluster for as long as it exists.
-        node: Node of the cluster.
-        supervisor: identifies one life of a supervisor; one that is started again has another.
-
-    Raises:
-        ConfigurationError: a name is empty, too long, or has characters that cannot be printed.
-    """
-
-    cluster: str
-    node: str
-    supervisor: str
-
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if (
-                not isinstance(value, str)
-                or not 0 < len(value) <= _MOST_CHARACTERS
-                or not value.isprintable()
-            ):
-                raise ConfigurationError(
-                    f"ClusterOwner: {one.name}={value!r}: give 1 to {_MOST_CHARACTERS} printable "
-                    "characters"
-                )
-
-    def __str__(self) -> str:
-        return f"supervisor {self.supervisor} on node {self.node} of cluster {self.cluster}"

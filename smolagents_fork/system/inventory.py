@@ -32,14 +32,12 @@ class OwnerProcess:
         pid: its process id; ``None`` if unknown.
         state: ``running``, ``gone`` or ``elsewhere``.
         command: its command line, where it can be read.
-        cluster: the supervisor, node and cluster that it belongs to; empty outside a cluster.
     """
 
     host: str
     pid: int | None
     state: str
     command: str = ""
-    cluster: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from ...system.proxy_environment import PROXY_PORT
 from ..container_options import GATEWAY_PORT, ContainerOptions, volume_entries
 from ..containers.container_environment import container_environment
 from ..containers.first_process import first_command
-from ..process_owner import ClusterOwner
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
 from .lifetime.labels import labels
@@ -41,7 +40,6 @@ def container_arguments(
     published: bool = False,
     socket_path: str | None = None,
     command: Sequence[str] = (),
-    owner: ClusterOwner | None = None,
 ) -> dict[str, Any]:
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
@@ -53,7 +51,6 @@ def container_arguments(
         published: whether the gateway's port is published.
         socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.
-        owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     # A published port needs a network.
     network = "bridge" if published and options.network == "none" else options.network
@@ -73,7 +70,7 @@ def container_arguments(
         "environment": container_environment(spec, token, user=options.user, address=address),
         # docker-py adds the user's own proxies, whose addresses may have passwords.
         "use_config_proxy": False,
-        "labels": labels(name, f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
+        "labels": labels(name, f"{_version.upstream_version}+fork.{_version.fork_revision}"),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "read_only": options.read_only,

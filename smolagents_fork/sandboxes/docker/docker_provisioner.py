@@ -12,7 +12,7 @@ from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartE
 from ..container_options import ContainerOptions
 from ..containers.listed_entries import read_entries
 from ..engine_protocol import no_note
-from ..process_owner import ClusterOwner, owner_text
+from ..process_owner import owner_text
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size
@@ -81,7 +81,6 @@ class DockerProvisioner:
     Args:
         options: Options of the containers.
         address: Address of the engine; ``None``: the one that the environment names.
-        owner: the supervisor that this process is; ``None`` outside a cluster.
 
     Raises:
         EngineUnavailableError: the engine does not answer.
@@ -93,9 +92,7 @@ class DockerProvisioner:
         options: ContainerOptions | None = None,
         *,
         address: EngineAddress | None = None,
-        owner: ClusterOwner | None = None,
     ) -> None:
-        self._owner = owner
         self._options = options or ContainerOptions()
         #: What prepares the images that this provisioner has returned, by name.
         self._prepared: dict[str, Callable[[], object]] = {}
@@ -235,7 +232,6 @@ class DockerProvisioner:
                         published=published,
                         socket_path=None if gateway is None else gateway.path,
                         command=command,
-                        owner=self._owner,
                     )
                     container = self._created(arguments)
                     connection = self._attached(container, spec.lease_seconds)

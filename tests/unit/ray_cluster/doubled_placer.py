@@ -7,6 +7,7 @@ given, and do not end. Everything above and below is the product's own.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -21,7 +22,10 @@ from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
 from smolagents_fork.ray_cluster.supervisors import Cluster, Supervisors
 from smolagents_fork.system.forks import Owner
 
-__all__ = ["DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
+__all__ = ["STARTING", "DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
+
+#: In a thread that starts a sandbox, ``node`` is the name of its node.
+STARTING = threading.local()
 
 # Only detects hangs.
 _SECONDS = 240.0
@@ -39,7 +43,12 @@ class Node(Supervisor):
         self.name = name
         #: How often it would have ended its process.
         self.exits = 0
-        super().__init__(Reservation(kind, 4, 1.0, 0, 15.0), "cluster", name, "127.0.0.1")
+        super().__init__(Reservation(kind, 4, 1.0, 0, 15.0), name, "127.0.0.1")
+
+    def do_start(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        """Start a sandbox; see :data:`STARTING`."""
+        STARTING.node = self.name
+        return super().do_start(*arguments, **keywords)
 
     def _watch(self) -> None:
         """Leave the lease alone: it would end this process."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from background import eventually
-from doubled_placer import Node, cluster_of
+from doubled_placer import STARTING, Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
 from smolagents_fork.ray_cluster import docker_node, remote_provisioner
@@ -77,18 +77,18 @@ class DoubledEngine:
     prepared: ClassVar[list[tuple[str, str]]] = []
     fails: ClassVar[set[str]] = set()
 
-    def __init__(self, _options: ContainerOptions, *, owner: Any) -> None:
-        self.node = owner.node
+    def __init__(self, _options: ContainerOptions) -> None:
+        pass
 
     def prepare_image(self, spec: ImageSpec, *, report: Any, rebuild: bool = False) -> str:
-        if self.node in self.fails:
+        if STARTING.node in self.fails:
             raise ImageBuildError("pip found no numpy")
         name = spec.image or "built:" + "-".join(spec.requirements)
-        self.prepared.append((self.node, name))
+        self.prepared.append((STARTING.node, name))
         return name
 
     def image_digest(self, image: str) -> str:
-        return self.digests.get(self.node, "sha256:same")
+        return self.digests.get(STARTING.node, "sha256:same")
 
     def start(self, spec: SandboxSpec) -> DoubledContainer:
         return DoubledContainer(spec)

@@ -15,6 +15,7 @@ from doubled_placer import Node
 from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxDiedError
 from smolagents_fork.ray_cluster import node_supervisor
 from smolagents_fork.ray_cluster.node_link import AnswerStream, answer_of, ask, connect
+from smolagents_fork.system.first_process_link import MARK
 
 SECONDS = 60.0
 
@@ -50,7 +51,7 @@ class EchoKind:
     made: list[EchoSandbox]
     before: Callable[[str], None] | None = None
 
-    def __init__(self, _owner: Any) -> None:
+    def __init__(self) -> None:
         self.made = []
 
     def start(self, sandbox: str, options: dict[str, Any]) -> EchoSandbox:
@@ -184,8 +185,9 @@ def test_heartbeats_renew_the_lease(node: Node):
     with connect(node.place, SECONDS, "lease") as lease:
         answer_of(lease, SECONDS)
         lease.settimeout(SECONDS)
-        lease.sendall(b"\n")
-        assert lease.recv(1) == b"\n"
+        lease.sendall(b"state 1\n")
+        answer = f"{MARK}answer 1 R\n".encode()
+        assert lease.recv(len(answer)) == answer
     assert node._heard > 0.0
 
 

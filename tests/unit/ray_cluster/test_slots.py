@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 from background import running
-from doubled_placer import DoubledPlacer, Node, supervisors_of
+from doubled_placer import STARTING, DoubledPlacer, Node, supervisors_of
 
 from smolagents_fork.errors import (
     EngineUnavailableError,
@@ -39,12 +39,9 @@ class DeadKind:
     dead: ClassVar[set[str]] = set()
     asked: ClassVar[list[str]] = []
 
-    def __init__(self, owner: Any) -> None:
-        self.node = owner.node
-
     def start(self, _sandbox: str, _options: dict[str, Any]) -> Sandbox:
-        self.asked.append(self.node)
-        if self.node in self.dead:
+        self.asked.append(STARTING.node)
+        if STARTING.node in self.dead:
             raise EngineUnavailableError("the engine does not answer")
         return Sandbox()
 

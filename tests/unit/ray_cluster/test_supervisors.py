@@ -24,6 +24,7 @@ from smolagents_fork.ray_cluster.node_link import (
     AnswerStream,
     FrameSocket,
     RequestServer,
+    answer_requests,
 )
 from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
 
@@ -47,16 +48,19 @@ class Answering(RequestServer):
         self.listen(self.server, self.key, tls=False)
 
     def do_lease(self, _connection: socket.socket) -> AnswerStream:
-        return AnswerStream(None, self._beat)
+        if self.silent:
+            self.ended.wait(SECONDS)
+        return AnswerStream(None, self._answer_heartbeats)
 
-    def _beat(self, connection: socket.socket) -> None:
+    def _answer_heartbeats(self, connection: socket.socket) -> None:
         self.connections.append(connection)
-        while beat := connection.recv(1):
-            self.beats += 1
-            if self.cut:
-                return
-            if not self.silent:
-                connection.sendall(beat)
+        answer_requests(self._take_heartbeat, connection)
+
+    def _take_heartbeat(self, _request: str) -> bool:
+        self.beats += 1
+        if self.cut:
+            raise ConnectionError("the connection is cut")
+        return not self.silent
 
     def do_end(self, _connection: socket.socket) -> None:
         self.ended.set()
@@ -128,7 +132,6 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     monkeypatch.setattr(ray_calls, "CreatingSupervisor", Creating)
     monkeypatch.setattr(ray_calls, "make_histograms", MagicMock())
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
-    monkeypatch.setattr(placer, "_BEAT_SECONDS", 0.02)
     monkeypatch.setattr(placer, "_ANSWER_SECONDS", 0.1)
     monkeypatch.setattr(placer, "_CLOSE_SECONDS", 1.0)
     ours, theirs = map(FrameSocket, socket.socketpair())
@@ -151,16 +154,17 @@ def test_process_that_has_ended_is_given_up(host: Host):
     assert host.ask("heard")["ok"] == {}
 
 
-def test_cut_connection_is_opened_again(host: Host):
+def test_cut_connection_is_opened_again(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Reservation, "silent_seconds", 1.0)
     answering = Answering()
     host.create(answering)
     answering.cut = True
     beats = answering.beats
     assert eventually(lambda: answering.beats > beats + 2, SECONDS)
     answering.cut = False
-    lease = host.placer._leases["s"]
-    heard = lease.heard
-    assert eventually(lambda: lease.heard > heard, SECONDS)
+    first_process = host.placer._leases["s"]._lease.first_process
+    heard = first_process.heard_at
+    assert eventually(lambda: first_process.heard_at > heard, SECONDS)
     assert host.ask("heard")["ok"].keys() == {"s"}
 
 
@@ -170,6 +174,7 @@ def test_silence_gives_the_supervisor_up(host: Host, monkeypatch: pytest.MonkeyP
     host.create(answering)
     answering.silent = True
     assert "it did not answer for" in host.receive()["reason"]
+    answering.ended.set()
 
 
 @pytest.mark.parametrize(("nodes", "avoided"), [(["n", "other"], ["m", "n"]), (["n"], ["m"])])
@@ -180,7 +185,7 @@ def test_node_is_avoided_where_another_can_have_the_supervisor(
 
     given: list[list[str]] = []
 
-    def create(_reservation: Any, _head: str, avoided: list[str]) -> Any:
+    def create(_reservation: Any, avoided: list[str]) -> Any:
         given.append(list(avoided))
         raise ExecutorStartError("enough")
 
@@ -284,7 +289,7 @@ def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
     monkeypatch.setattr(ray_calls.ray, "wait", lambda found, timeout: (found, []))
     monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout: encode(place))
     reservation = Reservation("process", 4, 0.5, 1 << 30, 15.0)
-    created = ray_calls.CreatingSupervisor(reservation, "cluster", ["b", "a"])
+    created = ray_calls.CreatingSupervisor(reservation, ["b", "a"])
     assert created.place() == place
     (options,) = made
     assert options["scheduling_strategy"] == "SPREAD"
@@ -302,4 +307,4 @@ def test_answer_of_a_supervisor_that_is_none_is_refused(monkeypatch: pytest.Monk
     for answer in (None, {"ok": 1}, encode({"ok": 1}), b"{"):
         monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout, answer=answer: answer)
         with pytest.raises((ProtocolError, DecodeError)):
-            ray_calls.CreatingSupervisor(RESERVATION, "cluster", []).place()
+            ray_calls.CreatingSupervisor(RESERVATION, []).place()

@@ -1,7 +1,5 @@
 """Labels of containers, which name the process that owns each.
 
-Where a supervisor of a cluster is the owner, further labels name cluster, node and supervisor.
-
 Labels are inherited: an image that is made from a container, or ``FROM`` an image, has them, and so
 has each container of it. So a container is the fork's only if its labels name it. The engine keeps
 names unique.
@@ -13,10 +11,8 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from ....errors import ConfigurationError
 from ....system.inventory import OwnerProcess
 from ... import process_owner
-from ...process_owner import ClusterOwner
 from ..list_fields import container_names, entry_id, labels_of
 
 __all__ = [
@@ -32,26 +28,18 @@ LABEL = "smolagents-fork.owner"
 NAME_LABEL = "smolagents-fork.container"
 HOST_LABEL = "smolagents-fork.host"
 VERSION_LABEL = "smolagents-fork.version"
-CLUSTER_LABEL = "smolagents-fork.cluster"
-NODE_LABEL = "smolagents-fork.node"
-SUPERVISOR_LABEL = "smolagents-fork.supervisor"
 # Labels of others have any length.
 _MOST_HOST_CHARS = 255
 
 
-def labels(name: str, version: str = "", owner: ClusterOwner | None = None) -> dict[str, str]:
+def labels(name: str, version: str = "") -> dict[str, str]:
     """Return the labels for a container of this process.
 
     Args:
         name: Name of the container.
         version: Version of the fork; empty for a container that only builds.
-        owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     return {
-        # Always: a container has those labels of its image that it is not given.
-        CLUSTER_LABEL: "" if owner is None else owner.cluster,
-        NODE_LABEL: "" if owner is None else owner.node,
-        SUPERVISOR_LABEL: "" if owner is None else owner.supervisor,
         LABEL: process_owner.owner_text(),
         NAME_LABEL: name,
         # For people: names of machines are not unique.
@@ -87,15 +75,10 @@ def own_id(summary: Mapping[str, Any]) -> str | None:
 
 
 def owner_of(container_labels: Mapping[str, str]) -> OwnerProcess:
-    """Return the process that the labels name, and the supervisor that it works for.
+    """Return the process that the labels name.
 
     Args:
         container_labels: Container labels from :func:`own_labels`.
     """
-    names = (CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL)
-    try:
-        supervisor = str(ClusterOwner(*(container_labels.get(name, "") for name in names)))
-    except ConfigurationError:
-        supervisor = ""
     host = str(container_labels.get(HOST_LABEL, ""))[:_MOST_HOST_CHARS]
-    return process_owner.named_owner(container_labels[LABEL], host, supervisor)
+    return process_owner.named_owner(container_labels[LABEL], host)

@@ -11,7 +11,6 @@ import sys
 
 import pytest
 
-from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
@@ -24,7 +23,7 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
 from smolagents_fork.sandboxes.docker.streams.exec_stream import (
     ExecStream,
 )
-from smolagents_fork.sandboxes.process_owner import ClusterOwner, this_machine
+from smolagents_fork.sandboxes.process_owner import this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
 from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
@@ -81,17 +80,6 @@ def test_owner():
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait(120)
     assert owner_of({LABEL: f"{this_machine()}:{dead.pid}:1"}).state == GONE
-
-
-def test_owner_in_a_cluster():
-    found = labels("name", "1", ClusterOwner("c", "node 1", "s-1"))
-    assert owner_of(found).state == RUNNING
-    assert owner_of(labels("name")).cluster == ""
-    assert owner_of(found).cluster == "supervisor s-1 on node node 1 of cluster c"
-    assert owner_of(found | {LABEL: "elsewhere:1:1"}).cluster == owner_of(found).cluster
-    for wrong in ("", "x" * 201, "two\nlines", 5, None):
-        with pytest.raises(ConfigurationError, match=r"node=.*give 1 to 200 printable"):
-            ClusterOwner("c", wrong, "s")
 
 
 def test_status_as_text():
