@@ -65,6 +65,7 @@ def _owner(owner: OwnerProcess) -> Text:
     if owner.state == GONE:
         return Text(f"{pid} (gone)", style="red")
     where = f" on {owner.host or 'another machine'}" if owner.state == ELSEWHERE else ""
+    where += f" ({owner.cluster})" if owner.cluster else ""
     command = owner.command
     if len(command) > _COMMAND_CHARS:
         command = command[: _COMMAND_CHARS - 3] + "..."

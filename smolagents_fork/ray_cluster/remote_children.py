@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..deadline import Deadline
 from ..errors import ExecutorStartError, SandboxDiedError
 from ..folders.file_store import FileStore
 from ..guest.frames import Kind
@@ -56,32 +55,30 @@ class RemoteChildren:
 
         Args:
             kinds: frames that are accepted from the child.
-        """
-        deadline = Deadline(self._request.start_seconds)
-        while True:
-            sandbox = self._sandbox
-            try:
-                if sandbox is None or sandbox.lost:
-                    sandbox = self._new_sandbox(deadline.at_most(self._request.start_seconds))
-                seconds = max(1.0, deadline.at_most(self._request.start_seconds))
-                return RelayedGuest(sandbox, *sandbox.open_remote_stream(seconds), kinds)
-            except SandboxDiedError as error:
-                # No program has run in it.
-                self._forget()
-                if error.cause not in _GONE or deadline.expired():
-                    raise ExecutorStartError(f"the sandbox did not start: {error}") from error
 
-    def _new_sandbox(self, seconds: float) -> RemoteSandbox:
-        self._forget()
-        options = {"request": self._request}
-        self._sandbox = self._cluster.supervisors.start(
-            self._reservation,
-            options,
-            RemoteSandbox,
-            tenant=self._tenant,
-            timeout=max(1.0, seconds),
-        )
-        return self._sandbox
+        Raises:
+            SandboxDiedError: the node was lost meanwhile; no program has run, so the caller may
+                start another.
+            ExecutorStartError: it did not start; says why.
+        """
+        seconds = self._request.start_seconds
+        try:
+            if self._sandbox is None or self._sandbox.lost:
+                self._forget()
+                self._sandbox = self._cluster.supervisors.start(
+                    self._reservation,
+                    {"request": self._request},
+                    RemoteSandbox,
+                    tenant=self._tenant,
+                    timeout=seconds,
+                )
+            sandbox = self._sandbox
+            return RelayedGuest(sandbox, *sandbox.open_remote_stream(seconds), kinds)
+        except SandboxDiedError as error:
+            self._forget()
+            if error.cause in _GONE:
+                raise SandboxDiedError(str(error), cause="node") from error
+            raise ExecutorStartError(f"the sandbox did not start: {error}") from error
 
     def _forget(self) -> None:
         sandbox, self._sandbox = self._sandbox, None

@@ -60,26 +60,27 @@ def check_owner(owner: object) -> str:
     return owner
 
 
-def named_owner(owner: str, host: str) -> OwnerProcess:
+def named_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
     """Return the process that the text names.
 
     Args:
         owner: Owner as :func:`owner_text` returned it; empty if nobody has the sandbox.
         host: name of its machine; empty if unknown.
+        cluster: Place of the sandbox in a cluster, such as its node; empty outside one.
 
     Raises:
         ValueError: the text does not name an owner.
     """
     if not owner:
-        return OwnerProcess(host, None, ELSEWHERE)
+        return OwnerProcess(host, None, ELSEWHERE, cluster=cluster)
     machine, pid, _ = check_owner(owner).split(":")
     number = int(pid)
     if machine != this_machine():
-        return OwnerProcess(host, number, ELSEWHERE)
+        return OwnerProcess(host, number, ELSEWHERE, cluster=cluster)
     host = host or platform.node()
     if process_is_gone(owner):
-        return OwnerProcess(host, number, GONE)
-    return OwnerProcess(host, number, RUNNING, command_of(number))
+        return OwnerProcess(host, number, GONE, cluster=cluster)
+    return OwnerProcess(host, number, RUNNING, command_of(number), cluster)
 
 
 def process_is_gone(owner: str) -> bool:

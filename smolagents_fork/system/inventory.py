@@ -32,12 +32,14 @@ class OwnerProcess:
         pid: its process id; ``None`` if unknown.
         state: ``running``, ``gone`` or ``elsewhere``.
         command: its command line, where it can be read.
+        cluster: place of the sandbox in a cluster, such as its node; empty outside one.
     """
 
     host: str
     pid: int | None
     state: str
     command: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True)
