@@ -26,8 +26,8 @@ from .plain_data import Reservation, SupervisorPlace
 
 __all__ = ["Placer", "SupervisorLease", "main"]
 
-# Limits of a supervisor's first connection, and of the next ones, in seconds.
-_CONNECT_SECONDS, _ANSWER_SECONDS = 10.0, 3.0
+# Limits of a supervisor's first connection, and the least of the next ones, in seconds.
+_CONNECT_SECONDS, _LEAST_SECONDS = 10.0, 1.0
 _REMOVE_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 
@@ -249,9 +249,10 @@ class SupervisorLease:
         self._is_refused = self._is_ending = False
 
     def _connect(self, seconds: float) -> socket.socket:
+        deadline = Deadline(seconds)
         connection = connect(self.place, seconds, "lease")
         try:
-            answer_of(connection, seconds)
+            answer_of(connection, max(0.1, deadline.at_most(seconds)))
         except BaseException:
             connection.close()
             raise
@@ -272,8 +273,8 @@ class SupervisorLease:
                 reason = "nothing listens on its port, so its process has ended"
             else:
                 reason = f"it did not answer for {self.heard_seconds_ago:.0f} s"
-            self._created.kill()
             note_end(reason)
+            self._created.kill()
 
         self._lease = Lease(self._connection, self._connect_again, self._seconds, lose)
 
@@ -282,7 +283,8 @@ class SupervisorLease:
         if self._is_ending:
             return None
         try:
-            return self._connect(_ANSWER_SECONDS)
+            # All the time that is left: a busy node needs a while for a connection.
+            return self._connect(max(_LEAST_SECONDS, self._seconds - self.heard_seconds_ago))
         except ConnectionRefusedError:
             self._is_refused = True
             return None
