@@ -55,7 +55,7 @@ def copy(tmp_path_factory) -> Path:
         ),
         ("bridge/added.py", "import docker.errors", "who knows docker BROKEN"),
         ("executors/process/added.py", "from ..local import x", "rooms of executors BROKEN"),
-        ("executors/added.py", "from .ray import x", "who knows ray BROKEN"),
+        ("executors/added.py", "from ..ray_cluster import x", "who knows ray BROKEN"),
         ("interpreter/guarded/meter.py", "from . import api", "interpreter.guarded BROKEN"),
         (
             "codec/added.py",
