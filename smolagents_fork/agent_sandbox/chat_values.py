@@ -86,18 +86,16 @@ def message_from_value(value: Any) -> ChatMessage:
         DecodeError: it is not one, or has content that does not travel.
     """
     entries = exact(value, dict, "a message")
-    roles = MessageRole.roles()
-    if entries.get("role") not in roles:
-        raise DecodeError(f"a message's role is {entries.get('role')!r}; one of {roles} is needed")
+    role, roles = exact(entries.get("role"), str, "a message's role"), MessageRole.roles()
+    if role not in roles:
+        raise DecodeError(f"a message's role is {role!r}; one of {roles} is needed")
     content = entries.get("content")
     if content is not None and type(content) is not str:
         content = [_element(element) for element in exact(content, list, "a message's content")]
     name = "a message's tool_calls"
-    calls = exact(json_value(entries.get("tool_calls") or [], name), list, name)
+    calls = exact(json_value(entries.get("tool_calls", []), name), list, name)
     try:
-        return ChatMessage(
-            role=MessageRole(entries["role"]), content=content, tool_calls=calls or None
-        )
+        return ChatMessage(role=MessageRole(role), content=content, tool_calls=calls or None)
     except (KeyError, TypeError, UnboundLocalError) as error:
         raise DecodeError(f"a tool call has function, id and type: {error!r}") from None
 

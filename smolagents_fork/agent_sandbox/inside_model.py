@@ -9,7 +9,7 @@ from multiprocessing.connection import Client
 from typing import Any
 
 from ..codec import decode, encode
-from ..errors import ConfigurationError, DecodeError, ExecutorError
+from ..errors import ConfigurationError
 from ..upstream import ChatMessage, ChatMessageStreamDelta, Model
 from . import ADDRESS_VARIABLE
 from .chat_values import chat_classes, message_value, tool_value
@@ -47,15 +47,20 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
             RuntimeError: the model on the host failed; names the type of its exception.
             ValueError: the host refused the call; says why.
         """
-        return next(self._answers("generate", messages, *arguments, **keywords))
+        return self._ask("generate", messages, *arguments, **keywords)
 
     def generate_stream(
         self, messages: list[Any], *arguments: Any, **keywords: Any
     ) -> Iterator[ChatMessageStreamDelta]:
         """Yield the answer of the host's model piece by piece; see :meth:`generate`."""
-        yield from self._answers("generate_stream", messages, *arguments, **keywords)
+        number = self._ask("generate_stream", messages, *arguments, **keywords)
+        try:
+            while piece := self._call({"method": "next_piece", "stream": number}):
+                yield from piece
+        finally:
+            self._call({"method": "end_stream", "stream": number})
 
-    def _answers(
+    def _ask(
         self,
         method: str,
         messages: list[Any],
@@ -63,9 +68,8 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
         response_format: dict[str, str] | None = None,
         tools_to_call_from: list[Any] | None = None,
         **arguments: Any,
-    ) -> Iterator[Any]:
-        """Yield the answers to one call, which last as long as the model takes."""
-        request = encode(
+    ) -> Any:
+        return self._call(
             {
                 "method": method,
                 "messages": [message_value(message) for message in messages],
@@ -73,23 +77,18 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
                 "response_format": response_format,
                 "tools": [tool_value(tool) for tool in tools_to_call_from or ()],
                 "arguments": {**self.kwargs, **arguments},
-            },
-            path="the call of the model",
+            }
         )
+
+    def _call(self, request: dict[str, Any]) -> Any:
+        """Return the host's answer, for which other calls of the program wait."""
+        encoded = encode(request, path="the call of the model")
         with Client(str(self._address), "AF_UNIX") as connection:
-            connection.send_bytes(request)
-            while True:
-                try:
-                    data = connection.recv_bytes()
-                except EOFError:
-                    raise ExecutorError("the host has ended the call of its model") from None
-                answer = decode(data, path="the model's answer", classes=chat_classes())
-                if type(answer) is not dict:
-                    raise DecodeError("the model's answer: not a dict")
-                if "error" in answer:
-                    name, text = answer["error"]
-                    raise getattr(builtins, name)(text)
-                if "value" in answer:
-                    yield answer["value"]
-                if "end" in answer:
-                    return
+            connection.send_bytes(encoded)
+            answer = decode(
+                connection.recv_bytes(), path="the model's answer", classes=chat_classes()
+            )
+        if "error" in answer:
+            name, text = answer["error"]
+            raise getattr(builtins, name)(text)
+        return answer["value"]

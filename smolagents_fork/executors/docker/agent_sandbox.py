@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -114,7 +115,7 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
     )
     max_model_bytes: int = option(
         64 * 1024 * 1024,
-        "of the messages of one such call, and of all that run at once",
+        "of the messages of one such call, together with those of streams that are open",
         accept.count,
         form="bytes",
     )
@@ -150,14 +151,17 @@ class _AgentProgram:
         # Reentrant: a signal's handler may stop a program while its own thread has the lock.
         self._lock = threading.RLock()
         self._job: dict[str, Any] | None = None
+        self._model: ModelService | None = None
         #: Why the program was ended from here; empty while it was not.
         self.stopped = ""
 
     @contextlib.contextmanager
-    def running(self, job: dict[str, Any], seconds: float | None) -> Iterator[None]:
-        """Give the sandbox a job for the block, and stop it after so many seconds."""
+    def running(
+        self, job: dict[str, Any], model: ModelService, seconds: float | None
+    ) -> Iterator[None]:
+        """Give the sandbox a job and a model for the block, and stop it after so many seconds."""
         with self._lock:
-            self._job, self.stopped = job, ""
+            self._job, self._model, self.stopped = job, model, ""
         reason = f"ran past timeout_seconds={seconds}"
         timer = threading.Timer(seconds or 0, self.stop, (reason, job))
         timer.daemon = True
@@ -167,8 +171,9 @@ class _AgentProgram:
             yield
         finally:
             timer.cancel()
+            model.end_streams()
             with self._lock:
-                self._job = None
+                self._job = self._model = None
 
     def stop(self, reason: str, job: dict[str, Any] | None = None) -> None:
         """End the program.
@@ -178,7 +183,7 @@ class _AgentProgram:
             job: Job of the program that is meant; ``None``: the one that runs.
         """
         with self._lock:
-            if self._job is not None and job in (None, self._job):
+            if self._job is not None and (job is None or job is self._job):
                 self.stopped = self.stopped or reason
                 self._interrupt()
 
@@ -187,6 +192,12 @@ class _AgentProgram:
         if self._job is None or self.stopped:
             raise ExecutorError(f"the program {self.stopped or 'has ended'}")
         return self._job
+
+    def call_model(self, request: bytes) -> bytes:
+        """Answer a call of the host's model; the sandbox calls this function."""
+        if self._model is None:
+            raise ExecutorError("the program has ended")
+        return self._model.call(request)
 
 
 class AgentSandbox:
@@ -220,22 +231,13 @@ class AgentSandbox:
         self.options = given
         secrets = given.secrets or {}
         self._secrets = {n: value for n, value in secrets.items() if isinstance(value, str)}
-        self._on_output = given.on_output
         self._owner = Owner()
-        self._closed = False
         self._death = ""
         self._turns = CallLock(weakly(self._check_open), weakly(self.interrupt))
-        self._program = _AgentProgram(weakly(self._interrupt))
-        self._models = ModelService(
-            given.model_on_host,
-            self._program.stop,
-            allowed_arguments=given.model_arguments,
-            max_calls=given.max_model_calls,
-            max_request_bytes=given.max_model_bytes,
-        )
-        functions: dict[str, Callable[..., Any]] = {"get_job": self._program.get_job}
+        self._program = program = _AgentProgram(weakly(self._interrupt))
+        functions: dict[str, Callable[..., Any]] = {"get_job": program.get_job}
         if given.model_on_host is not None:
-            functions |= self._models.functions
+            functions["call_model"] = program.call_model
         self._code = _RUN % ", ".join(functions)
         self._executor = DockerExecutor(
             **{
@@ -245,9 +247,10 @@ class AgentSandbox:
                 "max_tool_calls": sys.maxsize,
                 "max_value_bytes": max(DEFAULT_MAX_BYTES, given.max_model_bytes) + _FRAME_BYTES,
                 "on_death": "fail",
-                "on_output": weakly(self._print),
                 "secrets": {n: value for n, value in secrets.items() if isinstance(value, Secret)},
                 "timeout_seconds": None,
+                # A model that does not answer must not keep its program from ending.
+                "tools_in_calling_thread": False,
                 "with_smolagents": True,
             }
         )
@@ -266,10 +269,7 @@ class AgentSandbox:
 
     def cleanup(self) -> None:
         """Remove the container; a program that runs ends with it. Safe at any time, repeatedly."""
-        self._closed = True
-        executor = getattr(self, "_executor", None)
-        if executor is not None:  # its constructor has not failed
-            executor.cleanup()
+        self._executor.cleanup()
 
     def __repr__(self) -> str:
         """Return what the sandbox is, where its programs run, its limits and its state."""
@@ -277,7 +277,7 @@ class AgentSandbox:
         if executor is None:
             return represent(self, "not started", "")
         state = "running a program" if self._turns.taken else "ready"
-        state = "closed" if self._closed else "ended" if self._death else state
+        state = "closed" if executor.closed else "ended" if self._death else state
         place = executor.place or f"container {getattr(executor.container, 'short_id', '')}"
         return represent(self, state, place, self.options)
 
@@ -287,10 +287,6 @@ class AgentSandbox:
 
     def __exit__(self, *_: object) -> None:
         self.cleanup()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.cleanup()
 
     # -- programs --
 
@@ -379,11 +375,18 @@ class AgentSandbox:
         seconds = self.options.timeout_seconds if seconds is None else seconds
         accept.seconds_or_none("timeout_seconds", seconds)
         job = {"files": files, "environment": self._secrets}
+        model = ModelService(
+            self.options.model_on_host,
+            functools.partial(self._program.stop, job=job),
+            allowed_arguments=self.options.model_arguments,
+            max_calls=self.options.max_model_calls,
+            max_request_bytes=self.options.max_model_bytes,
+        )
         with self._turns.turn(action):
             executor = self._running_executor(action)
             # Of a program whose supervisor was interrupted before it could say how it ended.
             ending: Any = (-_SIGKILL, None)
-            with self._models.serving(), self._program.running(job, seconds):
+            with self._program.running(job, model, seconds):
                 try:
                     ending = executor.run(self._code).output
                 except CodeFailedError as error:
@@ -397,7 +400,7 @@ class AgentSandbox:
             output, stopped = executor.state["_print_outputs"], self._program.stopped
         code, answer = _checked_ending(ending)
         if code or (stopped and code == -_SIGKILL):
-            raise _program_error(code, output, stopped, self._models.last_error)
+            raise _program_error(code, output, stopped, model.last_error)
         return output, answer
 
     def _note_death(self, error: ForkError) -> SandboxDiedError:
@@ -413,10 +416,6 @@ class AgentSandbox:
 
     def _interrupt(self) -> None:
         self._executor.interrupt()
-
-    def _print(self, text: str) -> None:
-        if self._on_output is not None:
-            self._on_output(text)
 
     # -- files and figures --
 
@@ -448,7 +447,7 @@ class AgentSandbox:
         return self._executor
 
     def _check_open(self, action: str) -> None:
-        if self._closed:
+        if self._executor.closed:
             raise ExecutorClosedError(f"AgentSandbox: {action} after cleanup()")
         self._owner.check("AgentSandbox", action)
 
@@ -459,9 +458,8 @@ def _checked_ending(value: Any) -> tuple[int, bytes | None]:
     Raises:
         ProtocolError: the sandbox sent something else.
     """
-    if type(value) is tuple and len(value) == 2:
-        code, answer = value
-        if type(code) is int and code in _EXIT_CODES and type(answer) in (bytes, type(None)):
+    match value:
+        case (int(code), bytes() | None as answer) if code in _EXIT_CODES:
             return code, answer
     raise ProtocolError("the sandbox sent something else than the end of a program")
 

@@ -19,10 +19,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.docker)
 
 
+class Output:
+    """Takes the output of the shared sandbox, for the test that wants it."""
+
+    def __init__(self) -> None:
+        self.current: Callable[[str], None] = lambda text: None
+
+    def __call__(self, text: str) -> None:
+        self.current(text)
+
+
 @pytest.fixture(scope="session")
-def box(engine: Any) -> Iterator[AgentSandbox]:
+def box_output() -> Output:
+    return Output()
+
+
+@pytest.fixture(scope="session")
+def box(engine: Any, box_output: Output) -> Iterator[AgentSandbox]:
     """A sandbox with the guide's limits, without network, secrets or a model."""
-    with AgentSandbox(**START, **GUIDE) as made:
+    with AgentSandbox(on_output=box_output, **START, **GUIDE) as made:
         yield made
 
 

@@ -215,22 +215,48 @@ print(model.generate([{"role": "user", "content": "third"}]).token_usage.input_t
     assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
 
 
-def test_calls_from_two_threads_are_answered_side_by_side(on_host: Any) -> None:
-    class Meeting(Script):
-        barrier = threading.Barrier(2)
+def test_calls_from_several_threads_are_answered_one_at_a_time(on_host: Any) -> None:
+    class Counting(Script):
+        now = most = 0
 
         def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
-            self.barrier.wait(60)  # for the other call
+            self.now += 1
+            self.most = max(self.now, self.most)
+            time.sleep(0.1)
+            self.now -= 1
             return ChatMessage(role=MessageRole.ASSISTANT, content=messages[0].content * 2)
 
     program = """
 from concurrent.futures import ThreadPoolExecutor
 def ask(text):
     return model.generate([{"role": "user", "content": text}]).content
-with ThreadPoolExecutor(2) as pool:
-    print(list(pool.map(ask, ["a", "b"])))
+with ThreadPoolExecutor(3) as pool:
+    print(list(pool.map(ask, ["a", "b", "c"])))
 """
-    assert on_host(Meeting()).run_code(program) == "['aa', 'bb']\n"
+    model = Counting()
+    assert on_host(model).run_code(program) == "['aa', 'bb', 'cc']\n"
+    assert model.most == 1
+
+
+def test_program_can_be_interrupted_while_the_model_works(on_host: Any) -> None:
+    class Slow(Script):
+        asked, released = threading.Event(), threading.Event()
+
+        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+            self.asked.set()
+            self.released.wait(100)
+            return super().generate(messages, **arguments)
+
+    program = "print(model.generate([{'role': 'user', 'content': 'hi'}]).content)"
+    slow = Slow("too late")
+    box = on_host(slow)
+    with (
+        acting(slow.asked.is_set, box.interrupt),
+        pytest.raises(AgentProgramError, match="the program was interrupted; its processes"),
+    ):
+        box.run_code(program)
+    assert on_host(Script("in time")).run_code(program) == "in time\n"
+    slow.released.set()
 
 
 def test_agent_with_streamed_output_answers(on_host: Any) -> None:
@@ -595,7 +621,9 @@ def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
 COUNT = "import os\nprint(len([name for name in os.listdir('/proc') if name.isdigit()]))"
 
 
-def test_asyncio_programs_take_turns_and_end_with_their_task(box: AgentSandbox) -> None:
+def test_asyncio_programs_take_turns_and_end_with_their_task(
+    box: AgentSandbox, box_output: Any
+) -> None:
     printed = PrintedLine()
 
     async def main() -> str:
@@ -611,15 +639,17 @@ def test_asyncio_programs_take_turns_and_end_with_their_task(box: AgentSandbox) 
             await running
         return await following
 
-    with mock.patch.object(box, "_on_output", printed):
+    with mock.patch.object(box_output, "current", printed):
         assert asyncio.run(main()) == box.run_code(COUNT)
     assert box.run_code("import os\nprint(os.path.exists('never'))") == "False\n"
 
 
-def test_interrupted_program_is_an_error_with_its_output(box: AgentSandbox) -> None:
+def test_interrupted_program_is_an_error_with_its_output(
+    box: AgentSandbox, box_output: Any
+) -> None:
     printed = PrintedLine()
     with (
-        mock.patch.object(box, "_on_output", printed),
+        mock.patch.object(box_output, "current", printed),
         acting(printed.is_set, box.interrupt),
         pytest.raises(AgentProgramError, match=r"interrupted; .*the sandbox's files stay") as error,
     ):

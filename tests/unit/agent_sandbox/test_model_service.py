@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,36 +11,32 @@ import pytest
 from smolagents import ChatMessage, MessageRole
 from smolagents.models import ChatMessageStreamDelta
 
-from smolagents_fork.agent_sandbox import model_service
 from smolagents_fork.agent_sandbox.chat_values import chat_classes
 from smolagents_fork.agent_sandbox.model_service import ModelService
 from smolagents_fork.codec import decode, encode
-from smolagents_fork.errors import ExecutorError
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 
 
 class Talker:
-    """Answers what it is asked, and can be held up."""
+    """Answers what it is asked, and says whether its stream is closed."""
 
     def __init__(self) -> None:
         self.arguments: dict[str, Any] = {}
-        self.begun = threading.Semaphore(0)
-        self.go_on = threading.Event()
-        self.closed = threading.Event()
+        self.begun = 0
+        self.closed = 0
 
     def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
         self.arguments = arguments
         return ChatMessage(role=MessageRole.ASSISTANT, content=messages[0].content * 2)
 
     def generate_stream(self, messages: Any, **arguments: Any) -> Iterator[Any]:
+        self.begun += 1
         try:
-            while True:
-                self.begun.release()
-                yield ChatMessageStreamDelta(content="x")
-                assert self.go_on.wait(30)
+            for content in "xyz":
+                yield ChatMessageStreamDelta(content=content)
         finally:
-            self.closed.set()
+            self.closed += 1
 
 
 class Sandbox:
@@ -49,46 +44,32 @@ class Sandbox:
 
     def __init__(self, model: Any, **keywords: Any) -> None:
         self.ended: list[str] = []
-        self.fetched: dict[int, list[Any]] = {}
         self.service = ModelService(model, self.ended.append, max_bytes=1 << 20, **keywords)
 
-    def call(self, request: bytes) -> int:
-        return self.service.begin_call(request)
+    def call(self, request: bytes) -> Any:
+        return decode(self.service.call(request), classes=chat_classes())["value"]
 
-    def piece(self, number: int) -> Any:
-        """Return the next piece of an answer, decoded; ``None`` at its end."""
-        end = time.monotonic() + 30
-        fetched = self.fetched.setdefault(number, [])
-        while not fetched:
-            assert time.monotonic() < end
-            fetched += self.service.fetch_answer(number)
-        body = fetched.pop(0)
-        return body and decode(body, classes=chat_classes())
+    def next_piece(self, number: int) -> list[Any]:
+        pieces = self.call(encode({"method": "next_piece", "stream": number}))
+        return [piece.content for piece in pieces]
 
-
-def wait_until(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
+    def end_stream(self, number: Any) -> None:
+        assert self.call(encode({"method": "end_stream", "stream": number})) is None
 
 
 def asked(method: str = "generate", **entries: Any) -> bytes:
     return encode({"method": method, "messages": MESSAGES, **entries})
 
 
-def served(model: Any, request: bytes, **keywords: Any) -> Any:
-    sandbox = Sandbox(model, **keywords)
-    number = sandbox.call(request)
-    pieces = list(iter(lambda: sandbox.piece(number), None))
-    assert pieces[1:] in ([], [{"end": True}])
-    return pieces[0]
+def check_refused(model: Any, request: bytes, message: str, **keywords: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Sandbox(model, **keywords).call(request)
 
 
 def test_call_gets_the_models_message() -> None:
     model = Talker()
-    answer = served(model, asked(stop_sequences=["a"], response_format=None))
-    assert answer["value"] == ChatMessage(role=MessageRole.ASSISTANT, content="hihi")
+    answer = Sandbox(model).call(asked(stop_sequences=["a"], response_format=None))
+    assert answer == ChatMessage(role=MessageRole.ASSISTANT, content="hihi")
     assert model.arguments == {"stop_sequences": ["a"]}
 
 
@@ -96,7 +77,10 @@ def test_call_gets_the_models_message() -> None:
     ("request_", "message"),
     [
         (b"{", "request: "),
-        (encode([]), "not a call of generate"),
+        (encode([]), "a call of the model is a list; a dict is needed"),
+        (encode({"method": np.array([1])}), "its method is a ndarray; a str is needed"),
+        (encode({"method": "generate"}), "messages is a NoneType; a list is needed"),
+        (asked(tools=np.array([1, 2])), "tools is a ndarray; a list is needed"),
         (asked("__init__"), "method '__init__' is not served"),
         (asked(arguments={"api_base": "x"}), "argument 'api_base' of generate"),
         (encode({"method": "generate", "messages": ["x"]}), "a message is a str"),
@@ -105,9 +89,7 @@ def test_call_gets_the_models_message() -> None:
 def test_request_that_is_not_served_is_answered_with_the_reason(
     request_: bytes, message: str
 ) -> None:
-    kind, text = served(Talker(), request_)["error"]
-    assert kind == "ValueError"
-    assert message in text
+    check_refused(Talker(), request_, message)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +112,14 @@ def test_request_that_is_not_served_is_answered_with_the_reason(
     ],
 )
 def test_value_that_json_does_not_have_is_refused(entries: Any, words: str) -> None:
-    model = Talker()
-    kind, text = served(model, asked(**entries), allowed_arguments=("top",))["error"]
-    assert (kind, words in text) == ("ValueError", True), text
+    check_refused(Talker(), asked(**entries), words, allowed_arguments=("top",))
 
 
 def test_tuples_reach_the_model_as_lists() -> None:
     model = Talker()
-    served(model, asked(stop_sequences=("a",), response_format={"enum": (1, 2.5, None, True)}))
+    Sandbox(model).call(
+        asked(stop_sequences=("a",), response_format={"enum": (1, 2.5, None, True)})
+    )
     assert model.arguments == {
         "stop_sequences": ["a"],
         "response_format": {"enum": [1, 2.5, None, True]},
@@ -148,8 +130,8 @@ def test_model_without_streaming_says_so() -> None:
     class Plain:
         def generate(self, messages: Any) -> Any: ...
 
-    error = served(Plain(), asked("generate_stream"))["error"]
-    assert error == ["ValueError", "Plain on the host has no generate_stream()"]
+    message = "Plain on the host has no generate_stream()"
+    check_refused(Plain(), asked("generate_stream"), message)
 
 
 def test_failure_shows_the_type_and_not_the_message() -> None:
@@ -158,10 +140,11 @@ def test_failure_shows_the_type_and_not_the_message() -> None:
             raise KeyError("sk-secret")
 
     sandbox = Sandbox(Failing())
-    assert sandbox.piece(sandbox.call(asked()))["error"] == [
-        "RuntimeError",
-        "the model on the host raised KeyError; the host's log has its message",
-    ]
+    with pytest.raises(RuntimeError) as caught:
+        sandbox.call(asked())
+    assert str(caught.value) == (
+        "the model on the host raised KeyError; the host's log has its message"
+    )
     assert isinstance(sandbox.service.last_error, KeyError)
 
 
@@ -170,86 +153,53 @@ def test_answer_over_the_limit_is_an_error() -> None:
         def generate(self, messages: Any) -> Any:
             return ChatMessage(role=MessageRole.ASSISTANT, content="x" * 2_000_000)
 
-    assert "over max_bytes" in served(Long(), asked())["error"][1]
+    check_refused(Long(), asked(), "over max_bytes")
 
 
-def test_dropped_stream_is_closed_and_gives_no_more() -> None:
+def test_streams_give_their_pieces_one_by_one_and_side_by_side() -> None:
     model = Talker()
     sandbox = Sandbox(model)
-    number = sandbox.call(asked("generate_stream"))
-    assert sandbox.piece(number)["value"].content == "x"
-    sandbox.service.drop_call(number)
-    model.go_on.set()
-    assert model.closed.wait(30)
-    sandbox.service.drop_call(number)  # over: nothing to do
-    with pytest.raises(RuntimeError, match="no call of the model has the number 1"):
-        sandbox.piece(number)
+    first, second = (sandbox.call(asked("generate_stream")) for _ in range(2))
+    pieces = [sandbox.next_piece(number) for number in (first, second, first)]
+    assert pieces == [["x"], ["x"], ["y"]]
+    sandbox.end_stream(second)
+    assert model.closed == 1
+    assert [sandbox.next_piece(first) for _ in range(3)] == [["z"], [], []]
+    sandbox.end_stream(first)
+    for number in (first, second, "1", None):
+        with pytest.raises(RuntimeError, match=f"no stream of the model has the number {number!r}"):
+            sandbox.next_piece(number)
 
 
 def test_end_of_a_program_drops_answers_that_are_still_to_come() -> None:
     model = Talker()
     sandbox = Sandbox(model)
-    with sandbox.service.serving():
-        number = sandbox.call(asked("generate_stream"))
-        sandbox.piece(number)
-    model.go_on.set()
-    assert model.closed.wait(30)
-    with sandbox.service.serving(), pytest.raises(RuntimeError, match="no call of the model"):
-        sandbox.piece(number)
+    sandbox.next_piece(sandbox.call(asked("generate_stream")))
+    sandbox.service.end_streams()
+    assert model.closed == 1
 
 
-def test_answers_of_calls_at_once_stay_apart() -> None:
-    class Asked:
-        def __init__(self) -> None:
-            self.go_on = threading.Event()
-
-        def generate(self, messages: Any) -> Any:
-            content = messages[0].content
-            assert content == "second" or self.go_on.wait(30)
-            return ChatMessage(role=MessageRole.ASSISTANT, content=content)
-
-    model = Asked()
-    sandbox = Sandbox(model)
-    numbers = [
-        sandbox.call(asked(messages=[{"role": "user", "content": text}]))
-        for text in ("first", "second")
-    ]
-    assert sandbox.piece(numbers[1])["value"].content == "second"
-    assert sandbox.service.fetch_answer(numbers[0]) == []
-    model.go_on.set()
-    assert sandbox.piece(numbers[0])["value"].content == "first"
-
-
-def test_pieces_that_wait_are_fetched_together_within_a_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(model_service, "_MOST_RETURNED", 500)
-
-    class Streaming:
+def test_stream_that_fails_is_an_error_and_can_be_ended() -> None:
+    class Breaking:
         def generate_stream(self, messages: Any) -> Iterator[Any]:
-            for size in (1, 1, 600, 1):
-                yield ChatMessageStreamDelta(content="x" * size)
+            yield ChatMessageStreamDelta(content="x")
+            raise KeyError("sk-secret")
 
-    sandbox = Sandbox(Streaming())
+    sandbox = Sandbox(Breaking())
     number = sandbox.call(asked("generate_stream"))
-    wait_until(lambda: not sandbox.service._running)
-    first, second = (sandbox.service.fetch_answer(number) for _ in range(2))
-    assert ([piece is None for piece in first], len(first)) == ([False] * 3, 3)
-    assert [piece is None for piece in second] == [False, False, True]
+    assert sandbox.next_piece(number) == ["x"]
+    with pytest.raises(RuntimeError, match="model on the host raised KeyError"):
+        sandbox.next_piece(number)
+    sandbox.end_stream(number)
 
 
-def test_calls_at_once_are_bounded() -> None:
-    model = Talker()
-    sandbox = Sandbox(model)
-    with sandbox.service.serving():
-        numbers = [sandbox.call(asked("generate_stream")) for _ in range(32)]
-        for number in numbers:
-            assert sandbox.piece(number)["value"].content == "x"
-        with pytest.raises(RuntimeError, match="more than 32 calls of the model at once"):
-            sandbox.call(asked())
-        sandbox.service.drop_call(numbers[0])
-        sandbox.call(asked())
-    model.go_on.set()
+def test_streams_at_once_are_bounded() -> None:
+    sandbox = Sandbox(Talker())
+    numbers = [sandbox.call(asked("generate_stream")) for _ in range(32)]
+    with pytest.raises(RuntimeError, match="more than 32 streams of the model at once"):
+        sandbox.call(asked("generate_stream"))
+    sandbox.end_stream(numbers[0])
+    sandbox.call(asked("generate_stream"))
 
 
 def test_calls_over_their_number_are_refused_and_refused_calls_end_the_program() -> None:
@@ -269,6 +219,15 @@ def test_calls_over_their_number_are_refused_and_refused_calls_end_the_program()
     )
 
 
+@pytest.mark.parametrize("request_", [b"{", encode({"method": "end_stream", "stream": 1})])
+def test_requests_that_reach_no_model_are_counted_too(request_: bytes) -> None:
+    sandbox = Sandbox(Talker())
+    for _ in range(1001):
+        with pytest.raises((RuntimeError, ValueError)):
+            sandbox.call(request_)
+    assert len(sandbox.ended) == 1
+
+
 def test_messages_over_their_size_end_the_program() -> None:
     sandbox = Sandbox(Talker(), max_request_bytes=100_000)
     with pytest.raises(RuntimeError, match="over max_model_bytes=100000"):
@@ -278,20 +237,14 @@ def test_messages_over_their_size_end_the_program() -> None:
     ]
 
 
-def test_messages_of_calls_at_once_are_bounded_together() -> None:
-    model = Talker()
+def test_messages_of_open_streams_are_bounded_together() -> None:
     request = asked("generate_stream")
-    sandbox = Sandbox(model, max_request_bytes=2 * len(request) - 1)
+    sandbox = Sandbox(Talker(), max_request_bytes=2 * len(request) - 1)
     number = sandbox.call(request)
-    assert sandbox.piece(number)["value"].content == "x"
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"calls under way have \d+ bytes of messages, over"):
-            sandbox.call(request)
-        # The model still has the messages of a call that the program has dropped.
-        sandbox.service.drop_call(number)
+    with pytest.raises(RuntimeError, match=r"calls under way have \d+ bytes of messages, over"):
+        sandbox.call(request)
     assert not sandbox.ended
-    model.go_on.set()
-    wait_until(lambda: not sandbox.service._running)
+    sandbox.end_stream(number)
     sandbox.call(request)
 
 
@@ -299,40 +252,3 @@ def test_messages_of_calls_at_once_are_bounded_together() -> None:
 def test_request_of_another_type_is_refused(request_: Any) -> None:
     with pytest.raises(TypeError, match="takes bytes, and got"):
         Sandbox(Talker()).call(request_)
-
-
-def test_answers_that_the_program_does_not_fetch_make_the_model_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(model_service, "_MOST_WAITING", 10)
-    model = Talker()
-    model.go_on.set()
-    sandbox = Sandbox(model)
-    with sandbox.service.serving():
-        sandbox.call(asked("generate_stream"))
-        assert not model.closed.wait(0.2)
-        pieces = 0
-        while model.begun.acquire(blocking=False):
-            pieces += 1
-        assert pieces <= 12
-    assert model.closed.wait(30)
-
-
-def test_calls_of_earlier_programs_that_run_on_keep_other_programs_out() -> None:
-    model = Talker()
-    sandbox = Sandbox(model)
-    with sandbox.service.serving():
-        for _ in range(9):
-            sandbox.piece(sandbox.call(asked("generate_stream")))
-    with pytest.raises(ExecutorError, match="9 calls of the model on the host that earlier"):
-        sandbox.service.serving().__enter__()
-    model.go_on.set()
-    wait_until(lambda: _can_serve(sandbox.service))
-
-
-def _can_serve(service: ModelService) -> bool:
-    try:
-        with service.serving():
-            return True
-    except ExecutorError:
-        return False

@@ -11,7 +11,7 @@ import pytest
 
 psutil = pytest.importorskip("psutil")
 
-#: Runs a job with a host that answers each request twice: with it, and with its length.
+#: Runs a job with a host that answers each call with the length of its request.
 KERNEL = """
 import json, os, signal, sys, threading
 from smolagents_fork.agent_sandbox import supervisor
@@ -19,43 +19,31 @@ job = json.loads(sys.argv[1])
 job["files"] = {name: text.encode() for name, text in job["files"].items()}
 # As a kernel has it, also where this process was started with the signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-asked, dropped, answers = [], [], {}
-def begin_call(request):
+asked = []
+def call_model(request):
     if request == b"refused":
         raise ValueError("not this one")
     asked.append(request.decode())
-    pieces = [[request], [], [b"%d" % len(request), None]]
-    answers[len(asked)] = [] if request == b"wait" else pieces
-    return len(asked)
-def fetch_answer(number):
-    return answers[number].pop(0) if answers[number] else []
+    return b"%d" % len(request)
 if sys.argv[3:]:
     threading.Timer(float(sys.argv[3]), os.kill, (os.getpid(), signal.SIGINT)).start()
-model = [begin_call, fetch_answer, dropped.append] if sys.argv[2] == "model" else []
-code, answer = supervisor.run(lambda: job, *model)
+code, answer = supervisor.run(lambda: job, *([call_model] if sys.argv[2] == "model" else []))
 ending = [code, answer and answer.decode()]
 threads = [one.name for one in threading.enumerate() if one.name != "MainThread"]
 left = [one.name() for one in supervisor.psutil.Process().children(recursive=True)]
 handler = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-sys.stderr.write(json.dumps([ending, asked, dropped, threads, left, handler]))
+sys.stderr.write(json.dumps([ending, asked, threads, left, handler]))
 """
 CALL = """
-import os, socket
-from multiprocessing.connection import Connection
-def call():
-    stream = socket.socket(socket.AF_UNIX)
-    stream.connect(os.environ["SMOLAGENTS_FORK_HOST_MODEL"])
-    return Connection(stream.detach())
+import os
+from multiprocessing.connection import Client
+def connect():
+    return Client(os.environ["SMOLAGENTS_FORK_HOST_MODEL"], "AF_UNIX")
 """
 
 
-def run(
-    program: str, *arguments: str, model: bool = False
-) -> tuple[list[Any], list[Any], list[Any], str]:
-    """Return how a program ended, what it asked and dropped, and what it printed.
-
-    Nothing of it is left.
-    """
+def run(program: str, *arguments: str, model: bool = False) -> tuple[list[Any], list[Any], str]:
+    """Return how a program ended, what it asked, and what it printed. Nothing of it is left."""
     job = {
         "files": {"program.py": program, "folder/data": "data"},
         "environment": {"SECRET": "x"},
@@ -64,13 +52,13 @@ def run(
         [sys.executable, "-c", KERNEL, json.dumps(job), "model" if model else "", *arguments],
         capture_output=True, text=True, timeout=100,
     )  # fmt: skip
-    ending, asked, dropped, threads, left, handler = json.loads(ended.stderr)
+    ending, asked, threads, left, handler = json.loads(ended.stderr)
     assert (threads, left, handler) == ([], [], True)
-    return ending, asked, dropped, ended.stdout
+    return ending, asked, ended.stdout
 
 
 def test_program_gets_files_and_secrets_and_leaves_an_answer() -> None:
-    ending, asked, _, printed = run(
+    ending, asked, printed = run(
         "import os, sys\n"
         "folder = os.path.dirname(__file__)\n"
         "print(open(f'{folder}/folder/data').read(), os.environ['SECRET'])\n"
@@ -83,7 +71,7 @@ def test_program_gets_files_and_secrets_and_leaves_an_answer() -> None:
 
 
 def test_processes_that_a_program_leaves_end_with_it() -> None:
-    ending, _, _, printed = run(
+    ending, _, printed = run(
         "import subprocess\n"
         "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
         "print('left')"
@@ -92,7 +80,7 @@ def test_processes_that_a_program_leaves_end_with_it() -> None:
 
 
 def test_interrupted_program_is_killed_with_what_it_started() -> None:
-    ending, _, _, printed = run(
+    ending, _, printed = run(
         "import signal, subprocess, time\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
@@ -104,48 +92,58 @@ def test_interrupted_program_is_killed_with_what_it_started() -> None:
     assert printed in ("begun\n", "")  # a busy machine may take longer to begin
 
 
-def test_calls_are_passed_on_and_answered_until_their_end() -> None:
-    ending, asked, dropped, printed = run(
-        CALL + "one, other = call(), call()\n"
-        "one.send_bytes(b'a')\n"
+def test_calls_are_passed_on_one_at_a_time() -> None:
+    ending, asked, printed = run(
+        CALL + "one, other = connect(), connect()\n"
         "other.send_bytes(b'bb')\n"
-        "print(*[one.recv_bytes(), one.recv_bytes(), other.recv_bytes(), other.recv_bytes()])\n"
+        "one.send_bytes(b'a')\n"
+        "print(other.recv_bytes(), one.recv_bytes())\n"
         "try: one.recv_bytes()\n"
         "except EOFError: print('end')",
         model=True,
     )
-    assert printed == "b'a' b'1' b'bb' b'2'\nend\n"
-    assert (ending[0], sorted(asked), dropped) == (0, ["a", "bb"], [])
+    assert printed == "b'2' b'1'\nend\n"
+    assert (ending, asked) == ([0, None], ["a", "bb"])
 
 
 def test_refusal_of_the_host_is_the_answer() -> None:
-    _, asked, _, printed = run(
-        CALL + "one = call()\n"
+    _, asked, printed = run(
+        CALL + "one = connect()\n"
         "one.send_bytes(b'refused')\n"
         "from smolagents_fork.codec import decode\n"
         "print(decode(one.recv_bytes()))",
         model=True,
     )
-    assert printed == "{'error': ['RuntimeError', 'not this one']}\n"
+    assert printed == "{'error': ['ValueError', 'not this one']}\n"
     assert asked == []
 
 
-def test_calls_that_the_program_has_dropped_are_dropped_on_the_host() -> None:
-    # One closed by a living program, and one that ends with it.
-    _, asked, dropped, printed = run(
-        CALL + "one, other, last = call(), call(), call()\n"
-        "one.send_bytes(b'wait')\n"
+def test_calls_that_the_program_has_dropped_keep_no_other_call_from_the_host() -> None:
+    # One that was never made, one whose answer is not read, and one that ends with the program.
+    ending, asked, printed = run(
+        CALL + "connect().close()\n"
+        "one = connect()\n"
+        "one.send_bytes(b'a')\n"
         "one.close()\n"
-        "other.send_bytes(b'2')\n"
-        "print(other.recv_bytes())\n"
-        "last.send_bytes(b'wait')",
+        "other, last = connect(), connect()\n"
+        "other.send_bytes(b'bb')\n"
+        "print(other.recv_bytes())",
         model=True,
     )
-    assert printed == "b'2'\n"
-    begun = [number for number, request in enumerate(asked, 1) if request == "wait"]
-    assert sorted(set(dropped)) == begun
+    assert (ending, printed) == ([0, None], "b'2'\n")
+    assert asked == ["a", "bb"]
+
+
+def test_program_that_waits_for_the_model_can_be_interrupted() -> None:
+    # The first connection sends no request, so that the call of the second one waits.
+    ending, asked, _ = run(
+        CALL + "one, other = connect(), connect()\nother.send_bytes(b'a')\nother.recv_bytes()",
+        "2",
+        model=True,
+    )
+    assert (ending, asked) == ([-9, None], [])
 
 
 def test_program_without_a_model_has_no_address_of_one() -> None:
-    _, _, _, printed = run("import os\nprint('SMOLAGENTS_FORK_HOST_MODEL' in os.environ)")
+    _, _, printed = run("import os\nprint('SMOLAGENTS_FORK_HOST_MODEL' in os.environ)")
     assert printed == "False\n"
