@@ -15,7 +15,6 @@ class CallRecord:
         name: name of the tool.
         seconds: run time on the host, in seconds.
         error: type and message of the exception; ``None`` if the tool returned.
-        final: whether it gave the final answer.
         request_bytes: size of its arguments in their encoded form; 0 where they are not encoded.
         reply_bytes: the same of its result.
         refused: whether ``before_call`` has refused it.
@@ -24,7 +23,6 @@ class CallRecord:
     name: str
     seconds: float
     error: str | None = None
-    final: bool = False
     request_bytes: int = 0
     reply_bytes: int = 0
     refused: bool = False

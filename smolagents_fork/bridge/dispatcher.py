@@ -44,8 +44,7 @@ class Dispatcher:
     """Registered callables of one executor, and the calls of one run.
 
     Args:
-        max_request_bytes: largest request, in bytes.
-        max_reply_bytes: largest reply, in bytes.
+        max_value_bytes: largest request and largest reply, in bytes.
         max_calls: number of calls one run may make.
         tool_timeout_seconds: time limit of one tool call, in seconds; ``None`` for no limit.
         calling_thread: run tools in the thread that calls :meth:`handle`, where objects that they
@@ -74,8 +73,7 @@ class Dispatcher:
     def __init__(
         self,
         *,
-        max_request_bytes: int = DEFAULT_MAX_BYTES,
-        max_reply_bytes: int = DEFAULT_MAX_BYTES,
+        max_value_bytes: int = DEFAULT_MAX_BYTES,
         max_calls: int = 100_000,
         tool_timeout_seconds: float | None = None,
         calling_thread: bool | None = None,
@@ -84,8 +82,7 @@ class Dispatcher:
     ) -> None:
         if max_calls < 1:
             raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
-        self.max_request_bytes = max_request_bytes
-        self.max_reply_bytes = max_reply_bytes
+        self.max_value_bytes = max_value_bytes
         self.max_calls = max_calls
         self.tool_timeout_seconds = accept.seconds_or_none(
             "tool_timeout_seconds", tool_timeout_seconds
@@ -229,7 +226,7 @@ class Dispatcher:
     def _read(
         self, request: bytes | bytearray | memoryview
     ) -> tuple[int, str, list[Any], dict[str, Any]]:
-        frame = decode(request, path="call", max_bytes=self.max_request_bytes)
+        frame = decode(request, path="call", max_bytes=self.max_value_bytes)
         if type(frame) is not dict or frame.keys() != {"call", "name", "args", "kwargs"}:
             raise DecodeError("call: a request has call, name, args and kwargs")
         number, name, args, kwargs = (frame[key] for key in ("call", "name", "args", "kwargs"))
@@ -291,15 +288,7 @@ class Dispatcher:
             if self.on_call is not None:
                 seconds = time.monotonic() - started
                 self.on_call(
-                    CallRecord(
-                        name,
-                        seconds,
-                        problem,
-                        self._final is not None,
-                        request_bytes,
-                        len(reply),
-                        refused=not begun,
-                    )
+                    CallRecord(name, seconds, problem, request_bytes, len(reply), refused=not begun)
                 )
 
     def _refusal_before(
@@ -324,7 +313,7 @@ class Dispatcher:
             text = encode(
                 _raw(value),
                 path=f"result of {name}()",
-                max_bytes=self.max_reply_bytes,
+                max_bytes=self.max_value_bytes,
                 attachments=attachments,
             )
         except EncodeError as error:

@@ -54,8 +54,7 @@ class Bindings:
         self._options = options
         self._allow_pickle = allow_pickle
         self.calls = Dispatcher(
-            max_request_bytes=options.max_value_bytes,
-            max_reply_bytes=options.max_value_bytes,
+            max_value_bytes=options.max_value_bytes,
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
             calling_thread=options.tools_in_calling_thread,

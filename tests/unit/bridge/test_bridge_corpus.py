@@ -36,7 +36,7 @@ def _bounded():
 
 
 def serving(called: list[Any]) -> Dispatcher:
-    dispatcher = Dispatcher(max_request_bytes=1_000_000)
+    dispatcher = Dispatcher(max_value_bytes=1_000_000)
     dispatcher.register({"tool": lambda *args, **kwargs: called.append((args, kwargs))})
     return dispatcher
 
@@ -127,7 +127,7 @@ frame = st.one_of(
 @given(st.lists(frame, max_size=25))
 def test_any_sequence_of_frames_calls_what_is_in_order_and_nothing_else(sent):
     called: list[str] = []
-    dispatcher = Dispatcher(max_request_bytes=1_000_000, max_calls=4, calling_thread=True)
+    dispatcher = Dispatcher(max_value_bytes=1_000_000, max_calls=4, calling_thread=True)
     dispatcher.register(
         {
             "tool": lambda *args, **kwargs: called.append("tool"),

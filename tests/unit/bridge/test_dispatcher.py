@@ -307,7 +307,7 @@ def test_a_flood_over_the_cap_is_cut_off():
 
 
 def test_sizes_are_limited():
-    dispatcher = Dispatcher(max_request_bytes=1000, max_reply_bytes=1000)
+    dispatcher = Dispatcher(max_value_bytes=1000)
     dispatcher.register({"echo": lambda n: "x" * n, "take": len})
     stubs = connected(dispatcher)
     with pytest.raises(TypeError, match=r"result of echo\(\): the encoding is over max_bytes=1000"):
@@ -625,7 +625,7 @@ def test_hostile_frames_are_answered_with_an_error(name):
 
 
 def fresh(called: list[Any]) -> Dispatcher:
-    dispatcher = Dispatcher(max_request_bytes=10_000)
+    dispatcher = Dispatcher(max_value_bytes=10_000)
     dispatcher.register({"tool": lambda *args, **kwargs: called.append((args, kwargs))})
     return dispatcher
 
@@ -876,7 +876,7 @@ def test_threads_of_an_ended_run_are_refused():
 def test_limit_of_results_is_the_hosts_alone(monkeypatch):
     """No other limit applies inside, such as the codec's default of 256 MiB."""
     monkeypatch.setitem(decode.__kwdefaults__, "max_bytes", 1000)
-    dispatcher = Dispatcher(max_request_bytes=100_000, max_reply_bytes=100_000)
+    dispatcher = Dispatcher(max_value_bytes=100_000)
     (spec,) = dispatcher.register({"text": lambda size: "x" * len(size)})
     calls = HostCalls(lambda *pieces: dispatcher.handle(b"".join(pieces)), lambda: None, 100_000)
     assert calls.stub(**spec.as_data())("x" * 50_000) == "x" * 50_000
