@@ -122,11 +122,14 @@ def test_containers_that_the_builder_leaves_are_named(engine: Any, tmp_path: Pat
         with watch:
             steps = steps_of(own := image_of(engine, process, rm=False))
             others = steps_of(neighbours := image_of(engine, neighbour, rm=False))
+            parent = engine.api.inspect_image(own)["Parent"]
             assert eventually(lambda: own in watch._built)
         names = {one: engine.api.inspect_container(one)["Name"] for one in steps}
         for container in (*steps, *others):
             engine.api.remove_container(container)
-        engine.images.remove(neighbours)
+        # The first step's image stays while the container of the second is there.
+        for image in (parent, neighbours):
+            engine.images.remove(image)
     named = {line for line in watch.left if line.startswith("container ")}
     assert len(steps) == 2
     assert named == {f"container {name}" for name in names.values()}
