@@ -21,6 +21,7 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["from", "to"],
     ),
     "now": ({}, []),
+    "fail": ({"reason": TEXT}, ["reason"]),
 }
 server: Server[Any] = Server("schemas")
 
@@ -39,6 +40,8 @@ async def list_tools() -> list[types.Tool]:
 
 @server.call_tool()  # type: ignore[misc]
 async def call_tool(name: str, arguments: dict[str, Any]) -> list[types.TextContent]:
+    if name == "fail":
+        raise ValueError(arguments["reason"])
     text = json.dumps({"tool": name, **arguments}, sort_keys=True)
     return [types.TextContent(type="text", text=text)]
 

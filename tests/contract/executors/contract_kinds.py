@@ -124,6 +124,8 @@ class Shared:
         self._stack = contextlib.ExitStack()
         #: Text that ``on_output`` of the executors received.
         self.streamed: list[str] = []
+        #: The thread in which ``on_output`` was called last.
+        self.stream_thread = 0
         #: What ``on_output`` raises, once it has received text.
         self.stream_error: BaseException | None = None
         #: Packages that have been shown to be named when they have no wheel; pip takes a second.
@@ -132,6 +134,7 @@ class Shared:
     def stream(self, text: str) -> None:
         """Receive the output of the executors, as their ``on_output``."""
         self.streamed.append(text)
+        self.stream_thread = threading.get_ident()
         if self.stream_error is not None:
             raise self.stream_error
 
@@ -226,6 +229,11 @@ class Contract:
     def streamed(self) -> list[str]:
         """Text that ``on_output`` of the shared executors received."""
         return self._shared.streamed
+
+    @property
+    def stream_thread(self) -> int:
+        """Identifier of the thread in which their ``on_output`` was called last."""
+        return self._shared.stream_thread
 
     @contextlib.contextmanager
     def faulty_stream(self, error: BaseException) -> Iterator[None]:

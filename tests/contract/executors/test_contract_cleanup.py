@@ -89,6 +89,24 @@ def test_cleanup_while_code_runs(contract):
         executor("begin()\nimport time\ntime.sleep(50)")
 
 
+@behaviour("Cleanup", "cleanup() in a tool or in on_output ends the call.")
+@pytest.mark.parametrize("place", ["tool", "on_output"])
+def test_cleanup_in_a_callback(contract, place):
+    def close(*_text):
+        executor.cleanup()
+
+    executor = contract.make(**({"on_output": close} if place == "on_output" else {}))
+    executor.send_tools({"finish": close})
+    code = "finish()" if place == "tool" else "print('a', flush=True)"
+    if contract.differs:
+        assert executor(f"{code}\n1").output == 1
+        return
+    with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
+        executor(f"{code}\nimport time\ntime.sleep(50)")
+    with pytest.raises(ExecutorClosedError, match="make a new executor"):
+        executor("1")
+
+
 def _agent(contract, *steps, **more):
     options = {"tools": [], "model": Script(*steps), "verbosity_level": 0, "max_steps": 3, **more}
     return CodeAgent(**options, **contract.agent_options())

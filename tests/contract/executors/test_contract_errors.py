@@ -17,7 +17,7 @@ from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import ForkError, InterpreterError
+from smolagents_fork.errors import ConfigurationError, ForkError, InterpreterError
 
 
 @behaviour("Errors", "An error has the exception's type and message, and the code's line.")
@@ -26,6 +26,24 @@ def test_errors_have_type_message_and_line(contract):
         contract.shared("a = 1\n\ndef fails():\n    raise ValueError('of the code')\n\nfails()")
     assert "line 4" in str(caught.value).lower()
     assert "raise ValueError('of the code')" in str(caught.value)
+
+
+@behaviour("Errors", "An argument of the wrong type is named.")
+def test_arguments_of_the_wrong_type(contract):
+    executor = contract.shared
+    if contract.differs:
+        with pytest.raises(TypeError, match="'list' object is not a mapping"):
+            executor.send_tools([print])
+        return
+    for call, words in (
+        (lambda: executor.send_tools([print]), r"tools=\[<built-in function.*: give a mapping"),
+        (lambda: executor.send_variables([1]), r"variables=\[1\]: give a mapping"),
+        (lambda: executor(5), "code is int: give text"),
+        (lambda: executor(b"1 + 1"), "code is bytes: give text"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            call()
+    assert executor("1").output == 1
 
 
 @behaviour("Errors", "Errors of the code have one class that the agent turns into a step's error.")

@@ -213,6 +213,22 @@ def test_errors_of_files(contract, executor):
     assert executor.get_file("errors/six") == b"123456"
 
 
+@behaviour("Files", "An argument of the wrong type is named; content may be any bytes.")
+def test_arguments_about_files_of_the_wrong_type(contract):
+    executor = contract.with_files
+    for call, words in (
+        (lambda: executor.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
+        (lambda: executor.put_file(b"x", 5), "put_file: 5 is not a path in the sandbox: give text"),
+        (lambda: executor.get_file(5), "get_file: 5 is not a path in the sandbox: give text"),
+        (lambda: executor.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            call()
+        assert str(caught.value).startswith(words)
+    executor.put_file(bytearray(b"of any type"), "bytes.txt")
+    assert executor.get_file("bytes.txt") == b"of any type"
+
+
 @behaviour("Files", "No path leads out of the work folder by `..`.")
 def test_paths_stay_in_the_work_folder(contract, executor):
     for use in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_flood_of_output(contract):
     assert len(result.logs) < 2_000_000
 
 
-@behaviour("Output", "on_output receives output while the code runs.")
+@behaviour("Output", "on_output receives output while the code runs, in the thread of the call.")
 def test_prints_are_streamed(contract):
     executor, pieces = contract.shared, contract.streamed
     pieces.clear()
@@ -74,6 +75,7 @@ def test_prints_are_streamed(contract):
     )
     assert result.output == "first\n"
     assert "".join(pieces) == result.logs == "first\nsecond\n"
+    assert contract.stream_thread == threading.get_ident()
 
 
 @behaviour("Output", "A print is one write: on_output gets no part of it.")

@@ -8,6 +8,7 @@ import re
 import sys
 
 import pytest
+from background import at_once
 from contract_declarations import behaviour
 
 from smolagents_fork.executors.session.session import Session
@@ -83,6 +84,33 @@ def test_last_expression_is_the_value(contract):
 def test_assignment_is_a_value(contract):
     for code in ("assigned = 5", "assigned: int = 5", "assigned = 2; assigned += 3"):
         assert contract.shared(code).output == 5
+    assert contract.shared("first, second = 2, 3").output == (2, 3)
+
+
+@behaviour("State", "restart() forgets the state, and keeps tools and sent variables.")
+def test_restart_keeps_tools_and_variables(contract):
+    executor = contract.make()
+    if contract.differs:
+        assert not hasattr(executor, "restart")
+        return
+    executor.send_tools({"three": lambda: 3})
+    executor.send_variables({"given": [1]})
+    executor("made = 1")
+    executor.restart()
+    assert executor("three() + given[0]").output == 4
+    with pytest.raises(Exception, match="NameError"):
+        executor("made")
+
+
+@behaviour("State", "Calls from several threads take turns.")
+def test_calls_of_several_threads_take_turns(contract):
+    executor = contract.shared
+    executor("order = []")
+    code = "import time\norder.append({n})\ntime.sleep(0.05)\norder.append({n})"
+    at_once(*[lambda n=n: executor(code.format(n=n)) for n in range(6)])
+    order = executor("order").output
+    assert order[::2] == order[1::2]
+    assert sorted(order[::2]) == list(range(6))
 
 
 @behaviour("State", "A call that ends with a block has the value that the block ends with.")
@@ -100,8 +128,11 @@ def test_block_has_a_value(contract):
         "match 5:\n    case number: number",
     ):
         assert contract.shared(code).output == 5, code
-    for code in ("def function(): pass", "class Box: pass", "if True:\n    pass"):
+    for code in ("def function(): pass", "class Box: pass", "if True:\n    pass", "import math"):
         assert contract.shared(code).output is None, code
+    for code in ("", " ", "\n\n", "# only words"):
+        result = contract.shared(code)
+        assert (result.output, result.logs) == (None, ""), code
 
 
 @behaviour("State", "Two executors share nothing.")

@@ -165,6 +165,17 @@ def test_tools_of_mcp_servers(contract, mcp_tools, call, sent):
         assert json.loads(executor(call).output) == {"tool": name, **sent}
 
 
+@behaviour("Tools", "The code sees the text of an MCP server's error.")
+def test_errors_of_mcp_servers(contract, mcp_tools):
+    executor = contract.shared
+    executor.send_tools(mcp_tools)
+    code = (
+        "try:\n    seen = fail('out of stock')\nexcept Exception as error:\n"
+        "    seen = str(error)\nseen"
+    )
+    assert "out of stock" in executor(code).output
+
+
 @behaviour("Tools", "A tool that takes anything demands nothing that it does not say.")
 def test_tool_that_takes_anything(contract):
     class Anything(Tool):
