@@ -1,8 +1,7 @@
-"""Programs of one family, each with what it gives or why it is refused."""
+"""Helpers that run a program here and in CPython, and that check refusals and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -20,11 +19,6 @@ def interpreter() -> Interpreter:
     made = Interpreter(MODULES, limits=LIMITS)
     made.send_tools({"tool": lambda value: value})
     return made
-
-
-def gives(code: str) -> object:
-    """Run ``code`` and return the value of its last statement."""
-    return interpreter().run(code).output
 
 
 def in_python(code: str) -> object:
@@ -76,23 +70,3 @@ def stopped(code: str, limits: RunLimits = LIMITS, *modules: str) -> str:
     with pytest.raises(LimitExceededError) as caught:
         Interpreter([*MODULES, *modules], limits=limits).run(code)
     return str(caught.value)
-
-
-def each_gives(programs: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
-    """Make a test that each program's last value has this ``repr``."""
-
-    @pytest.mark.parametrize(("code", "expected"), programs)
-    def test(code: str, expected: str) -> None:
-        assert repr(gives(code)) == expected
-
-    return test
-
-
-def each_refused(programs: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
-    """Make a test that each program is refused in these words, where it is reached."""
-
-    @pytest.mark.parametrize(("code", "words"), programs)
-    def test(code: str, words: str) -> None:
-        refused(code, words)
-
-    return test

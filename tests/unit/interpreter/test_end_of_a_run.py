@@ -114,36 +114,6 @@ def test_nothing_goes_on(way: str, end: str) -> None:
     assert interpreter.run("1 + 1").output == 2
 
 
-@pytest.mark.parametrize(
-    "binding",
-    [
-        "{n} = 1",
-        "def f():\n    global {n}\n    {n} = 1\nf()",
-        "for {n} in [1]: pass",
-        "{n}: int = 1",
-        "class {n}: pass",
-    ],
-)
-@pytest.mark.parametrize("name", ["_print_outputs", "_operations_count"])
-def test_what_a_program_binds_there_is_not_what_the_agent_reads(name: str, binding: str) -> None:
-    interpreter = Interpreter()
-    result = interpreter.run("print('said')\n" + binding.format(n=name))
-    assert result.logs == "said\n"
-    assert interpreter.state["_print_outputs"] is interpreter.output
-    assert str(interpreter.state["_print_outputs"]) == "said\n"
-    assert type(interpreter.state["_operations_count"]) is dict
-    assert interpreter.state["_operations_count"]["counter"] > 0
-
-
-def test_a_program_that_deletes_or_changes_what_the_agent_reads_does_no_harm() -> None:
-    interpreter = Interpreter()
-    interpreter.run("del _print_outputs, _operations_count")
-    assert str(interpreter.state["_print_outputs"]) == ""
-    assert set(interpreter.state["_operations_count"]) == {"counter"}
-    interpreter.run("_operations_count.clear()\nprint('x')")
-    assert type(interpreter.state["_operations_count"]["counter"]) is int
-
-
 CALLABLES = {
     "function": "def call(): return late()\ncall",
     "method": "class C:\n    def call(self): return late()\nC().call",

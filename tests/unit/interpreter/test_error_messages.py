@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from smolagents_fork.errors import InterpreterError, ProgramFailedError
+from smolagents_fork.errors import InterpreterError
 from smolagents_fork.interpreter.guarded import Interpreter
 
 POSITIONS = pytest.mark.skipif(
@@ -72,14 +72,6 @@ def test_members_of_a_group_are_told() -> None:
 
 def test_the_caret_stands_below_the_place() -> None:
     assert failure("x = [1, 2").endswith("\n    x = [1, 2\n        ^")
-
-
-@pytest.mark.parametrize("name", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
-def test_what_a_program_raises_itself_is_its_own_failure(name: str) -> None:
-    interpreter = Interpreter()
-    with pytest.raises(ProgramFailedError, match=f"{name}: stop"):
-        interpreter.run(f"def f():\n    raise {name}('stop')\nf()")
-    assert interpreter.run("1 + 1").output == 2
 
 
 def test_a_decorator_that_fails_is_in_the_text_of_its_line() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from background import at_once
 
 from smolagents_fork import LocalPythonExecutor
 from smolagents_fork.errors import InterpreterError, LimitExceededError
@@ -16,28 +15,6 @@ def run(code: str, **variables: Any) -> Any:
     interpreter = Interpreter()
     interpreter.send_variables(variables)
     return interpreter.run(code).output
-
-
-@pytest.mark.parametrize(
-    ("code", "value"),
-    [
-        ("1 + 1", 2),
-        ("x = 3", 3),
-        ("a, b = 1, 2", (1, 2)),
-        ("x = 1\nx += 2", 3),
-        ("x: int = 4", 4),
-        ("if True:\n    5\nelse:\n    6", 5),
-        ("for i in range(3):\n    i * 2", 4),
-        ("while True:\n    7\n    break", None),
-        ("try:\n    1 / 0\nexcept ZeroDivisionError:\n    8", 8),
-        ("match 1:\n    case 1:\n        9", 9),
-        ("def f(): pass", None),
-        ("import math", None),
-        ("", None),
-    ],
-)
-def test_value_of_a_program(code: str, value: Any) -> None:
-    assert run(code) == value
 
 
 @pytest.mark.parametrize(
@@ -104,12 +81,3 @@ def test_a_run_inside_a_run_is_refused() -> None:
     shown = executor("class A: pass\nshow(A())").output
     assert shown == "<A whose str() raised InterpreterError>"
     assert executor("A is not None").output is True
-
-
-def test_threads_follow_one_another() -> None:
-    executor = LocalPythonExecutor([])
-    executor.send_tools({})
-    executor("n = 0")
-    code = "for i in range(1000):\n    n += 1"
-    at_once(*[lambda: executor(code)] * 4)
-    assert executor.state["n"] == 4000

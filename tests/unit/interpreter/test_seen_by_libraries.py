@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from background import running
 from smolagents_fork.interpreter.guarded import Interpreter
 from smolagents_fork.interpreter.guarded.modules import places
 
-HERE = Path(__file__)
 #: What libraries do with classes and functions of a program. Each means the same in CPython.
 PROGRAMS: dict[str, str] = {
     "a model": """
@@ -367,19 +365,6 @@ def test_annotations_that_are_text_are_no_fields_if_they_name_no_fields(prefix: 
     )
     found = Interpreter(["typing", "dataclasses"]).run(code).output
     assert found == (["x", "w"], "A(x=1, w=5)")
-
-
-def test_classes_of_attrs_have_slots_and_their_methods() -> None:
-    attrs = pytest.importorskip("attrs")
-    code = (
-        "import attrs\n@attrs.define\nclass A:\n    x: int\n    _p: int = 2\n"
-        "    def own(self):\n        self._p += self.x\n        return self._p\n"
-        "    def cell(self): return __class__\n"
-        "a = A(1)\na._p = 5\na.own(), a._p, a.cell() is A, hasattr(a, '__dict__'), repr(a)"
-    )
-    found = Interpreter(["attrs"]).run(code).output
-    assert found == (6, 6, True, False, "A(x=1, _p=6)")
-    assert attrs.__name__ == "attrs"
 
 
 def test_tracebacks_have_the_lines_of_the_program() -> None:

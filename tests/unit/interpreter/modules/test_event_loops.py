@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.errors import InterpreterError, ProgramInterruptedError, TimeLimitExceededError
+from smolagents_fork.errors import ProgramInterruptedError, TimeLimitExceededError
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 from smolagents_fork.interpreter.guarded.modules import event_loops
 
@@ -128,12 +128,6 @@ def test_no_loop_is_left_after_interruptions_at_many_places(
     gc.collect()
     assert made
     assert all(loop.is_closed() for loop in made)
-
-
-def test_a_loop_inside_a_loop_is_refused_as_python_does() -> None:
-    program = PROGRAM + "async def g():\n    asyncio.run(f())\nasyncio.run(g())"
-    with pytest.raises(InterpreterError, match="cannot be called from a running event loop"):
-        Interpreter(["asyncio"]).run(program)
 
 
 def test_a_top_level_that_awaits_has_a_loop_without_asyncio_being_authorised() -> None:

@@ -41,16 +41,6 @@ def test_info_of_a_frame_is_printed_into_the_logs(capfd: pytest.CaptureFixture[s
     assert "RangeIndex: 2 entries, 0 to 1" in printed(code, capfd)
 
 
-def test_redirected_output_is_the_programs_own(capfd: pytest.CaptureFixture[str]) -> None:
-    code = (
-        "import contextlib, io\n"
-        "with contextlib.redirect_stdout(io.StringIO()) as text:\n"
-        "    print('inside')\n"
-        "print('outside', repr(text.getvalue()))"
-    )
-    assert printed(code, capfd) == "outside 'inside\\n'\n"
-
-
 def test_a_redirection_left_behind_ends_with_its_run(capfd: pytest.CaptureFixture[str]) -> None:
     interpreter = Interpreter(MODULES)
     interpreter.run(

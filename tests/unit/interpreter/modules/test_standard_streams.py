@@ -14,19 +14,6 @@ from smolagents_fork.errors import InterpreterError
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 
-def test_what_a_library_prints_for_a_program_is_the_programs_output(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code = (
-        "import calendar, traceback, warnings\ncalendar.prmonth(2024, 2)\n"
-        "try: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()"
-    )
-    logs = Interpreter(["calendar", "traceback", "warnings"]).run(code).logs
-    assert logs.startswith("   February 2024\n")
-    assert logs.endswith("ZeroDivisionError: division by zero\n")
-    assert capsys.readouterr() == ("", "")
-
-
 def test_what_a_tool_prints_goes_to_the_host(capsys: pytest.CaptureFixture[str]) -> None:
     def tool() -> None:
         print("of the tool")

@@ -143,14 +143,6 @@ def test_an_error_in_a_thread_is_told_in_the_logs(capfd: pytest.CaptureFixture[s
     assert capfd.readouterr().err == ""
 
 
-def test_a_thread_may_give_the_final_answer() -> None:
-    ours = interpreter()
-    ours.send_tools({"final_answer": lambda value: value})
-    code = "t = threading.Thread(target=final_answer, args=(7,))\nt.start()\ntime.sleep(500)"
-    result = ours.run(IMPORTS + code)
-    assert (result.output, result.is_final_answer) == (7, True)
-
-
 def test_tools_are_called_from_threads_on_their_own_time() -> None:
     ours = interpreter(seconds=1.5)
 
