@@ -193,11 +193,3 @@ def test_streams_from_a_child(child):
     assert ended >= len(STREAMS) - 1
     assert child.called == []
     assert child.works()
-
-
-def test_results_over_the_limit_do_not_reach_the_sandbox(child):
-    child.executor.send_tools({"huge": lambda n: "x" * n, "tool": child.called.append})
-    code = "try:\n    huge(50_000_000)\nexcept TypeError as error:\n    words = str(error)\nwords"
-    assert "the encoding is over max_bytes=1000000" in child.executor(code).output
-    assert child.executor("len(huge(900_000))").output == 900_000
-    assert child.works()

@@ -3,61 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from background import acting, eventually
 from begin_tool import Begin
 from bridge_harness import Sandbox, code_agent
-from smolagents import LocalPythonExecutor, Tool
+from smolagents import LocalPythonExecutor
 
 from smolagents_fork import ProcessExecutor
 
 ENDLESS = "begin()\nn = 0\nwhile True:\n    n += 1"
-
-
-class Blocking(Tool):
-    """Tool that blocks until it is released."""
-
-    name = "blocking"
-    description = "Waits."
-    inputs: dict[str, Any] = {}  # noqa: RUF012 - upstream's
-    output_type = "string"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun, self.release = threading.Event(), threading.Event()
-
-    def forward(self) -> str:
-        self.begun.set()
-        self.release.wait(60)
-        return "let go"
-
-
-@pytest.fixture
-def blocking() -> Iterator[Blocking]:
-    made = Blocking()
-    yield made
-    made.release.set()
-
-
-def test_a_step_ends_after_its_tool(sandbox: Sandbox, blocking: Blocking) -> None:
-    executor = sandbox.executor
-    agent = code_agent(
-        executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
-    )
-
-    def interrupt() -> None:
-        agent.interrupt()
-        blocking.release.set()
-
-    with (
-        acting(blocking.begun.is_set, interrupt),
-        pytest.raises(Exception, match="interrupted"),
-    ):
-        agent.run("go")
-    assert executor("kept").output == 1
 
 
 def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:

@@ -89,19 +89,6 @@ def test_no_secret_is_in_memory(sandbox, executor, request):
     assert found == ["held-here-on-purpose"]
 
 
-def test_default_of_a_parameter_is_not_sent(sandbox):
-    def connect(host: str = "db", password: str = SECRET) -> str:
-        return host + str(len(password))
-
-    executor = sandbox.executor
-    executor.send_tools({"connect": connect})
-    assert executor("connect()").output == f"db{len(SECRET)}"
-    assert SECRET not in str(executor("[repr(connect), connect.__doc__]").output)
-    shown = executor("help(connect)").logs
-    assert "password=..." in shown
-    assert SECRET not in shown
-
-
 FRESH = """
 from smolagents_fork import ProcessExecutor
 with ProcessExecutor() as executor:

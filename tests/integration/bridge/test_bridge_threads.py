@@ -55,14 +55,6 @@ final_answer(rows)
 """
 
 
-def test_text_to_sql(sandbox: Sandbox, sql_engine: Tool) -> None:
-    """Upstream's example of that name: the database is made in the thread of the agent."""
-    agent = code_agent(sandbox.executor, PROGRAM, tools=[sql_engine])
-    assert agent.run("Name the client with the most expensive receipt") == (
-        "\n('Woodrow Wilson', 53.43)"
-    )
-
-
 def test_another_thread_is_named_with_its_remedy(sandbox: Sandbox, sql_engine: Tool) -> None:
     executor = sandbox.executor
     executor.send_tools({"sql_engine": sql_engine})

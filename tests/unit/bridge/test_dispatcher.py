@@ -77,38 +77,7 @@ def test_agent_types_arrive_unwrapped():
     assert type(stubs["text"]()) is str
 
 
-def test_every_call_is_logged_with_its_duration():
-    records: list[CallRecord] = []
-    dispatcher = Dispatcher(on_call=records.append)
-    dispatcher.register({"ok": lambda: time.sleep(0.01), "bad": lambda: 1 / 0})
-    stubs = connected(dispatcher)
-    stubs["ok"]()
-    with pytest.raises(ZeroDivisionError):
-        stubs["bad"]()
-    assert [(r.name, r.error) for r in records] == [
-        ("ok", None),
-        ("bad", "ZeroDivisionError: division by zero"),
-    ]
-    assert records[0].seconds >= 0.01
-
-
 # -- the final answer --
-
-
-def test_the_final_answer_is_kept_on_the_host_and_ends_the_run():
-    dispatcher, stubs = serving(final_answer=lambda answer: {"said": answer}, other=lambda: 1)
-    assert not dispatcher.has_final_answer
-    with pytest.raises(Ended):
-        stubs["final_answer"](5)
-    assert (dispatcher.has_final_answer, dispatcher.final_answer) == (True, {"said": 5})
-    # A program that continues gets no further values and changes nothing.
-    for name, args in (("other", ()), ("final_answer", (6,))):
-        with pytest.raises(Ended):
-            stubs[name](*args)
-    assert dispatcher.final_answer == {"said": 5}
-    dispatcher.begin_run()
-    assert not dispatcher.has_final_answer
-    assert stubs["other"]() == 1
 
 
 def test_final_answer_may_be_none_or_unencodable():
@@ -120,13 +89,6 @@ def test_final_answer_may_be_none_or_unencodable():
     with pytest.raises(Ended):
         stubs["final_answer"](False)
     assert type(dispatcher.final_answer) is object
-
-
-def test_a_final_answer_that_raises_is_an_error_and_not_final():
-    dispatcher, stubs = serving(final_answer=lambda answer: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        stubs["final_answer"](1)
-    assert not dispatcher.has_final_answer
 
 
 # -- exceptions --
@@ -278,19 +240,6 @@ def test_exception_of_a_signal_handler_is_raised(calling_thread, method):
 # -- limits --
 
 
-def test_calls_are_capped_for_each_run():
-    dispatcher = Dispatcher(max_calls=3)
-    dispatcher.register({"tool": lambda: 1})
-    stubs = connected(dispatcher)
-    assert [stubs["tool"]() for _ in range(3)] == [1, 1, 1]
-    with pytest.raises(RuntimeError, match="more than max_calls=3 calls of tools in one run"):
-        stubs["tool"]()
-    dispatcher.begin_run()
-    assert stubs["tool"]() == 1
-    with pytest.raises(ConfigurationError):
-        Dispatcher(max_calls=0)
-
-
 def test_a_flood_over_the_cap_is_cut_off():
     dispatcher = Dispatcher(max_calls=1)
     dispatcher.register({"tool": lambda: 1})
@@ -317,23 +266,6 @@ def test_sizes_are_limited():
     ):
         stubs["take"]("x" * 2000)
     assert stubs["echo"](3) == "xxx"  # the call numbers agree again
-
-
-def test_tool_past_its_time_is_abandoned():
-    release = threading.Event()
-    dispatcher = Dispatcher(tool_timeout_seconds=100)
-    dispatcher.register({"slow": lambda: release.wait(300), "quick": threading.get_ident})
-    stubs = connected(dispatcher)
-    kept = stubs["quick"]()
-    try:
-        dispatcher.tool_timeout_seconds = 0.1
-        words = r"slow\(\) ran past tool_timeout_seconds=0.1; it goes on"
-        with pytest.raises(TimeoutError, match=words):
-            stubs["slow"]()
-        dispatcher.tool_timeout_seconds = 100
-        assert stubs["quick"]() != kept  # whose thread is still busy
-    finally:
-        release.set()
 
 
 def test_agent_past_its_time_is_interrupted():
@@ -528,29 +460,6 @@ def test_connection_bound_to_its_thread_gets_a_hint(calling_thread):
         connection.close()
 
 
-def test_interrupt_reaches_an_agent_that_is_running():
-    class Agent:
-        def __init__(self) -> None:
-            self.begun, self.stopped = threading.Event(), threading.Event()
-
-        def __call__(self, task: str) -> bool:
-            self.begun.set()
-            return self.stopped.wait(300)
-
-        def interrupt(self) -> None:
-            self.stopped.set()
-
-    agent = Agent()
-    dispatcher, stubs = serving(agent=agent)
-    with (
-        acting(agent.begun.is_set, dispatcher.interrupt),
-        pytest.raises(TimeoutError, match="was interrupted"),
-    ):
-        stubs["agent"]("wait")
-    assert dispatcher.specs[0].name == "agent"
-    assert agent.stopped.wait(60)
-
-
 class Managed:
     """Agent like upstream's: accepts a task and further arguments of its run()."""
 
@@ -732,34 +641,6 @@ def test_abandoned_call_does_not_disturb_the_next():
     assert done == [1, 3, 2, 3]
 
 
-def test_only_one_call_of_all_threads_is_pending():
-    """A second request during the first would receive its reply."""
-    dispatcher = Dispatcher()
-    dispatcher.register({"double": lambda n: 2 * n})
-    inside: list[int] = []
-    most: list[int] = []
-
-    def send(data: bytes) -> bytes:
-        inside.append(1)
-        most.append(len(inside))
-        time.sleep(0.02)  # long enough for the others to come, if they may
-        reply = dispatcher.handle(data)
-        inside.pop()
-        return reply
-
-    stub = HostCalls(send, finish).stub(**dispatcher.specs[0].as_data())
-    results: list[int] = []
-    threads = [
-        threading.Thread(target=lambda n=n: results.append(stub(n)), daemon=True) for n in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(results) == [0, 2, 4, 6, 8, 10]
-    assert set(most) == {1}
-
-
 def test_refused_calls_of_earlier_runs_do_not_end_a_later_one():
     dispatcher = Dispatcher(max_calls=1)
     dispatcher.register({"tool": lambda: 1})
@@ -825,17 +706,6 @@ def test_at_most_eight_tools_are_left_running():
     assert connected(dispatcher)["quick"]() == 1
 
 
-def test_an_interrupted_run_calls_no_tool_in_the_calling_thread():
-    calls: list[int] = []
-    dispatcher = Dispatcher(calling_thread=True)
-    dispatcher.register({"called": calls.append})
-    stubs = connected(dispatcher)
-    dispatcher.interrupt()
-    with pytest.raises(RuntimeError, match=RUN_ENDED):
-        stubs["called"](1)
-    assert calls == []
-
-
 def test_sandbox_stops_an_ended_run():
     class Stopped(BaseException):
         pass
@@ -850,27 +720,6 @@ def test_sandbox_stops_an_ended_run():
     dispatcher.end_run("timeout")
     with pytest.raises(Stopped):
         calls.call("one", [], {})
-
-
-def test_threads_of_an_ended_run_are_refused():
-    dispatcher = Dispatcher(calling_thread=True)
-    dispatcher.register({"one": lambda: 1})
-    calls = HostCalls(dispatcher.handle, lambda: None)
-    release = threading.Event()
-
-    def later() -> int:
-        assert release.wait(60)
-        return calls.call("one", [], {})
-
-    with running(later) as old:
-        calls.refuse_threads()
-        release.set()
-        error = old.error()
-    assert isinstance(error, RuntimeError)
-    assert str(error) == RUN_ENDED
-    with running(later) as new:
-        assert new.result() == 1
-    assert calls.call("one", [], {}) == 1
 
 
 def test_limit_of_results_is_the_hosts_alone(monkeypatch):

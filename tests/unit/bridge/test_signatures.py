@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pydoc
 from collections.abc import Callable
 from typing import Any
 
@@ -107,25 +106,6 @@ class FromServer(Tool):
         return f"{args}{sorted(kwargs.items())}"
 
 
-def test_a_tool_keeps_its_state_on_the_host():
-    tool = Search("postgres://user:hunter2@db/archive")
-    stub = stub_of(tool, "search")
-    assert [stub("a"), stub(query="b", limit=None), stub({"query": "c"})] == [
-        "a/5/1",
-        "b/None/2",
-        "c/5/3",
-    ]
-    assert tool.calls == 3
-
-
-def test_help_shows_signature_and_documentation():
-    stub = stub_of(Search("x"), "search")
-    assert str(inspect.signature(stub)) == "(query, limit=5)"
-    text = pydoc.plain(pydoc.render_doc(stub))
-    for words in ("search(query, limit=5)", "Searches the archive.", "query: What to look for."):
-        assert words in text
-
-
 def test_nothing_of_the_instance_is_described():
     spec = describe("search", Search("postgres://user:hunter2@db/archive"))
     assert "hunter2" not in repr(spec)
@@ -143,27 +123,6 @@ def test_a_default_that_may_be_a_secret_is_not_shown():
     )
     # The host still uses the default.
     assert stub_of(tool)("q")[0] == "sk-012345678901234567890123"
-
-
-def test_tool_that_takes_anything_demands_nothing():
-    stub = stub_of(FromServer(), "from_server")
-    assert str(inspect.signature(stub)) == "(limit=None, query=...)"
-    assert stub() == "()[]"
-    assert stub(query="x") == "()[('query', 'x')]"
-    assert stub(1, "x") == stub({"limit": 1, "query": "x"}) == "()[('limit', 1), ('query', 'x')]"
-
-
-def test_json_schema_says_what_a_tool_requires():
-    tool = FromServer()
-    tool.input_schema = {"required": ["query"]}
-    stub = stub_of(tool, "from_server")
-    assert str(inspect.signature(stub)) == "(limit=None, query=<required>)"
-    assert stub(query="x") == "()[('query', 'x')]"
-    for call in (stub, lambda: stub(1), lambda: stub(limit=1)):
-        with pytest.raises(TypeError) as caught:
-            call()
-        words = "from_server() missing 1 required positional argument: 'query'"
-        assert str(caught.value) == words
 
 
 @pytest.mark.parametrize("required", [True, 1, {"query": True}, "query", None])
@@ -245,15 +204,3 @@ def test_value_that_is_not_callable_is_refused():
 def test_name_that_python_reserves_is_refused():
     with pytest.raises(ConfigurationError, match="reserves names with two underscores"):
         describe("__smolagents_fork__", plain)
-
-
-def test_tool_that_cannot_be_offered_is_named_and_left_out():
-    dispatcher = Dispatcher()
-    with pytest.warns(UserWarning, match="; it is left out$") as warned:
-        specs = dispatcher.register({"plain": plain, "a b": plain, "x": 5, "class": plain})
-    assert [spec.name for spec in specs] == ["plain"]
-    assert [str(warning.message).partition(":")[0] for warning in warned] == [
-        "tool name 'a b'",
-        "tool 'x'",
-        "tool name 'class'",
-    ]
