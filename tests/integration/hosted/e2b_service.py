@@ -1,10 +1,9 @@
-"""Double of E2B: the API that creates and kills sandboxes, and the code interpreter in them.
+"""Double of E2B: the API that creates and kills sandboxes, and the daemon in them.
 
 Speaks what ``e2b_code_interpreter`` sends and parses: ``POST /v2/sandboxes`` and ``DELETE
 /sandboxes/<id>`` of the API, ``GET /health`` and ``POST /process.Process/Start`` of a sandbox's
-daemon, and ``POST /execute``, which answers with one JSON object a line. The SDK addresses all of
-it by ``E2B_API_URL`` and ``E2B_SANDBOX_URL``. A command that starts a Jupyter server is not run:
-the routes of its gateway have a TLS listener of their own.
+daemon. The SDK addresses all of it by ``E2B_API_URL`` and ``E2B_SANDBOX_URL``. A command that
+starts a Jupyter server is not run: the routes of its gateway have a TLS listener of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import struct
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 from doubled_service import DoubledService
@@ -26,19 +24,6 @@ KEY = "e2b_0123456789abcdef"
 # Head of a message in a stream of the Connect protocol: flags, and length.
 _ENVELOPE = struct.Struct("!BI")
 _END_OF_STREAM = 2
-# The service's name of each form of a result, by MIME type.
-_FORMS = {
-    "text/plain": "text",
-    "text/html": "html",
-    "text/markdown": "markdown",
-    "image/svg+xml": "svg",
-    "image/png": "png",
-    "image/jpeg": "jpeg",
-    "application/pdf": "pdf",
-    "text/latex": "latex",
-    "application/json": "json",
-    "application/javascript": "javascript",
-}
 
 
 class E2BService(DoubledService):
@@ -61,7 +46,6 @@ class E2BService(DoubledService):
         application.router.add_post("/v2/sandboxes", self._create)
         application.router.add_delete("/sandboxes/{id}", self._kill)
         application.router.add_get("/health", self._health)
-        application.router.add_post("/execute", self._execute)
 
     async def _gateways(self, _application: web.Application) -> AsyncIterator[None]:
         gateways = web.Application(middlewares=[self.faults.middleware()])
@@ -125,55 +109,3 @@ class E2BService(DoubledService):
         if request.headers.get("X-Access-Token") != f"access-{name}":
             raise web.HTTPUnauthorized(text="wrong access token")
         return self.sandboxes.get(name)
-
-    async def _execute(self, request: web.Request) -> web.StreamResponse:
-        kernel = self._kernel(request)
-        if kernel is None:
-            return web.Response(status=502, text="The sandbox was not found")
-        code = (await request.json())["code"]
-        response = web.StreamResponse()
-        await response.prepare(request)
-        run = _lines(kernel.run(code))
-        try:
-            async for line in run:
-                await response.write(json.dumps(line).encode() + b"\n")
-        finally:
-            await run.aclose()
-        await response.write_eof()
-        return response
-
-
-async def _lines(messages: Any) -> Any:
-    """Translate a kernel's messages into the service's lines."""
-    try:
-        async for message in messages:
-            line = _line(message["msg_type"], message["content"], str(message.get("header")))
-            if line is not None:
-                yield line
-    finally:
-        await messages.aclose()
-
-
-def _line(kind: str, content: dict[str, Any], date: str) -> dict[str, Any] | None:
-    if kind == "execute_input":
-        return {"type": "number_of_executions", "execution_count": content["execution_count"]}
-    if kind == "stream":
-        return {"type": content["name"], "text": content["text"], "timestamp": date}
-    if kind == "error":
-        traceback = "".join(content["traceback"])
-        return _error(content["ename"], content["evalue"], traceback)
-    if kind == "kernel_died":
-        return _error("ContextRestarting", "Context was restarted", "")
-    if kind in ("execute_result", "display_data"):
-        forms = {
-            name: content["data"][mime] for mime, name in _FORMS.items() if mime in content["data"]
-        }
-        text = forms.get("text", "")
-        if len(text) > 1 and text.startswith("'") and text.endswith("'"):
-            forms["text"] = text[1:-1]
-        return {"type": "result", "is_main_result": kind == "execute_result", **forms}
-    return None
-
-
-def _error(name: str, value: str, traceback: str) -> dict[str, Any]:
-    return {"type": "error", "name": name, "value": value, "traceback": traceback}

@@ -29,10 +29,6 @@ class Faults:
         self.silent.clear()
         self.seen.clear()
 
-    def count(self, request: str) -> int:
-        """Return how many requests were ``"METHOD /path"``."""
-        return self.seen.count(request)
-
     def middleware(self) -> Any:
         """Return the middleware that shows the faults."""
 

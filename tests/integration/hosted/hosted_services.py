@@ -41,7 +41,6 @@ class Hosted:
         create: part of the path of the request that creates a sandbox.
         start: part of the path of the request that starts a kernel.
         key: the secret that the SDK sends.
-        run: part of the path of the request that runs code.
         refusals: name of the SDK's exception by the status of the answer to a creation.
     """
 
@@ -56,7 +55,6 @@ class Hosted:
     create: str
     start: str
     key: str
-    run: str
     refusals: dict[int, str]
     _made: list[Any] = field(default_factory=list)
     _shared: Any = None
@@ -132,7 +130,6 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
             create="/sandboxes",
             start="/api/kernels",
             key=e2b_service.KEY,
-            run="/execute",
             refusals={
                 401: "AuthenticationException",
                 429: "RateLimitException",
@@ -160,7 +157,6 @@ def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str],
             create="/v0/sandboxes",
             start="/api/kernels",
             key=blaxel_service.KEY,
-            run="/channels",
             refusals={401: "ExecutorStartError", 429: "RateLimitError", 500: "ExecutorStartError"},
         )
 
@@ -213,7 +209,6 @@ def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], 
             create="SandboxCreateV2",
             start="/api/kernels",
             key=modal_service.TOKEN_SECRET,
-            run="/channels",
             refusals={401: "AuthError", 429: "ResourceExhaustedError", 500: "InternalError"},
         )
 

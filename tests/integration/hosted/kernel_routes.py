@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import struct
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from aiohttp import WSMsgType, web
 from sandbox_kernel import SandboxKernel
 
 KernelOf = Callable[[web.Request], SandboxKernel]
-#: Layout of messages that Jupyter Server 2 offers; without it, they are JSON.
+#: Layout of messages that Jupyter Server 2 offers.
 V1 = "v1.kernel.websocket.jupyter.org"
 
 
@@ -62,10 +60,7 @@ class KernelRoutes:
         await channels.prepare(request)
         self.channels.add(channels)
         try:
-            if channels.ws_protocol == V1:
-                await _relay(kernel, channels)
-            else:
-                await _serve_json(kernel, channels)
+            await _relay(kernel, channels)
         finally:
             self.channels.discard(channels)
         return channels
@@ -98,37 +93,3 @@ def _unpacked(data: bytes) -> tuple[str, list[bytes]]:
     offsets = struct.unpack_from(f"<{count}Q", data, 8)
     channel, *parts = (data[start:end] for start, end in itertools.pairwise(offsets))
     return channel.decode(), parts
-
-
-async def _serve_json(kernel: SandboxKernel, channels: web.WebSocketResponse) -> None:
-    """Run code that arrives as JSON, as upstream's classes send it."""
-    async for frame in channels:
-        if frame.type is not WSMsgType.TEXT:
-            break
-        message = json.loads(frame.data)
-        if message["header"]["msg_type"] == "execute_request":
-            await _execute(kernel, message, channels)
-
-
-async def _execute(
-    kernel: SandboxKernel, message: dict[str, Any], channels: web.WebSocketResponse
-) -> None:
-    """Run the code of a request, and send its messages with the request as their parent."""
-    status = "ok"
-    run = kernel.run(message["content"]["code"], store_history=False)
-    try:
-        async for answer in run:
-            kind, parent, content = answer["msg_type"], message["header"], answer["content"]
-            if kind == "error":
-                status = "error"
-            await channels.send_str(_framed("iopub", kind, parent, content))
-    finally:
-        await run.aclose()
-    reply = {"status": status, "execution_count": 1}
-    await channels.send_str(_framed("shell", "execute_reply", message["header"], reply))
-
-
-def _framed(channel: str, kind: str, parent: Any, content: Any) -> str:
-    header = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "version": "5.3", "session": "s"}
-    fields = {"parent_header": parent, "metadata": {}, "content": content, "buffers": []}
-    return json.dumps({"channel": channel, "msg_type": kind, "header": header, **fields})

@@ -39,8 +39,6 @@ class ModalService(DoubledService):
 
     def __init__(self, folder: Path, packages: Path) -> None:
         super().__init__(folder, packages)
-        #: Commands of the images that were asked for.
-        self.image_commands: list[str] = []
         #: Host and port of the tunnels, and the port of the control plane.
         self.tunnel = ""
         self.grpc_port = 0
@@ -96,8 +94,7 @@ class ModalService(DoubledService):
         metadata = api_pb2.EnvironmentMetadata(name="main", settings=settings)
         return api_pb2.EnvironmentGetOrCreateResponse(environment_id="en-1", metadata=metadata)
 
-    def _ImageGetOrCreate(self, request: Any) -> Message:
-        self.image_commands += request.image.dockerfile_commands
+    def _ImageGetOrCreate(self, _request: Any) -> Message:
         done = api_pb2.GenericResult(status=api_pb2.GenericResult.GENERIC_STATUS_SUCCESS)
         return api_pb2.ImageGetOrCreateResponse(image_id="im-1", result=done)
 

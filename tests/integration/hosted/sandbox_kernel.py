@@ -105,45 +105,9 @@ class SandboxKernel:
     def _socket(self, name: str) -> Any:
         return getattr(self.client, f"{name}_channel").socket
 
-    async def run(self, code: str, store_history: bool = True) -> AsyncIterator[dict[str, Any]]:
-        """Run ``code`` and give its messages up to its end; interrupt it when abandoned."""
-        await self.start()
-        async with self._turn:
-            request = self.client.execute(code, store_history=store_history, allow_stdin=False)
-            ended = False
-            try:
-                async for message in self._messages(request):
-                    yield message
-                ended = True
-            finally:
-                if not ended and self.client is not None:
-                    await asyncio.shield(self._interrupted(request))
-
-    async def _messages(self, request: str) -> AsyncIterator[dict[str, Any]]:
-        while True:
-            try:
-                message = await self.client.get_iopub_msg(timeout=0.2)
-            except Exception:  # jupyter_client raises queue.Empty or TimeoutError
-                if not await self._manager.is_alive():
-                    await self.stop()
-                    yield {"msg_type": "kernel_died", "content": {}}
-                    return
-                continue
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            yield message
-            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                return
-
     async def interrupt(self) -> None:
         """Interrupt the code that runs."""
         await self._manager.interrupt_kernel()
-
-    async def _interrupted(self, request: str) -> None:
-        # A kernel that ignores it would keep the service from stopping; the test's limit ends that.
-        await self.interrupt()
-        async for _ in self._messages(request):
-            pass
 
     async def stop(self) -> None:
         """End the kernel."""

@@ -7,24 +7,12 @@ from typing import Any
 
 import pytest
 from hosted_services import PROBE, Hosted
-from smolagents import tool
 
 from smolagents_fork.errors import (
-    ExecutorClosedError,
     ExecutorError,
     SandboxDiedError,
     SandboxTimeoutError,
 )
-
-
-@tool
-def doubled(number: int) -> int:
-    """Double a number.
-
-    Args:
-        number: any number
-    """
-    return 2 * number
 
 
 def test_output_of_megabytes_arrives(hosted: Hosted):
@@ -78,20 +66,3 @@ def test_end_of_the_kernel_is_an_error(hosted: Hosted):
     assert executor.state["_print_outputs"] == "last\n"
     assert str(caught.value).startswith(f"{caught.value.event}; its state is lost, ")
     assert executor("'kept' in globals()").output is False
-
-
-def test_cleanup_ends_the_sandbox(hosted: Hosted):
-    executor = hosted.make()
-    assert set(hosted.service.sandboxes) - hosted.service.shared
-    executor.cleanup()
-    assert not set(hosted.service.sandboxes) - hosted.service.shared
-    executor.cleanup()
-    executor.delete()
-    with pytest.raises(ExecutorClosedError, match=r"call after cleanup\(\)"):
-        executor("1")
-
-
-def test_executor_needs_no_logger(hosted: Hosted):
-    with hosted.repaired([PROBE], None, **hosted.options) as executor:
-        executor.send_tools({"doubled": doubled})
-        assert executor("doubled(4)").output == 8
