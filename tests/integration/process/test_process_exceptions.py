@@ -164,13 +164,3 @@ threading.Thread(target=work, daemon=True).start()
         made(code)
         before = made.stats().cpu_seconds
         assert eventually(lambda: made.stats().cpu_seconds > before + 0.05)
-
-
-def test_child_with_the_network_reaches_local_services():
-    import socket
-
-    code = "import socket\nsocket.create_connection(('127.0.0.1', {port})).close()"
-    with socket.create_server(("127.0.0.1", 0)) as server, raw_executor(network="host") as made:
-        made(code.format(port=server.getsockname()[1]))
-        server.settimeout(60)
-        server.accept()[0].close()

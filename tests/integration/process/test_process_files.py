@@ -27,10 +27,11 @@ while True:
 
 
 def test_readable_paths_are_opened_by_the_code_and_by_pandas(tmp_path):
-    path = tmp_path / "data.csv"
+    path = tmp_path / "given" / "data.csv"
+    path.parent.mkdir()
     path.write_text("a,b\n1,2\n")
     (tmp_path / "secret").write_text("of the host")
-    with executor(["pandas"], readable_paths=[path]) as ex:
+    with executor(["pandas"], readable_paths=[path.parent]) as ex:
         assert ex(f"open({str(path)!r}).read()").output == "a,b\n1,2\n"
         assert ex(f"import pandas\nint(pandas.read_csv({str(path)!r}).b.sum())").output == 2
         for code in (f"open({str(tmp_path / 'secret')!r})", f"open({str(path)!r}, 'w')"):
@@ -59,17 +60,6 @@ def test_file_that_has_gone_since_is_named_by_the_restart(tmp_path):
             ex.restart()
         (tmp_path / "data.csv").write_text("2")
         assert ex("open('data.csv').read()").output == "2"
-
-
-def test_confinement_holds_for_open():
-    with executor(SHARP) as ex:
-        for code in (
-            "open('/etc/hostname').read()",
-            "open('../made', 'w')",
-            "import os\nos.symlink('/etc/hostname', 'link')\nopen('link').read()",
-        ):
-            with pytest.raises(InterpreterError, match="PermissionError"):
-                ex(code)
 
 
 def test_no_folder_is_left_behind(tmp_path, monkeypatch):

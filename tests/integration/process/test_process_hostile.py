@@ -8,7 +8,7 @@ import sys
 import pytest
 from background import eventually
 from confined_attacks import raw_executor
-from process_harness import SHARP, NewResources, executor, gone
+from process_harness import SHARP, NewResources, executor
 
 from smolagents_fork.errors import InterpreterError
 
@@ -31,38 +31,6 @@ def test_descriptors_sent_over_the_connection_do_not_reach_the_host():
         )
         assert ex(code).output == 1
         assert len(resources.new()) < 50, resources.new()
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "for _ in range(1500):\n    os.mkdir('d'); os.chdir('d')",
-        "os.mkdir('a'); os.umask(0o777); os.mkdir('a/b'); os.mkdir('c')",
-        "os.symlink('/', 'root'); os.symlink('..', 'up')",
-        "for n in range(3000):\n    os.close(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY))",
-    ],
-    ids=["deep", "closed", "links", "many"],
-)
-def test_whatever_is_in_its_folder_is_removed_at_the_end(code: str):
-    with executor(SHARP) as ex:
-        folder = ex.folder
-        ex(f"import os\n{code}")
-    assert not os.path.lexists(folder)
-    assert os.path.isdir("/tmp")
-
-
-def test_a_thread_that_goes_on_is_ended_with_its_process():
-    with executor(SHARP) as ex:
-        pid = ex.pid
-        ex(
-            "import threading, socket\n"
-            "pair = socket.socketpair()\n"
-            "def forever(): pair[0].recv(1)\n"
-            "threading.Thread(target=forever, daemon=True).start()"
-        )
-        assert pid is not None
-        assert not gone(pid)
-    assert eventually(lambda: gone(pid))
 
 
 SWAPPED = """

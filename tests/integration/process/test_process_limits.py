@@ -24,27 +24,6 @@ def ends_in_time(start: float) -> bool:
     return time.monotonic() - start < GENEROUS
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "for i in range(10**12): pass",
-        "import time\ntime.sleep(1000)",
-        "for i in iter(int, 1):\n    try:\n        pass\n    except BaseException:\n        pass",
-        "try:\n    for i in range(10**12): pass\nfinally:\n    for i in range(10**12): pass",
-    ],
-)
-def test_code_past_its_time_is_stopped_and_keeps_its_state(code: str):
-    with executor() as ex:
-        ex("kept = 1")
-        start = time.monotonic()
-        words = r"past timeout_seconds=1\.0; .*state kept"
-        with limited_to(ex, 1.0), pytest.raises(SandboxTimeoutError, match=words):
-            ex("print('before')\n" + code)
-        assert ends_in_time(start)
-        assert ex.state["_print_outputs"] == "before\n"
-        assert ex("kept").output == 1
-
-
 def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost():
     deaf = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nlost = 1"
     with executor(SHARP, interrupt_grace_seconds=0.2) as ex:
@@ -133,21 +112,6 @@ def test_limits_of_the_local_interpreter_have_no_effect_and_a_note(name, caplog)
         executor(**{name: 0}).__enter__()
 
 
-def test_parameter_of_the_wrong_type_is_named():
-    with executor() as ex:
-        for call, words in (
-            (
-                lambda: ex.send_tools([print]),
-                r"tools=\[<built-in function.*: give a mapping",
-            ),
-            (lambda: ex.send_variables([1]), r"variables=\[1\]: give a mapping"),
-            (lambda: ex(5), "code is int: give text"),
-        ):
-            with pytest.raises(ConfigurationError, match=words):
-                call()
-        assert ex("1").output == 1
-
-
 def test_stats():
     with executor(["threading"], memory="700m") as ex:
         ex("import threading\nend = threading.Event()")
@@ -166,16 +130,10 @@ def test_stats():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
-        ({"memory": "lots"}, "memory='lots': give text with a unit, such as '512m'"),
-        ({"memory": -1}, "memory=-1: give text"),
         ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; known"),
         ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
         ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),
-        ({"max_threads": 0}, "max_threads=0: give a whole number"),
         ({"open_files": 3}, "imports need 32 or more"),
-        ({"max_tool_calls": 0}, "max_tool_calls=0: give a whole number"),
-        ({"tool_placement": {"a": "sandbox"}}, "calls tools on the host only"),
     ],
 )
 def test_invalid_arguments_are_errors_at_once(options, message):
