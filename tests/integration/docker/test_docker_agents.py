@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 
 import pytest
@@ -12,18 +11,13 @@ from background import eventually
 from docker_waiting import gone
 from scripted_model import Script
 from smolagents import CodeAgent
-from smolagents.models import MODEL_REGISTRY
 
 from smolagents_fork import DockerExecutor, DockerPool
-from smolagents_fork.errors import ConfigurationError
 
 # User, host name and network interfaces, as the program sees them.
 WHERE = (
     "import os, socket\nwhere = [os.getuid(), socket.gethostname(), os.listdir('/sys/class/net')]"
 )
-
-# The packages of science_image.
-SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
 # What differs from upstream's signature, and why: a fixed port and one image name are what keeps
 # two of upstream's from running side by side; imports and logger may be left out.
@@ -60,18 +54,6 @@ def test_agent_runs_in_a_container_of_its_own(image, engine, chosen):
     assert eventually(lambda: gone(engine, name))
 
 
-def test_agent_with_authorized_imports_has_them(science_image):
-    with CodeAgent(
-        tools=[],
-        model=Script("import numpy as np\nfinal_answer(int(np.arange(4).sum()))"),
-        executor_type="docker",
-        additional_authorized_imports=SCIENCE,
-        verbosity_level=0,
-    ) as agent:
-        assert agent.run("go") == 6
-        assert agent.python_executor.container.attrs["Config"]["Image"] == science_image
-
-
 @pytest.mark.parametrize(
     "chosen", [{"executor_type": "docker"}, {"executor_class": DockerExecutor}]
 )
@@ -97,44 +79,6 @@ def pool(image):
         min_size=1, max_size=2, acquire_timeout_seconds=400, startup_timeout_seconds=180
     ) as made:
         yield made
-
-
-@pytest.fixture
-def scripts_can_be_read_back(monkeypatch):
-    monkeypatch.setitem(MODEL_REGISTRY, "Script", Script)
-
-
-@pytest.mark.usefixtures("scripts_can_be_read_back")
-def test_saved_agent_keeps_its_sandbox_or_says_that_it_cannot(shared):
-    with_instance = CodeAgent(tools=[], model=Script("1"), executor=shared, verbosity_level=0)
-    saved = with_instance.to_dict()
-    assert saved["executor_type"] == "instance"
-    assert saved["executor_class"] == "smolagents_fork.executors.docker:DockerExecutor"
-    json.dumps(saved["executor_kwargs"])
-    with pytest.raises(ConfigurationError, match=r"executor instance .*DockerExecutor"):
-        CodeAgent.from_dict(saved, model=Script("1"))
-    again = CodeAgent.from_dict(
-        saved, model=Script(f"{WHERE}\nfinal_answer(where[0])"), executor=shared
-    )
-    assert again.python_executor is shared
-    assert again.run("go") == 1000
-
-
-@pytest.mark.usefixtures("scripts_can_be_read_back")
-def test_agent_saved_by_class_comes_back_in_a_container(image):
-    made = CodeAgent(
-        tools=[],
-        model=Script("1"),
-        executor_class=DockerExecutor,
-        verbosity_level=0,
-        executor_kwargs={"timeout_seconds": 7},
-    )
-    made.cleanup()
-    saved = made.to_dict()
-    with CodeAgent.from_dict(saved, model=Script(f"{WHERE}\nfinal_answer(where[0])")) as again:
-        assert type(again.python_executor) is DockerExecutor
-        assert again.python_executor.options.timeout_seconds == 7
-        assert again.run("go") == 1000
 
 
 def test_upstreams_keywords_in_upstreams_order_with_its_defaults():

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from background import PATIENCE_SECONDS, eventually, running
 from docker_waiting import first_print
-from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
@@ -108,23 +107,6 @@ def test_waiting_for_a_pool_keeps_nobody_from_giving_back(image):
 
         assert run_on_small_loop(main) == [0, 2, 4, 6]
         assert pool.stats().in_use == pool.stats().waiting == 0
-
-
-def test_interrupt_during_a_call(make):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
-    executor("kept = 1")
-    began = first_print(executor)
-
-    async def main():
-        code = "print('begun', flush=True)\nimport time; time.sleep(50)\nkept = 2"
-        call = asyncio.ensure_future(executor.acall(code))
-        await happened(began.is_set)
-        executor.interrupt()
-        with pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"):
-            await call
-
-    run_on_small_loop(main)
-    assert executor("kept").output == 1
 
 
 @pytest.mark.parametrize("after", [0.0, 0.02, None])

@@ -13,13 +13,10 @@ from collections import Counter
 import docker
 import pytest
 from background import at_once, eventually
-from docker.models.containers import Container, ContainerCollection
 from docker_measuring import descriptors
 from docker_waiting import gone
 
-from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
@@ -31,26 +28,11 @@ def containers_of(engine, pid):
     return [s["Names"][0].lstrip("/") for s in found if f":{pid}:" in s["Labels"][LABEL]]
 
 
-def test_cleanup_removes_the_container(make, engine):
-    executor = make()
-    name = executor.container.name
-    executor.cleanup()
-    assert eventually(lambda: name not in containers_of(engine, os.getpid()))
-
-
 def test_delete_returns_when_it_is_gone(make, engine):
     executor = make()
     name = executor.container.id
     executor.delete()
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
-
-
-def test_with_block(image, engine):
-    executor = DockerExecutor()
-    name = executor.container.name
-    with pytest.raises(RuntimeError, match="inside"), executor:
-        raise RuntimeError("inside")
-    assert eventually(lambda: name not in containers_of(engine, os.getpid()))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,33 +67,6 @@ def bystanders_stay(bystanders, engine):
     assert [name for name in bystanders if gone(engine, name)] == []
 
 
-@pytest.mark.parametrize(
-    ("owner", "method", "error"),
-    [
-        (ContainerCollection, "create", KeyboardInterrupt),
-        (Container, "start", SystemExit),
-        (KernelConnection, "_connect", KeyboardInterrupt),
-        (KernelConnection, "_install", SystemExit),
-    ],
-)
-def test_end_in_the_constructor_at_every_stage(image, engine, monkeypatch, owner, method, error):
-    """Errors at each stage are in ``test_docker_ends.py``."""
-    before = set(containers_of(engine, os.getpid()))
-    during = []
-    original = getattr(owner, method)
-
-    def fails(*args, **keywords):
-        original(*args, **keywords)
-        during.append(set(containers_of(engine, os.getpid())) - before)
-        raise error("at this stage")
-
-    monkeypatch.setattr(owner, method, fails)
-    with pytest.raises(error):
-        DockerExecutor()
-    assert len(during[0]) == 1  # there was one to remove
-    assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
-
-
 PROGRAM = """
 import sys, time
 from smolagents_fork.executors.docker import DockerExecutor
@@ -140,12 +95,6 @@ def program(rest):
 def test_sys_exit(image, engine):
     with program("sys.exit(3)") as process:
         assert process.wait(120) == 3
-    assert eventually(lambda: not containers_of(engine, process.pid))
-
-
-def test_unhandled_exception(image, engine):
-    with program("sys.stderr = open('/dev/null', 'w'); raise ValueError") as process:
-        assert process.wait(120) == 1
     assert eventually(lambda: not containers_of(engine, process.pid))
 
 
@@ -242,11 +191,3 @@ def test_six_executors_leave_the_engine_and_the_process_as_they_were(image, engi
 def thread_names():
     """Count the threads of this process by name."""
     return Counter(thread.name for thread in threading.enumerate())
-
-
-def test_cleanup_of_an_executor_that_never_started():
-    with pytest.raises(ForkError):
-        DockerExecutor(timeout_seconds=-1)
-    bare = DockerExecutor.__new__(DockerExecutor)
-    bare.cleanup()
-    bare.delete()

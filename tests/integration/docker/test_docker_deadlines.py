@@ -32,41 +32,8 @@ while True:
 """
 
 
-# No call of these tests ends by itself before; a busy machine may need seconds where milliseconds
-# are usual.
-PROMPT_SECONDS = 40
-
 # Running code that ends by itself, and says that it has begun.
 LONG = "print('begun', flush=True)\nimport time; time.sleep(50)\nkept = 2"
-
-
-@pytest.fixture(scope="module")
-def hurried(image):
-    """Stops code after two seconds, and waits for its end as long as that takes."""
-    with DockerExecutor(timeout_seconds=2, interrupt_grace_seconds=60) as executor:
-        yield executor
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import threading\nthreading.Event().wait()",
-        "import subprocess\nsubprocess.run(['sleep', '600'])",
-        "def f():\n    while True:\n        yield 1\nsum(f())",
-    ],
-)
-def test_endless_code_is_interrupted_and_state_kept(hurried, code):
-    executor = hurried
-    executor("kept = 'yes'")
-    started = time.monotonic()
-    with pytest.raises(SandboxTimeoutError) as caught:
-        executor("print('started', flush=True)\n" + code)
-    assert time.monotonic() - started < PROMPT_SECONDS
-    assert "code ran past timeout_seconds=2.0; it was interrupted and its state kept" in str(
-        caught.value
-    )
-    assert executor.state["_print_outputs"].startswith("started")
-    assert executor("kept").output == "yes"
 
 
 def test_code_that_ignores_the_interrupt_is_killed_and_the_next_call_works(make):
@@ -151,10 +118,6 @@ def test_ctrl_c_on_the_host_stops_the_code(make):
     assert executor("kept").output == 1
 
 
-def test_no_limit_is_possible(make):
-    assert make(timeout_seconds=None)("5").output == 5
-
-
 def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
     before = {summary["Id"] for summary in engine.api.containers(all=True)}
     started = time.monotonic()
@@ -176,16 +139,6 @@ def test_stream_for_which_no_time_is_left_is_a_timeout(make):
     sandbox = make()._connection.sandbox
     with pytest.raises(TimeoutError, match="the kernel did not connect in time"):
         sandbox.open_stream(timeout=0)
-
-
-def test_restart_gives_a_new_container(make):
-    executor = make()
-    executor("made = 1")
-    first = executor.container.id
-    executor.restart()
-    with pytest.raises(AgentError, match="NameError"):
-        executor("made")
-    assert executor.container.id != first
 
 
 def test_background_thread_does_not_hold_up_or_mix_into_later_calls(make):

@@ -111,28 +111,6 @@ def test_message_over_the_limit_is_read_past(make):
     assert peak.bytes < 15 * MIB
 
 
-def test_million_small_prints(bounded):
-    with peak_memory() as peak:
-        started = time.monotonic()
-        result = bounded("for n in range(1_000_000): print(n)\n'end'")
-        assert time.monotonic() - started < 2 * PROMPT_SECONDS
-    assert result.output == "end"
-    assert result.logs.startswith("0\n1\n2\n")
-    assert result.logs.endswith("\n999998\n999999\n")
-    assert len(result.logs) == LIMIT + len(NOTE)
-    assert peak.bytes < 30 * MIB
-
-
-def test_flood_that_never_ends_is_stopped(make):
-    from smolagents_fork.errors import SandboxTimeoutError
-
-    executor = make(timeout_seconds=2, interrupt_grace_seconds=60, max_print_outputs_length=1000)
-    with pytest.raises(SandboxTimeoutError):
-        executor("while True: print('y' * 1000)")
-    assert NOTE.replace(str(LIMIT), "1000") in executor.state["_print_outputs"]
-    assert executor("1").output == 1
-
-
 def test_binary_rubbish_from_a_program(bounded):
     result = bounded("import os\nos.system(\"printf '\\\\377\\\\000\\\\001rubbish\\\\n'\")")
     assert "rubbish" in result.logs
@@ -153,46 +131,6 @@ def test_output_of_other_processes_belongs_to_the_call_that_started_them(bounded
     for number in range(20):
         assert bounded(f"{number}").logs == ""
     assert time.monotonic() - started < PROMPT_SECONDS
-
-
-def test_no_newline_and_surrogates(bounded):
-    assert bounded("print('no newline', end='')").logs == "no newline"
-    result = bounded("print('n' * 50_000_000, end='')\n'end'")
-    assert result.output == "end"
-    assert NOTE in result.logs
-    assert "a" in bounded("print('a\\ud800b')").logs
-
-
-def test_deep_recursion(bounded):
-    started = time.monotonic()
-    with pytest.raises(AgentError, match="RecursionError: maximum recursion depth") as caught:
-        bounded("print('before')\ndef f(n): return f(n + 1)\nf(0)")
-    assert time.monotonic() - started < PROMPT_SECONDS
-    assert len(str(caught.value)) < 300_000
-    assert bounded.state["_print_outputs"] == "before\n"
-    code = "deep = []\nfor _ in range(100_000): deep = [deep]\ndeep"
-    assert isinstance(bounded(code).output, str)  # too deep to travel, and for its repr
-    assert bounded("del deep").output is None
-
-
-def test_result_whose_repr_is_enormous(bounded):
-    code = "class Big:\n    def __repr__(self): return 'b' * 50_000_000\nBig()"
-    output = bounded(code).output
-    assert output == "b" * (LIMIT // 2) + NOTE + "b" * (LIMIT // 2)
-
-
-def test_exception_with_an_enormous_message(bounded):
-    with peak_memory() as peak:
-        started = time.monotonic()
-        with pytest.raises(AgentError) as caught:
-            bounded("print('before')\nraise ValueError('m' * 100_000_000)")
-        assert time.monotonic() - started < PROMPT_SECONDS
-    message = str(caught.value)
-    assert "ValueError: mmm" in message
-    assert "This content has been truncated to stay below" in message
-    assert bounded.state["_print_outputs"] == "before\n"
-    assert len(message) < 300_000
-    assert peak.bytes < 30 * MIB
 
 
 def test_program_that_breaks_the_kernels_side_harms_itself_only(make):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
 
 import pytest
-from background import PATIENCE_SECONDS, acting, at_once, eventually, running
+from background import acting, at_once, eventually
 from docker_waiting import gone
 from scripted_model import Script
 from smolagents import CodeAgent
@@ -125,24 +124,6 @@ def test_pool_that_is_still_starting_says_so(image):
             pool.acquire(timeout=0.001)
 
 
-def test_first_come_first_served(image):
-    order: list[int] = []
-    with (
-        DockerPool(min_size=0, max_size=1, **PATIENT) as pool,
-        contextlib.ExitStack() as takers,
-        DockerExecutor(pool=pool),
-    ):
-
-        def take(number):
-            with DockerExecutor(pool=pool):
-                order.append(number)
-
-        for number in range(3):
-            taker = takers.enter_context(running(take, number, stop=pool.close))
-            taker.until(lambda n=number: pool.stats().waiting == n + 1)
-    assert order == [0, 1, 2]
-
-
 def test_bounded_under_contention(image, monkeypatch):
     lock = threading.Lock()
     opening = most_opening = most = 0
@@ -257,44 +238,6 @@ def test_executor_may_not_ask_for_another_container(pool):
         assert executor.options.timeout_seconds == 3
     with pytest.raises(ConfigurationError, match="min_size=5 is more than max_size=2"):
         DockerPool(min_size=5, max_size=2)
-
-
-def test_asyncio_user_awaits_a_container_and_calls_without_blocking_the_loop(image):
-    asked, answered = threading.Event(), threading.Event()
-
-    def wait_for_the_loop():
-        asked.set()
-        return answered.wait(20)
-
-    async def happened(condition):
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert time.monotonic() < end
-            await asyncio.sleep(0.01)
-
-    async def main(pool):
-        first = await DockerExecutor.acreate(pool=pool)
-        pending = asyncio.ensure_future(DockerExecutor.acreate(pool=pool))
-        # The pool is full; the second one is in the queue, and the loop goes on.
-        await happened(lambda: pool.stats().waiting == 1)
-        await asyncio.sleep(0.2)
-        assert not pending.done()
-        first.cleanup()
-        second = await pending
-        try:
-            second.send_tools({"wait_for_the_loop": wait_for_the_loop})
-            codes = ["wait_for_the_loop()", "2", "3"]
-            calls = [asyncio.ensure_future(second.acall(code)) for code in codes]
-            await happened(asked.is_set)
-            answered.set()  # by a loop that goes on while the code runs
-            results = await asyncio.gather(*calls)
-        finally:
-            second.cleanup()
-        return [result.output for result in results]
-
-    with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
-        assert asyncio.run(main(pool)) == [True, 2, 3]
-        assert pool.stats().handed_out == 2
 
 
 def test_closed_pool(image, engine):

@@ -107,13 +107,6 @@ def test_engine_that_freezes_for_a_moment_is_no_loss(make, proxy):
         assert executor(code).output == 1
 
 
-def test_engine_whose_connections_close_in_mid_call(make, proxy):
-    executor = make(timeout_seconds=60)
-    message, seconds = died_after(executor, proxy.close)
-    assert seconds < SOON_SECONDS
-    assert "unknown: the engine does not answer" in message
-
-
 def test_long_quiet_code_is_not_taken_for_a_frozen_engine(shared):
     assert shared("import time; time.sleep(6); 'done'").output == "done"
 

@@ -7,26 +7,10 @@ import io
 import pytest
 from rich.console import Console
 from scripted_model import Script
-from smolagents import CodeAgent, FinalAnswerTool, Tool, tool
+from smolagents import CodeAgent, FinalAnswerTool, tool
 from smolagents.monitoring import AgentLogger, LogLevel
-from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError
-
-
-class Counter(Tool):
-    name = "counter"
-    description = "Counts its calls."
-    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012 - as upstream
-    output_type = "integer"
-
-    def __init__(self, start: int):
-        self.total = start
-        super().__init__()
-
-    def forward(self, step: int) -> int:
-        self.total += step
-        return self.total
 
 
 @tool
@@ -44,7 +28,6 @@ def shout(text: str, times: int = 1) -> str:
 def tooled(shared):
     shared.send_tools(
         {
-            "counter": Counter(100),
             "shout": shout,
             "final_answer": FinalAnswerTool(),
         }
@@ -58,15 +41,6 @@ def test_final_answer_is_freed_in_the_container(tooled):
     assert tooled(code).output == {1, 2}
     assert tooled("del value\nanswer() is None").output is True
     tooled("gc.enable()")
-
-
-def test_unregistered_and_forged_calls_are_errors(tooled):
-    with pytest.raises(AgentError, match="the host has no tool called 'system'"):
-        tooled("__smolagents_fork__.calls.call('system', ['id'], {})")
-    for forged in ("b'rubbish'", "b''", "b'[' * 5000", "b'{}'"):
-        code = f"bytes(__smolagents_fork__.exchange({forged}))"
-        assert isinstance(tooled(code).output, bytes)
-    assert tooled("shout('ok')").output == "OK"
 
 
 def test_placement_in_the_sandbox_sends_source(make):
@@ -92,14 +66,3 @@ def test_failed_step_shows_the_user_its_error_once(tooled, monkeypatch):
     )
     assert agent.run("go") == "done"
     assert shown.getvalue().count("ZeroDivisionError: division by zero") == 1
-
-
-def test_interrupt_just_before_the_run_is_not_lost(tooled, monkeypatch):
-    begin = tooled._bindings.calls.begin_run
-
-    def begin_and_interrupt():
-        begin()
-        tooled.interrupt()
-
-    monkeypatch.setattr(tooled._bindings.calls, "begin_run", begin_and_interrupt)
-    assert tooled("shout(text='a')").output == "A"

@@ -52,18 +52,6 @@ def test_files_are_the_guests_own(executor: WasmExecutor):
     assert executor(code).output == ("hello", "/home/pyodide/note.txt")
 
 
-def test_restart_brings_tools_and_variables_again():
-    with WasmExecutor(additional_functions={"double": lambda number: 2 * number}) as executor:
-        executor.send_variables({"sent": [1, 2]})
-        executor("made = 1")
-        before = executor.pid
-        executor.restart()
-        assert executor.pid != before
-        assert executor("double(len(sent))").output == 4
-        with pytest.raises(ProgramFailedError, match="made"):
-            executor("made")
-
-
 def test_agent_by_the_executors_name():
     model = Script("part = sum(range(10))\nprint(part)", "final_answer(part - 3)")
     with CodeAgent(tools=[], model=model, executor_type="wasm", verbosity_level=0) as agent:
