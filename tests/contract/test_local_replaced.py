@@ -8,7 +8,6 @@ from smolagents import CodeAgent, PythonInterpreterTool
 from smolagents.local_python_executor import (
     InterpreterError,
     LocalPythonExecutor,
-    evaluate_python_code,
 )
 
 import smolagents_fork
@@ -64,27 +63,6 @@ def test_open_without_files_is_refused_as_upstream():
         LocalPythonExecutor([])("open('data.csv')")
 
 
-def test_function_of_the_documentation_runs_it_too():
-    state: dict = {}
-    value, is_final = evaluate_python_code("x = [*range(3)]\nx", {}, state=state)
-    assert (value, is_final) == ([0, 1, 2], False)
-    assert state["x"] == [0, 1, 2]
-
-
 def test_interpreter_tool_runs_it_too():
     tool = PythonInterpreterTool()
     assert "Output: 9" in tool("(n := 3) ** 2")
-
-
-def test_error_is_caught_as_upstreams():
-    with pytest.raises(InterpreterError, match="Import of os is not allowed"):
-        LocalPythonExecutor([])("import os")
-
-
-def test_agent_with_managed_agents_runs_locally(model, managed):
-    model.answers = [
-        "<code>final_answer(helper('what?'))</code>",
-        "<code>final_answer('that')</code>",
-    ]
-    agent = CodeAgent(tools=[], model=model, managed_agents=[managed], verbosity_level=0)
-    assert "that" in agent.run("anything")

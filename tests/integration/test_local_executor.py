@@ -72,28 +72,6 @@ def test_errors_are_ours_and_upstreams() -> None:
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "final_answer(42)",
-        "for i in range(9):\n    final_answer(42)",
-        "def f():\n    final_answer(42)\nf()",
-        "try:\n    final_answer(42)\nexcept BaseException:\n    pass\nprint('never')",
-        "try:\n    final_answer(42)\nfinally:\n    x = 1",
-        "[final_answer(answer=42) for _ in range(3)]",
-    ],
-)
-def test_final_answer_ends_the_run_from_anywhere(code: str) -> None:
-    result = executor()(code)
-    assert (result.output, result.is_final_answer) == (42, True)
-    assert result.logs == ""
-
-
-def test_final_answer_cannot_be_overwritten() -> None:
-    with pytest.raises(upstream.InterpreterError, match="would erase the existing tool"):
-        executor()("final_answer = 3")
-
-
 def test_constructor_is_upstreams() -> None:
     made = LocalPythonExecutor(
         ["json"],
@@ -116,13 +94,6 @@ def test_missing_authorised_module_is_said_at_once() -> None:
         upstream.InterpreterError, match="Non-installed authorized modules: i_do_not_exist"
     ):
         LocalPythonExecutor(["i_do_not_exist"])
-
-
-def test_what_was_printed_before_an_error_is_kept() -> None:
-    made = executor()
-    with pytest.raises(upstream.InterpreterError):
-        made("print('seen')\n1 / 0")
-    assert str(made.state["_print_outputs"]) == "seen\n"
 
 
 @pytest.mark.parametrize(
