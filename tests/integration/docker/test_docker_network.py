@@ -71,17 +71,6 @@ def test_unlisted_host_is_named_in_the_error_of_the_step(listing, secure):
     assert listing("print(1)").logs == "1\n"
 
 
-def test_pip_asks_a_listed_index(listing, secure):
-    index = f"https://localhost:{secure.port}/simple"
-    code = (
-        "subprocess.run([sys.executable, '-m', 'pip', '--isolated', 'download', '--no-deps', '-d', "
-        "'/tmp/x', '--disable-pip-version-check', '--retries', '0', '--cert', 'authority.pem', "
-        f"'--index-url', {index!r}, 'no-such-package'], capture_output=True).returncode"
-    )
-    assert listing(code).output != 0
-    assert "GET /simple/no-such-package/ HTTP/1.1" in secure.requests
-
-
 def test_programs_that_code_starts_have_the_proxy(listing, secure):
     program = PRELUDE + GET.format(f"https://localhost:{secure.port}/b").replace(
         "urllib.request.urlopen", "print(urllib.request.urlopen"

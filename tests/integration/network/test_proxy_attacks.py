@@ -276,17 +276,6 @@ def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
     assert secure.requests == []
 
 
-def test_hello_in_many_records_is_read(proxied, secure):
-    double = proxied(listed(secure))
-    message = client_hello("evil.test")[5:]
-    pieces = [message[n : n + 1] for n in range(len(message))]
-    data = b"".join(b"\x16\x03\x01\0\x01" + piece for piece in pieces)
-    with tunnel(double, f"api.test:{secure.port}") as connection:
-        connection.sendall(data)
-        received(connection)
-    assert "asks for the server name 'evil.test'" in double.record.text
-
-
 def test_tunnel_to_an_address_has_no_server_name(proxied, secure, ca):
     entry = AllowedHost(f"127.0.0.1:{secure.port}", private=True)
     double = proxied(entry)
