@@ -2,12 +2,13 @@
 
 A bare thread continues if the test fails before its ``join``, and the next test reports its error.
 Here every thread is awaited, whatever happens in the block. Its error is raised in the test that
-started it, unless the test requested it.
+started it, unless the test requested it. Ends of processes are waited for, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -174,3 +175,12 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         if error is not None:
             raise error
     return [call.result() for call in made]
+
+
+def process_gone(pid: int) -> bool:
+    """Return whether a process has ended; a zombie has."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return not os.path.exists(f"/proc/{pid}")

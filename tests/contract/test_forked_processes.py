@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from background import eventually
+from background import eventually, process_gone
 from smolagents import LocalPythonExecutor, Tool
 
 import smolagents_fork
@@ -34,14 +34,6 @@ def host_report(kind: str, **environment: str) -> dict[str, Any]:
     assert ran.returncode == 0, ran.stderr
     report: dict[str, Any] = json.loads(ran.stdout)
     return report
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a process has ended; a zombie has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 def check_refusals(name: str, report: dict[str, Any], children: list[dict[str, str]]) -> None:
@@ -126,8 +118,8 @@ def test_sandbox_ends_with_its_owner_while_a_forked_child_lives(kind: str, machi
         host.kill()
         host.wait(60)
         host.stdout.close()
-        assert eventually(lambda: has_ended(sandbox))
-        assert not has_ended(child)
+        assert eventually(lambda: process_gone(sandbox))
+        assert not process_gone(child)
     finally:
         os.kill(child, 9)
 

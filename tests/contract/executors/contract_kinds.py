@@ -299,12 +299,3 @@ class Contract:
 def printed(executor: Any) -> str:
     """Return the output of the last call, as upstream's agent reads it after an error."""
     return str(executor.state["_print_outputs"])
-
-
-def process_gone(pid: int) -> bool:
-    """Tell whether a process has ended, perhaps as a zombie."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return not os.path.exists(f"/proc/{pid}")

@@ -10,11 +10,11 @@ import weakref
 from typing import Any
 
 import pytest
-from background import acting, eventually
+from background import acting, eventually, process_gone
 from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_hosted import start_service
-from contract_kinds import PLAIN, process_gone
+from contract_kinds import PLAIN
 from scripted_model import Script
 from smolagents import CodeAgent, tool
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from background import PrintedLine
 
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+
 
 def first_print(executor: Any) -> PrintedLine:
     """Set as soon as code of ``executor`` has printed a line, and so runs.
@@ -30,3 +32,9 @@ def gone(engine: Any, name: str) -> bool:
     """Return whether the engine has no container called ``name``."""
     found = engine.api.containers(all=True, filters={"name": name})
     return not any(f"/{name}" in summary["Names"] for summary in found)
+
+
+def containers_of(engine: Any, pid: int) -> list[str]:
+    """Return the names of the containers that a process owns."""
+    found = engine.api.containers(all=True, filters={"label": LABEL})
+    return [one["Names"][0].lstrip("/") for one in found if f":{pid}:" in one["Labels"][LABEL]]

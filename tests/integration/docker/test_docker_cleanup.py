@@ -14,18 +14,13 @@ import docker
 import pytest
 from background import at_once, eventually
 from docker_measuring import descriptors
-from docker_waiting import gone
+from docker_waiting import containers_of, gone
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
 from smolagents_fork.sandboxes.process_owner import this_machine
-
-
-def containers_of(engine, pid):
-    found = engine.api.containers(all=True, filters={"label": LABEL})
-    return [s["Names"][0].lstrip("/") for s in found if f":{pid}:" in s["Labels"][LABEL]]
 
 
 def test_delete_returns_when_it_is_gone(make, engine):

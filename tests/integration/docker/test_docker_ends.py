@@ -13,7 +13,7 @@ from collections import Counter
 
 import pytest
 from background import acting, at_once, eventually, running
-from docker_waiting import first_print
+from docker_waiting import containers_of, first_print
 from smolagents.utils import AgentError
 from whole_contract import every
 
@@ -33,13 +33,6 @@ from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
-
-
-def containers_of(engine, pid):
-    found = engine.api.containers(all=True, filters={"label": LABEL})
-    return [s["Names"][0].lstrip("/") for s in found if f":{pid}:" in s["Labels"][LABEL]]
-
 
 POOL_PROGRAM = """
 import sys, time

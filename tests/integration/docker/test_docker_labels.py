@@ -11,7 +11,6 @@ import sys
 
 import docker
 import pytest
-from background import eventually
 
 from smolagents_fork.command_line.main import main
 from smolagents_fork.errors import ConfigurationError
@@ -35,28 +34,16 @@ MORE = ["iniconfig", "six"]
 
 
 @pytest.fixture
-def built(engine):
+def built(engine, throw_away):
     """Builds images of Dockerfiles, under names that are removed after the test."""
-    names: list[str] = []
 
     def build(dockerfile: str, tag: str = "") -> str:
-        names.append(tag or f"somebodys:{secrets.token_hex(8)}")
-        engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=names[-1], rm=True)
-        return names[-1]
+        name = tag or f"somebodys:{secrets.token_hex(8)}"
+        throw_away(name)
+        engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True)
+        return name
 
-    yield build
-
-    def removed(name: str) -> bool:
-        try:
-            engine.api.remove_image(name)
-        except docker.errors.ImageNotFound:
-            return True
-        except docker.errors.APIError:
-            return False  # a container of it is being removed
-        return True
-
-    for name in reversed(names):
-        assert eventually(lambda name=name: removed(name))
+    return build
 
 
 @pytest.fixture

@@ -66,15 +66,6 @@ def set_options(ex: ProcessExecutor, options: ProcessArguments) -> None:
     ex.options = ex._session.limits = options
 
 
-def gone(pid: int) -> bool:
-    """Return whether a process has ended; a zombie has."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def opened_for_anybody(folder: Path, user: int = 65534) -> str:
     """Return a script for a separate mount namespace that makes this Python readable for anyone.
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from background import acting, eventually
-from process_harness import SHARP, NewResources, executor, gone, limited_to, masked
+from background import acting, eventually, process_gone
+from process_harness import SHARP, NewResources, executor, limited_to, masked
 
 from smolagents_fork.errors import (
     DecodeError,
@@ -127,7 +127,7 @@ def test_a_killed_fork_server_is_replaced():
         pid = ex.pid
         assert pid is not None
         os.kill(process_table()[pid].parent, signal.SIGKILL)
-        assert eventually(lambda: gone(pid))  # it dies with its parent
+        assert eventually(lambda: process_gone(pid))  # it dies with its parent
         with pytest.raises(SandboxDiedError, match="between two calls, "):
             ex("three()")
         assert ex("three()").output == 3
@@ -145,7 +145,7 @@ def test_ended_fork_server_is_reaped_by_the_next_start(monkeypatch, idle: bool):
         assert len(ended) == 2
         for pid in () if idle else ended:
             os.kill(pid, signal.SIGKILL)
-    assert eventually(lambda: all(map(gone, ended)))
+    assert eventually(lambda: all(map(process_gone, ended)))
     assert all(os.path.exists(f"/proc/{pid}") for pid in ended)
     with executor() as ex:
         assert ex("6 * 7").output == 42
@@ -273,7 +273,7 @@ def test_fifty_executors_leave_nothing_behind():
     assert len(resources.new()) < 25, resources.new()
     assert not [folder for folder in folders if os.path.exists(folder)]
     assert pid is not None
-    assert eventually(lambda: gone(pid))
+    assert eventually(lambda: process_gone(pid))
 
 
 def test_a_start_that_fails_leaves_nothing_behind():
@@ -320,6 +320,6 @@ def test_nothing_is_left_when_the_host_ends(way: str):
             host.wait(120)
         finally:
             host.kill()
-    assert eventually(lambda: gone(int(child)))
-    assert eventually(lambda: gone(int(fork_server)))
+    assert eventually(lambda: process_gone(int(child)))
+    assert eventually(lambda: process_gone(int(fork_server)))
     assert eventually(lambda: not os.path.exists(folder))

@@ -6,8 +6,8 @@ import sys
 import time
 
 import pytest
-from background import eventually
-from process_harness import SHARP, executor, gone, limited_to
+from background import eventually, process_gone
+from process_harness import SHARP, executor, limited_to
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -40,7 +40,7 @@ def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost
         )
         assert ex.state["_print_outputs"] == "deaf\n"
         assert before is not None
-        assert eventually(lambda: gone(before))
+        assert eventually(lambda: process_gone(before))
         with pytest.raises(ProgramFailedError, match="NameError"):
             ex("lost")
 

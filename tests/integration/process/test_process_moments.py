@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from background import eventually, running
+from background import eventually, process_gone, running
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import (
@@ -20,10 +20,6 @@ from smolagents_fork.errors import (
 from smolagents_fork.guest.frames import Kind
 from smolagents_fork.process import child_places
 from smolagents_fork.process.child import Child
-
-
-def gone(pid):
-    return not os.path.exists(f"/proc/{pid}")
 
 
 @pytest.fixture
@@ -124,7 +120,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     folder = executor.folder
     with running(executor if ask == "call" else executor.restart, *["1"][: ask == "call"]) as asked:
         assert isinstance(asked.error(), ExecutorClosedError)
-    assert eventually(lambda: gone(children[0].pid))
+    assert eventually(lambda: process_gone(children[0].pid))
     assert executor._session.guest is None
     assert executor.folder is None
     assert not os.path.exists(folder)

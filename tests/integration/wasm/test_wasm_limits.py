@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from background import acting, eventually
+from background import acting, eventually, process_gone
 from whole_contract import every
 
 from smolagents_fork import WasmExecutor
@@ -38,14 +38,6 @@ STUBBORN = (
 )
 
 
-def gone(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
     with WasmExecutor(
         ["*"], timeout_seconds=1.0, interrupt_grace_seconds=0.5, files={"in/data": b"given"}
@@ -58,7 +50,7 @@ def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
         with pytest.raises(SandboxTimeoutError, match=message):
             executor(STUBBORN)
         assert executor.state["_print_outputs"] == "begun\n"
-        assert gone(before)
+        assert process_gone(before)
         longer = dataclasses.replace(executor.options, timeout_seconds=60.0)
         executor.options = executor._session.limits = longer
         assert executor("sent").output == 3
@@ -193,7 +185,7 @@ def test_guest_ends_with_its_host():
         assert session is not None
         session.guest.process._data.close()
         assert pid is not None
-        assert eventually(lambda: gone(pid))
+        assert eventually(lambda: process_gone(pid))
 
 
 HOST = """
@@ -224,4 +216,4 @@ def test_guest_of_a_killed_host_ends(code: str):
         assert host.stdout is not None
         pid = int(host.stdout.readline())
         host.kill()
-    assert eventually(lambda: gone(pid))
+    assert eventually(lambda: process_gone(pid))
