@@ -13,10 +13,12 @@ from collections import Counter
 import docker
 import pytest
 from background import at_once, eventually
+from docker.models.containers import Container, ContainerCollection
 from docker_measuring import descriptors
 from docker_waiting import containers_of, gone
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
@@ -60,6 +62,33 @@ def bystanders(image, engine):
 def bystanders_stay(bystanders, engine):
     yield
     assert [name for name in bystanders if gone(engine, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "error"),
+    [
+        (ContainerCollection, "create", KeyboardInterrupt),
+        (Container, "start", SystemExit),
+        (KernelConnection, "_connect", KeyboardInterrupt),
+        (KernelConnection, "_install", SystemExit),
+    ],
+)
+def test_end_in_the_constructor_at_every_stage(image, engine, monkeypatch, owner, method, error):
+    """Errors at each stage are in ``test_docker_ends.py``."""
+    before = set(containers_of(engine, os.getpid()))
+    during = []
+    original = getattr(owner, method)
+
+    def fails(*args, **keywords):
+        original(*args, **keywords)
+        during.append(set(containers_of(engine, os.getpid())) - before)
+        raise error("at this stage")
+
+    monkeypatch.setattr(owner, method, fails)
+    with pytest.raises(error):
+        DockerExecutor()
+    assert len(during[0]) == 1  # there was one to remove
+    assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
 
 
 PROGRAM = """
