@@ -163,10 +163,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("process", "docker", "wasm"),
-        (
-            "test_nothing_runs_after_the_final_answer",
-            "test_no_code_goes_on_after_the_final_answer",
-        ),
+        ("test_no_code_goes_on_after_the_final_answer",),
         "Code that catches `BaseException` may run for a second after the answer. It cannot call "
         "tools.",
     ),

@@ -61,14 +61,6 @@ def test_final_answer_is_not_caught(contract, code):
     assert executor("'the next call'").output == "the next call"
 
 
-@behaviour("Final answer", "No code runs after it, even if a handler catches every exception.")
-def test_nothing_runs_after_the_final_answer(contract, executor):
-    code = "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nprint('went on')"
-    result = executor(code)
-    assert result.output == 1
-    assert result.logs == ("went on\n" if contract.differs else "")
-
-
 @behaviour("Final answer", "It can come from a thread of the code.")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_final_answer_from_a_thread(contract, executor):

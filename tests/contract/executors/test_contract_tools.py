@@ -701,37 +701,6 @@ def test_a_tool_takes_its_name(contract):
     assert executor(call).output == expected
 
 
-@behaviour("Tools", "A LangChain tool accepts arguments by position and by name.")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    "call",
-    [
-        "price_of('desk', 2, 'EUR')",
-        "price_of('desk', 2, currency='EUR')",
-        "price_of('desk', currency='EUR', pieces=2)",
-        "price_of(currency='EUR', pieces=2, product='desk')",
-        "price_of({'product': 'desk', 'pieces': 2, 'currency': 'EUR'})",
-        "price_of(*['desk', 2], **{'currency': 'EUR'})",
-    ],
-)
-def test_a_langchain_tool(contract, call):
-    from langchain_core.tools import tool  # a second of imports
-
-    asked = []
-
-    @tool
-    def price_of(product: str, pieces: int, currency: str = "USD") -> str:
-        """Gives the price of a product."""
-        asked.append((product, pieces, currency))
-        return f"{len(product) * pieces} {currency}"
-
-    executor = contract.shared
-    executor.send_tools({"price_of": Tool.from_langchain(price_of)})
-    assert executor(call).output == "8 EUR"
-    assert executor("price_of('rug', 3)").output == "9 USD"
-    assert asked == [("desk", 2, "EUR"), ("rug", 3, "USD")]
-
-
 @behaviour(
     "Tools", "An exception of a LangChain tool, and a call that does not match it, are errors."
 )
