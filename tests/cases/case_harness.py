@@ -32,7 +32,9 @@ from typing import Any
 PROGRAMS = Path(__file__).parent / "programs"
 FILENAME = "<reference>"
 
-# Harmless standard modules that the programs use beyond those authorised by default.
+# Modules of threads, which hostile programs are given only where they say so.
+THREADS = ("concurrent.futures", "threading")
+# Other harmless modules that the programs use beyond those authorised by default.
 AUTHORISED = (
     "abc",
     "asyncio",
@@ -41,7 +43,6 @@ AUTHORISED = (
     "calendar",
     "collections",
     "collections.abc",
-    "concurrent.futures",
     "contextlib",
     "copy",
     "csv",
@@ -67,7 +68,6 @@ AUTHORISED = (
     "statistics",
     "string",
     "textwrap",
-    "threading",
     "time",
     "typing",
     "unicodedata",
@@ -256,7 +256,7 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
     from smolagents_fork.interpreter.guarded import Interpreter
 
     if interpreter is None:
-        interpreter = Interpreter(additional_authorized_imports=AUTHORISED)
+        interpreter = Interpreter(additional_authorized_imports=(*AUTHORISED, *THREADS))
     # The context is the thread's, in the local executor too: a case may lower its precision.
     with warnings.catch_warnings(), decimal.localcontext(decimal.Context()):
         warnings.simplefilter("ignore")

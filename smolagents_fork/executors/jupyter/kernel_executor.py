@@ -74,7 +74,7 @@ class KernelExecutor(SandboxExecutor):
         the packages. All others install them with pip, which needs a network.
 
         Args:
-            additional_imports: import names or requirements.
+            additional_imports: Import names or requirements of what is installed.
 
         Raises:
             ConfigurationError: a name that is neither a module's nor a requirement.

@@ -106,7 +106,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
         Args:
             name: Name of the option.
-            value: its argument.
+            value: Value given for the option, a pool or ``None``.
 
         Raises:
             ConfigurationError: it is neither.
