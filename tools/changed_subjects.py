@@ -25,6 +25,11 @@ _SANDBOXES = (
 )
 #: Mark -> files and folders that the tests with the mark are about.
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "agent_sandbox": (
+        *_SANDBOXES,
+        *("docker", "smolagents_fork/agent_sandbox", "smolagents_fork/bridge"),
+        *("tests/integration/agent_sandbox", *_ALWAYS),
+    ),
     "build": (
         *("buildsys", "docker", "patches", "smolagents_fork", "stubs", "tests/build"),
         *("tests/contract", "tools/upstream", *_ALWAYS),
@@ -46,6 +51,12 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "tools": (
         *(".ci", ".github", "buildsys", "patches", "tests/tools", "tests/upstream", "tools"),
         *("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "RELEASING.md", *_ALWAYS),
+    ),
+    "wasm": (
+        *_SANDBOXES,
+        *("smolagents_fork/bridge", "smolagents_fork/codec", "smolagents_fork/distributions"),
+        *("smolagents_fork/folders", "smolagents_fork/interpreter", "smolagents_fork/network"),
+        *("smolagents_fork/wasm", "tests/integration/wasm", *_ALWAYS),
     ),
 }
 

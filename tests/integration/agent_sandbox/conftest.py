@@ -17,6 +17,7 @@ GUIDE = {"memory": "512m", "cpus": 0.5, "pids_limit": 100}
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark every test of this folder."""
     item.add_marker(pytest.mark.docker)
+    item.add_marker(pytest.mark.agent_sandbox)
 
 
 class Output:
