@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import length_hint
 from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, NoReturn
@@ -185,8 +186,8 @@ class Meter:
         with self._lock:
             self.running = self.tools = False
             self.number += 1
+            self._return_ticks()
         self.count["counter"] = self.used
-        self.empty()
 
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
@@ -217,7 +218,8 @@ class Meter:
             self.check_thread()
         if self.end is None:
             self.end, self.answer = answer, value
-        self.empty()
+        with self._lock:
+            self._return_ticks()
         raise self.end
 
     # -- called by the program's code and by guards --
@@ -254,13 +256,22 @@ class Meter:
             self._portion = max(1, self._portion >> 2)
         granted = max(1, min(self._portion, self.limits.max_operations - self.used))
         self.used += granted
-        self.ticks.__setstate__(_MOST_TICKS - granted)
+        # The operation that came to this look is one of them.
+        self.ticks.__setstate__(_MOST_TICKS - granted + 1)
         if self.running and (self.end is not None or self.deadline < now):
             self.empty()  # ended meanwhile, from another thread
 
     def empty(self) -> None:
         """Let the next tick come to a look at the limits, without a lock, from any thread."""
         self.ticks.__setstate__(_MOST_TICKS)
+
+    def _return_ticks(self) -> None:
+        """Take back the ticks that are left, with the lock; see :meth:`empty`.
+
+        So the count is that of the program, and not that of portions, whose size the clock decides.
+        """
+        self.used -= max(0, length_hint(self.ticks) - _LOOKS)
+        self.empty()
 
     def _look_afterwards(self) -> None:
         """Allow code of the program that the host calls between runs the operations of one run.
@@ -362,7 +373,7 @@ class Meter:
         given to the tool, or another thread.
         """
         # Without ticks at hand, all that the program does from now on shows in the count.
-        self.empty()
+        self._return_ticks()
         now, counter = monotonic(), self.used
         since, before = self._away_since
         if self._away and counter == before:
