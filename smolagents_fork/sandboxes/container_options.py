@@ -188,7 +188,7 @@ class ContainerOptions(Options):
         "2g",
         "limit of what the code may write with `read_only=False`. Only some storage drivers "
         "support it (overlay2 on xfs with project quotas, btrfs, zfs); with others the start "
-        "fails, and `None` accepts that there is no limit",
+        "fails, and `None` accepts a container without this limit",
         size_or_none,
         form="size; `None`: no limit",
         elsewhere=DISK,

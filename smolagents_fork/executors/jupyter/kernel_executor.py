@@ -78,7 +78,7 @@ class KernelExecutor(SandboxExecutor):
 
         Raises:
             ConfigurationError: a name that is neither a module's nor a requirement.
-            ExecutorError: there is no network and the sandbox must stay, or pip failed.
+            ExecutorError: the sandbox has no network and must stay, or pip failed.
         """
         names = list(accept.names("additional_imports", additional_imports))
         with self._turn("install_packages"), self._naming_refusals():
