@@ -499,39 +499,6 @@ def test_agent_takes_only_task_and_additional_args():
 
 # -- hostile frames --
 
-HOSTILE = {
-    "empty": b"",
-    "not json": b"\x00\xff",
-    "a list": b"[]",
-    "missing keys": b'{"call": 1, "name": "tool"}',
-    "extra key": b'{"call":1,"name":"tool","args":[],"kwargs":{},"classes":[]}',
-    "name is a list": request(name=["tool"]),
-    "number is a bool": request(number=True),
-    "number is text": request(number="1"),
-    "replayed number": request(number=0),
-    "args is a dict": b'{"call":1,"name":"tool","args":{},"kwargs":{}}',
-    "other keys": b'{"call":1,"name":"tool","args":[],"kwargs":{"$":"dict","v":[[1,2]]}}',
-    "deep": request().replace(b"[]", b"[" * 100_000),
-    "unknown tag": b'{"call":1,"name":"tool","args":[{"$":"os.system","v":"id"}],"kwargs":{}}',
-    "unregistered": request(name="os.system"),
-    "dunder": request(name="__class__"),
-    "method of the dispatcher": request(name="register"),
-    "enormous name": request(name="x" * 100_000),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_frames_are_answered_with_an_error(name):
-    called: list[Any] = []
-    dispatcher, stubs = serving(tool=lambda *args, **kwargs: called.append((args, kwargs)))
-    reply = codec.decode(dispatcher.handle(HOSTILE[name]))
-    assert set(reply) == {"call", "error"}
-    assert len(str(reply)) < 2000
-    assert called == []
-    dispatcher.begin_run()
-    stubs["tool"](1)
-    assert called == [((1,), {})]
-
 
 def fresh(called: list[Any]) -> Dispatcher:
     dispatcher = Dispatcher(max_value_bytes=10_000)

@@ -1,15 +1,14 @@
-"""Every hostile frame of the corpus, and any sequence of frames, against its reader."""
+"""Every hostile frame, and any sequence of frames, against its reader."""
 
 from __future__ import annotations
 
 import resource
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-import make_corpus
 import pytest
+from hostile_frames import GOOD, JUPYTER, PROCESS, REQUESTS, call
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,13 +20,9 @@ from smolagents_fork.jupyter import wire
 from smolagents_fork.jupyter.protocol import Requests, Sink
 
 
-def files(kind: str) -> list[Path]:
-    return sorted((make_corpus.CORPUS / kind).iterdir())
-
-
 @pytest.fixture(autouse=True)
 def _bounded():
-    """Check that frames are cheap for the host: none is over 100 kB."""
+    """Check that frames are cheap for the host."""
     started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield
     assert time.process_time() - started < 20
@@ -41,23 +36,17 @@ def serving(called: list[Any]) -> Dispatcher:
     return dispatcher
 
 
-@pytest.mark.parametrize("kind", make_corpus.KINDS)
-def test_the_corpus_is_what_its_generator_makes(kind):
-    written = {path.stem: path.read_bytes() for path in files(kind)}
-    assert written == make_corpus.KINDS[kind]
-
-
-@pytest.mark.parametrize("path", files("requests"), ids=lambda path: path.stem)
-def test_requests_call_nothing_and_get_an_error(path):
+@pytest.mark.parametrize("data", REQUESTS.values(), ids=REQUESTS)
+def test_requests_call_nothing_and_get_an_error(data):
     called: list[Any] = []
     dispatcher = serving(called)
-    reply = codec.decode(dispatcher.handle(path.read_bytes()))
+    reply = codec.decode(dispatcher.handle(data))
     assert set(reply) == {"call", "error"}
     assert reply["error"][0] in ("ValueError", "NameError", "TypeError")
     assert len(str(reply)) < 1000  # however large the request
     assert called == []
     # The next honest call is served.
-    assert codec.decode(dispatcher.handle(make_corpus.call(2)))["value"] is None
+    assert codec.decode(dispatcher.handle(call(2)))["value"] is None
     assert called == [((), {})]
 
 
@@ -67,19 +56,19 @@ def test_all_requests_in_one_run_call_nothing_and_then_end_it():
 
     def all_of_them() -> None:
         for _ in range(3):
-            for path in files("requests"):
-                dispatcher.handle(path.read_bytes())
+            for data in REQUESTS.values():
+                dispatcher.handle(data)
 
     with pytest.raises(ProtocolError, match="continued after 100 refused calls"):
         all_of_them()
     assert called == []
 
 
-@pytest.mark.parametrize("path", files("process"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("data", PROCESS.values(), ids=PROCESS)
 @pytest.mark.parametrize("piece", [1, 1 << 20])
-def test_streams_of_a_child_give_no_call(path, piece):
+def test_streams_of_a_child_give_no_call(data, piece):
     reader = FrameReader(from_guest(1_000_000, 1_000_000))
-    data, frames = path.read_bytes(), []
+    frames = []
     try:
         while data:
             reader.feed(data[:piece])
@@ -93,12 +82,12 @@ def test_streams_of_a_child_give_no_call(path, piece):
     assert [frame for frame in frames if frame.kind is Kind.CALL] == []
 
 
-@pytest.mark.parametrize("path", files("jupyter"), ids=lambda path: path.stem)
-def test_messages_of_a_kernel_ask_nothing_of_the_run(path):
+@pytest.mark.parametrize("data", JUPYTER.values(), ids=JUPYTER)
+def test_messages_of_a_kernel_ask_nothing_of_the_run(data):
     from smolagents_fork.jupyter.protocol import KernelRequest
 
     try:
-        message = wire.decode(path.read_bytes())
+        message = wire.decode(data)
     except ProtocolError:
         return
     ours = Requests("session", "comm").execute("1", silent=False)
@@ -108,17 +97,17 @@ def test_messages_of_a_kernel_ask_nothing_of_the_run(path):
 
 
 frame = st.one_of(
-    st.sampled_from([path.read_bytes() for path in files("requests")]),
+    st.sampled_from([*REQUESTS.values()]),
     st.builds(
-        make_corpus.call,
+        call,
         st.integers(0, 6),
         st.sampled_from(["tool", "other", "final_answer"]),
         st.just((1,)),
     ),
     st.builds(
         lambda data, cut, more: data[:cut] + more,
-        st.just(make_corpus.GOOD),
-        st.integers(0, len(make_corpus.GOOD)),
+        st.just(GOOD),
+        st.integers(0, len(GOOD)),
         st.binary(max_size=4),
     ),
 )
