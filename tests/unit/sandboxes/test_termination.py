@@ -58,6 +58,11 @@ def test_handler_and_mask_of_the_application_stay():
     ]
 
 
+def test_signal_that_the_application_ignores_stays_ignored():
+    handler = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    assert _printed(handler) == ["7", "set()"]
+
+
 def test_fork_in_a_thread_gives_the_child_the_default():
     program = """
 import os, signal, threading

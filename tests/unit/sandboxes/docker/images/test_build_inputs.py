@@ -38,11 +38,15 @@ def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkey
         "PIP_EXTRA_INDEX_URL": "https://more.example/simple",
         "PIP_TRUSTED_HOST": "packages.example",
     }
+    monkeypatch.setenv("PIP_INDEX_URL", "file:///elsewhere")
+    assert "PIP_INDEX_URL" not in pip_settings.index_settings()
 
 
 @pytest.mark.parametrize(("seconds", "whole"), [(0.001, "1"), (5.0, "5"), (7.1, "8")])
 def test_lease_is_rounded_up_to_whole_seconds(seconds, whole):
-    assert leased([], seconds)["entrypoint"][-1] == whole
+    arguments = leased(["main"], seconds)
+    assert arguments["entrypoint"][-1] == whole
+    assert arguments["command"] == ["main"]
 
 
 @pytest.mark.parametrize(
@@ -60,13 +64,8 @@ def test_name_with_versions_is_public(requirement, shown):
 SECRET = "s3cret-of-the-index"
 
 
-@pytest.mark.parametrize(
-    "requirement",
-    [
-        f'mine; platform_version == "{SECRET}"',
-    ],
-)
-def test_label_of_an_image_has_no_secret_of_a_requirement(requirement):
+def test_label_of_an_image_has_no_secret_of_a_requirement():
+    requirement = f'mine; platform_version == "{SECRET}"'
     wanted = image_plans.plan(requirements=("numpy", requirement))
     lines = installation._instructions({}, wanted, "sha256:core")
     assert SECRET not in "\n".join(lines)

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.sandboxes.containers.first_process import FIRST_PROCESS
-from smolagents_fork.sandboxes.docker.create_arguments import leased
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60
@@ -69,11 +68,17 @@ def processes_with(variable):
 
 
 @pytest.mark.parametrize(
-    ("script", "code"),
-    [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)],
+    ("script", "code", "told"),
+    [
+        ("exit 0", 0, b"0"),
+        ("exit 7", 7, b"7"),
+        ("kill -KILL $$", 137, b"-9"),
+        ("kill -TERM $$", 143, b"-15"),
+    ],
 )
-def test_ends_with_its_main_process_and_its_exit_code(first_process, script, code):
+def test_ends_with_its_main_process_and_tells_its_end(first_process, script, code, told):
     process = first_process("sh", "-c", script, lease=600)
+    assert process.stdout.readline().startswith(b"\x1eend %b " % told)
     assert process.wait(PROMPT_SECONDS) == code
 
 
@@ -102,12 +107,6 @@ def test_it_tells_whether_the_main_process_runs_is_stopped_or_has_ended(first_pr
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as numbers:
         return [int(number) for number in numbers.read().split()]
-
-
-def test_signal_that_ended_the_main_process_is_told(first_process):
-    process = first_process("sh", "-c", "kill -KILL $$", lease=600)
-    assert process.stdout.readline().startswith(b"\x1eend -9 ")
-    assert process.wait(PROMPT_SECONDS) == 137
 
 
 INTERRUPTED = """
@@ -255,12 +254,6 @@ def test_output_that_nobody_reads_does_not_keep_it(first_process):
     finally:
         os.close(reading)
         os.close(writing)
-
-
-def test_time_of_the_lease_is_rounded_up():
-    assert leased(["main"], 0.2)["entrypoint"][-1] == "1"
-    assert leased(["main"], 7)["entrypoint"][-1] == "7"
-    assert leased(["main"], 7)["command"] == ["main"]
 
 
 def test_usage_is_that_of_the_control_group(first_process):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import struct
+from engine_double import frame
 
 from smolagents_fork.sandboxes.docker.streams.exec_stream import UNFRAMED, Frames
-
-
-def frame(stream: int, data: bytes) -> bytes:
-    return struct.pack(">BxxxL", stream, len(data)) + data
 
 
 def joined(frames: Frames, *pieces: bytes) -> list[tuple[int, bytes]]:

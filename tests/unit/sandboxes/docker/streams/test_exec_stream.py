@@ -8,12 +8,12 @@ import os
 import select
 import socket
 import ssl
-import struct
 
 import certificates
 import docker
 import pytest
 from background import running
+from engine_double import Engine, frame
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorError
@@ -27,10 +27,6 @@ _HEAD = (
 )
 
 
-def framed(number: int, payload: bytes) -> bytes:
-    return struct.pack(">BxxxL", number, len(payload)) + payload
-
-
 def read_request(sock: socket.socket) -> bytes:
     """Read a request to its end: a socket closed with bytes unread resets its connection."""
     request = b""
@@ -39,30 +35,13 @@ def read_request(sock: socket.socket) -> bytes:
     return request
 
 
-class Engine:
+class AnsweringEngine(Engine):
     """An engine that gives one answer, byte for byte, and then is the program."""
-
-    def __init__(self, certificate=None) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        keywords, self.tls = {"base_url": f"tcp://{address}"}, None
-        if certificate:
-            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.tls.load_cert_chain(certificate)
-            self.tls.load_verify_locations(certificate)
-            self.tls.verify_mode = ssl.CERT_REQUIRED
-            config = docker.tls.TLSConfig(
-                client_cert=(str(certificate),) * 2, ca_cert=str(certificate), verify=True
-            )
-            keywords = {"base_url": f"https://{address}", "tls": config}
-        self.api = docker.APIClient(version="1.41", timeout=60, **keywords)
 
     def answer(self, words: bytes) -> socket.socket:
         """Answer one request; return the engine's end of its connection."""
-        sock, _ = self.listener.accept()
+        sock = self.accept()
         sock.settimeout(60)
-        if self.tls:
-            sock = self.tls.wrap_socket(sock, server_side=True)
         self.request = read_request(sock)
         sock.sendall(words)
         return sock
@@ -70,10 +49,8 @@ class Engine:
 
 @pytest.fixture
 def engine():
-    made = Engine()
-    yield made
-    made.listener.close()
-    made.api.close()
+    with contextlib.closing(AnsweringEngine()) as made:
+        yield made
 
 
 @contextlib.contextmanager
@@ -108,7 +85,7 @@ CUTS = [1, 7, 8, 10]
 
 def cut_off(cut: int) -> bytes:
     """Return an answer whose stream ends within its second frame."""
-    return _HEAD + framed(1, b"all") + framed(1, b"lost")[:cut]
+    return _HEAD + frame(1, b"all") + frame(1, b"lost")[:cut]
 
 
 def test_request_is_the_one_of_the_engines_documentation(engine):
@@ -123,7 +100,7 @@ def test_request_is_the_one_of_the_engines_documentation(engine):
 @pytest.mark.parametrize("head", [_HEAD, b"HTTP/1.1 200 OK\r\n\r\n"], ids=["101", "200"])
 @pytest.mark.parametrize("together", [True, False])
 def test_frames_are_whole_whenever_they_came(engine, head, together):
-    told = framed(1, b"x") + framed(2, b"words") + framed(1, b"") + framed(1, b"y" * 100_000)
+    told = frame(1, b"x") + frame(2, b"words") + frame(1, b"") + frame(1, b"y" * 100_000)
     with started(engine, head + told if together else head) as (near, far):
         if not together:
             far.sendall(told)
@@ -208,7 +185,7 @@ def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch)
                 asked += sock.recv(65536)
             sock.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             assert read_request(sock).startswith(b"POST /v1.41/exec/program/start")
-            sock.sendall(_HEAD + framed(1, b"x"))
+            sock.sendall(_HEAD + frame(1, b"x"))
 
     with (
         running(tunnel) as tunnelled,
@@ -221,9 +198,9 @@ def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch)
 
 
 def test_attached_stream_begins_with_what_came_along(engine):
-    with started(engine, _HEAD + framed(1, b"early")) as (stream, far):
+    with started(engine, _HEAD + frame(1, b"early") + frame(2, b"words")) as (stream, far):
         far.shutdown(socket.SHUT_WR)
-        assert stream.recv(100) == b"early"
+        assert stream.recv(3) + stream.recv(100) == b"early"
         assert stream.recv(100) == b""
 
 
@@ -244,7 +221,7 @@ def certificate(tmp_path, monkeypatch):
 
 def test_engine_whose_certificate_is_not_trusted_gets_no_request(certificate, tmp_path):
     (tmp_path / "other").mkdir()
-    other = Engine(certificates.made_in(tmp_path / "other"))
+    other = AnsweringEngine(certificates.made_in(tmp_path / "other"))
     other.api.verify = str(certificate)
 
     def serve() -> None:
@@ -257,18 +234,17 @@ def test_engine_whose_certificate_is_not_trusted_gets_no_request(certificate, tm
         mapped_errors("starting"),
     ):
         exec_stream(other.api, "program", 60.0)
-    other.listener.close()
-    other.api.close()
+    other.close()
 
 
 @pytest.fixture
 def tls(certificate):
     """Both ends of a program's stream under TLS, where each end has asked for a certificate."""
-    made = Engine(certificate)
-    with started(made, _HEAD) as (stream, far):
+    with (
+        contextlib.closing(AnsweringEngine(certificate)) as made,
+        started(made, _HEAD) as (stream, far),
+    ):
         yield far, stream
-    made.listener.close()
-    made.api.close()
 
 
 def test_program_behind_tls_is_read_to_the_end(tls):
@@ -277,7 +253,7 @@ def test_program_behind_tls_is_read_to_the_end(tls):
 
     def program():
         for start in range(0, len(told), 50_000):
-            far.sendall(framed(1, told[start : start + 50_000]))
+            far.sendall(frame(1, told[start : start + 50_000]))
         socket.socket.shutdown(far, socket.SHUT_RDWR)
 
     with running(program) as ran:
