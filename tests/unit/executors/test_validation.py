@@ -203,24 +203,6 @@ def test_parameter_there_is_not(cls):
     )
 
 
-@pytest.mark.parametrize(
-    ("cls", "given", "right"),
-    [
-        (DockerExecutor, "mem_limit", "'memory'"),
-        (ProcessExecutor, "mem_limit", "'memory'"),
-        (DockerExecutor, "network_mode", "'network'"),
-        (DockerExecutor, "timeout", "'timeout_seconds'"),
-        (DockerPool, "size", "'min_size' or 'max_size'"),
-    ],
-)
-def test_parameter_by_the_name_it_has_elsewhere(cls, given, right):
-    with pytest.raises(ConfigurationError) as caught:
-        cls(**{given: 1})
-    assert str(caught.value) == (
-        f"{cls.__name__} has no parameter {given!r}; did you mean {right}?"
-    )
-
-
 def test_setup_takes_what_decides_about_the_image(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
     with pytest.raises(

@@ -5,9 +5,30 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.sandboxes.resource_limits import Limits, fitting_sizes
+from smolagents_fork.sandboxes.resource_limits import Limits, fitting_sizes, parse_size
 
 MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ("512 MiB", 512 * MIB),
+        ("512M", 512 * MIB),
+        ("2 GB", 2048 * MIB),
+        ("2GB", 2048 * MIB),
+        ("1.5g", 1536 * MIB),
+        ("1T", 1 << 40),
+        ("2k", 2048),
+        ("7b", 7),
+        ("5", 5),
+        (1_500_000_000, 1_500_000_000),
+        ("x", None),
+        (0, None),
+    ],
+)
+def test_sizes_in_the_forms_people_write(size, expected):
+    assert parse_size(size) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.sandboxes.docker import engine
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, volume_arguments
-from smolagents_fork.sandboxes.resource_limits import parse_size
 
 MIB = 1 << 20
 
@@ -75,26 +74,7 @@ def test_one_text_is_not_taken_for_a_list_of_its_letters(refused):
         refused()
 
 
-def test_what_is_no_pool_is_refused():
-    with pytest.raises(ConfigurationError, match="pool=5: give a DockerPool, or None"):
-        DockerExecutor(pool=5)
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"),
-    [
-        ("512 MiB", 512 * MIB),
-        ("512MiB", 512 * MIB),
-        ("512M", 512 * MIB),
-        ("2 GB", 2048 * MIB),
-        ("1.5g", 1536 * MIB),
-        ("1T", 1 << 40),
-        (1_500_000_000, 1_500_000_000),
-        ("7b", 7),
-    ],
-)
-def test_sizes_in_the_forms_people_write(size, expected):
-    assert parse_size(size) == expected
+def test_sizes_are_bytes_for_the_engine():
     options = DockerOptions.of(
         "DockerExecutor", (), {"memory": 4096 * MIB, "workdir_size": "64 MiB"}
     )
