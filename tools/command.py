@@ -106,6 +106,11 @@ class Command(contextlib.ExitStack):
             raise CommandError(f"`{self._label}` {problem}{kept}", text)
         return output
 
+    @property
+    def status(self) -> int | None:
+        """Its exit status; None while it runs."""
+        return self._process.poll()
+
     def _end(self) -> int:
         """End it with its session, politely and then by force, if it still runs."""
         return end_session(self._process)

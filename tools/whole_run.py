@@ -38,7 +38,7 @@ from tools import lint
 from tools.changed_subjects import unchanged_subjects
 from tools.command import Command, clean_environment, run
 from tools.errors import CommandError, SuiteError, ToolError
-from tools.junit import read_junit
+from tools.junit import Outcome, read_junit
 from tools.paths import REPORTS, ROOT
 from tools.run_remains import RUN_VARIABLE, RunWatch
 
@@ -53,8 +53,8 @@ MOST_REPEATED = 5
 #: Lists in the folder of reports, and how many failed tests the last lines name.
 _FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
 _LEFT_LIST = "left-behind.txt"
-#: pytest's exit statuses: all passed, some failed, there was none.
-_PASSED, _FAILED, _NONE_COLLECTED = 0, 1, 5
+#: pytest's exit statuses: all passed, some failed, it came to no end, there was none.
+_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED = 0, 1, 2, 5
 #: xdist's words for a test whose worker died.
 _CRASHED = re.compile(r"^worker '\w+' crashed while running ", re.MULTILINE)
 _UPSTREAM_SECONDS = 3600.0
@@ -74,41 +74,55 @@ class OwnTests(NamedTuple):
 
     Attributes:
         folder: the checkout.
-        reports: folder for the lists of failed and unstable tests.
+        reports: folder for the results, and for the lists of failed and unstable tests.
         arguments: of pytest, for the first run.
         variables: for the environment of the tests.
+        python: interpreter that runs them.
+        timeout_seconds: of a run, whose output is then a file in ``reports``; None for a run
+            that may take any time and prints.
     """
 
     folder: Path = ROOT
     reports: Path = REPORTS
     arguments: Sequence[str] = _ALL
     variables: Mapping[str, str] = MappingProxyType({})
+    python: Path = Path(sys.executable)
+    timeout_seconds: float | None = None
 
     def run(self) -> bool:
         """Run all tests, and a few failed ones again, alone; return whether all passed.
 
         Raises:
-            SuiteError: a run wrote no readable results.
+            SuiteError: see :meth:`outcomes`.
+        """
+        return not _failed(self.outcomes())
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Run all tests, and a few failed ones again, alone; return the last outcome of each.
+
+        Raises:
+            CommandError: a run took longer than it may.
+            SuiteError: a run wrote no readable results, or failed without a failed test.
         """
         self.reports.mkdir(parents=True, exist_ok=True)
         for name in (_FAILED_LIST, _UNSTABLE_LIST):
             (self.reports / name).unlink(missing_ok=True)
-        results = self.reports / "tests.xml"
-        results.unlink(missing_ok=True)
-        status = self._pytest("--cache-clear", f"--junitxml={results}", *self.arguments)
-        outcomes = read_junit(results)
-        failed = sorted(k for k, one in outcomes.items() if one.status in ("failed", "error"))
-        if not failed:
-            return status == _PASSED
+        status = self._pytest("tests", "--cache-clear", *self.arguments)
+        outcomes = read_junit(self.reports / "tests.xml")
+        failed = _failed(outcomes)
+        if not failed and status != _PASSED:
+            raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
         has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
-        passed_alone = status == _FAILED and len(failed) <= MOST_REPEATED and not has_crashed
-        if passed_alone:
+        if status == _FAILED and len(failed) <= MOST_REPEATED and not has_crashed:
             print(f"\n== once more, alone: {len(failed)} failed", flush=True)
-            again = self._pytest("--last-failed", "--last-failed-no-failures=none")
-            passed_alone = again == _PASSED
-        name = _UNSTABLE_LIST if passed_alone else _FAILED_LIST
-        (self.reports / name).write_text("\n".join(failed) + "\n", "utf-8")
-        return passed_alone
+            self._pytest("again", "--last-failed", "--last-failed-no-failures=none")
+            with contextlib.suppress(SuiteError):  # a test that ends the process fails again
+                outcomes |= read_junit(self.reports / "again.xml")
+        lasting = _failed(outcomes)
+        unstable = sorted(set(failed) - set(lasting))
+        for name, keys in ((_FAILED_LIST, lasting), (_UNSTABLE_LIST, unstable)):
+            (self.reports / name).write_text("".join(f"{key}\n" for key in keys), "utf-8")
+        return outcomes
 
     def note_left(self, left: Sequence[str]) -> None:
         """Keep what the run has left behind, one sentence each."""
@@ -136,10 +150,23 @@ class OwnTests(NamedTuple):
         except FileNotFoundError:
             return []
 
-    def _pytest(self, *arguments: str) -> int:
-        command = [sys.executable, "-m", "pytest", "-o", "cache_dir=build/test-cache", *arguments]
-        environment = {**clean_environment(), **self.variables}
-        return subprocess.run(command, cwd=self.folder, env=environment, check=False).returncode
+    def _pytest(self, name: str, *arguments: str) -> int:
+        """Run pytest and return its exit status; the results' name is ``name``.xml."""
+        results = self.reports / f"{name}.xml"
+        results.unlink(missing_ok=True)
+        options = ("-o", "cache_dir=build/test-cache", f"--junitxml={results}")
+        command: list[str | Path] = [self.python, "-m", "pytest", *options, *arguments]
+        folder, environment = self.folder, {**clean_environment(), **self.variables}
+        limit, log = self.timeout_seconds, self.reports / f"{name}.log"
+        if limit is None:
+            return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        with Command(command, timeout_seconds=limit, cwd=folder, env=environment, log=log) as one:
+            one.wait((_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED))
+        return one.status or _PASSED
+
+
+def _failed(outcomes: Mapping[str, Outcome]) -> list[str]:
+    return sorted(key for key, one in outcomes.items() if one.status in ("failed", "error"))
 
 
 def main(arguments: Sequence[str] = ()) -> int:

@@ -326,12 +326,16 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     contract.write_text(
         "import smolagents\n\n\ndef test_third():\n    assert smolagents.FIRST_3 == 3\n"
     )
+    contract.with_name("test_busy.py").write_text(
+        "import os\n\n\ndef test_quiet():\n    assert 'PYTEST_XDIST_WORKER' not in os.environ\n"
+    )
     rebase.publish("9.1.0", tiny_tree("9.1.0", ("FIRST_3 = 3\n", "FIRST_3 = 4\n")))
     rebase.contract = rebase.regression = True
     status, said = rebase("start")
     assert status == 1, said
     assert "contract suite, without Docker and Deno: FAILED" in said
     assert "tests/contract/test_other.py::test_third: failed: " in said
+    assert "test_quiet: failed" not in said
     assert "0 undeclared differences, 1 stale declarations: .rebase/report.md names" in said
     assert "- stale deviation: t::b differs no more" in rebase.folder.report.read_text()
     (options,) = ran
@@ -340,6 +344,8 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     status, said = rebase("continue")
     assert status == 0, said
     assert "| contract suite, without Docker and Deno | good |" in said
+    unstable = "tests/contract/test_busy.py::test_quiet"
+    assert f"| tests that failed and then passed alone | {unstable} |" in said
 
 
 def test_result_that_cannot_be_built_says_why(rebase):

@@ -139,10 +139,14 @@ def test_test_that_crashes_its_worker_fails_the_run(
 
 
 @pytest.mark.slow
-def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
-    tests = own_tests(tmp_path, FAILS.format(1))
+def test_test_that_fails_alone_too_fails_the_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tests = own_tests(tmp_path, FAILS.format(1), FAILS_BESIDE_OTHERS)
     assert not tests.run()
-    assert tests.shortcomings() == []
+    assert tests.shortcomings() == ["test_number_1.py::test_needs_quiet"]
+    tests.print_names()
+    assert "== FAILED: 1\ntest_number_0.py::test_fails[0]\n" in capfd.readouterr().out
 
 
 @pytest.mark.slow

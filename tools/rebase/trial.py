@@ -16,16 +16,9 @@ from rich.console import Console
 from buildsys import lock as lockfile
 from buildsys.errors import BuildError
 from tools.command import run
-from tools.errors import (
-    CommandError,
-    FetchError,
-    RebaseError,
-    SuiteError,
-    ToolError,
-    last_lines,
-)
+from tools.errors import CommandError, FetchError, RebaseError, SuiteError, ToolError, last_lines
 from tools.git import Git
-from tools.junit import Outcome, read_junit
+from tools.junit import Outcome
 from tools.paths import Project
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.replay import series_tag, upstream_tag
@@ -35,6 +28,7 @@ from tools.regression import run as run_regression
 from tools.series.lint import lint_series, missing_test
 from tools.series.repository import commits, refuse_unfinished, write_files
 from tools.uv import Uv
+from tools.whole_run import OwnTests
 
 __all__ = ["Check", "Verdict", "copy_checkout", "regression", "scratch_copy", "try_out"]
 
@@ -148,7 +142,7 @@ def _checks(folder: Folder, plan: Plan, verdict: Verdict) -> Iterator[Check]:
         return
     yield from _patch_tests(folder, python, plan)
     if not plan.skip_contract:
-        yield Check("contract suite, without Docker and Deno", _contract_problem(folder, python))
+        yield from _contract(folder, python)
     if not plan.skip_regression:
         print("upstream's own tests, on both sides; this takes minutes", flush=True)
         try:
@@ -246,51 +240,52 @@ def _patch_tests(folder: Folder, python: Path, plan: Plan) -> Iterator[Check]:
         ]
         for commit in (*kept, *dropped)
     }
-    outcomes: dict[str, Outcome] = {}
-    if wanted := dict.fromkeys(test for some in tests.values() for test in some):
-        outcomes = _outcomes(folder, python, "tests", wanted)
+    wanted = dict.fromkeys(test for some in tests.values() for test in some)
+    run = _own_tests(folder, python, "patches", wanted)
+    outcomes = run.outcomes() if wanted else {}
     for name, some in tests.items():
         passed, problem = _judged(some, outcomes)
         note = f"{passed} passed" if some else "they are gone with it"
         yield Check(f"tests of `{name}`{'' if name in names else ' (dropped)'}", problem, note)
+    if wanted:
+        yield from _unstable(run)
 
 
-def _outcomes(folder: Folder, python: Path, name: str, tests: Iterable[str]) -> dict[str, Outcome]:
-    """Run tests in the copy of the checkout and return each one's outcome.
+def _own_tests(folder: Folder, python: Path, name: str, tests: Iterable[str]) -> OwnTests:
+    """Return a run of tests in the copy of the checkout.
 
     Args:
-        name: base name of the log and the JUnit file.
+        name: of the folder of its logs and results.
         tests: test ids, folders or options for pytest.
     """
-    log, junit = folder.logs / f"{name}.log", folder.logs / f"{name}.xml"
-    junit.unlink(missing_ok=True)
-    options = ("-p", "no:cacheprovider", "--continue-on-collection-errors")
-    output = run(
-        [python, "-m", "pytest", *options, f"--junitxml={junit}", *tests],
-        timeout_seconds=TEST_TIMEOUT_SECONDS,
-        cwd=folder.copy,
-        log=log,
-        accepted=range(6),
+    arguments = ("--continue-on-collection-errors", *tests)
+    reports = folder.logs / name
+    return OwnTests(
+        folder.copy, reports, arguments, python=python, timeout_seconds=TEST_TIMEOUT_SECONDS
     )
-    try:
-        return read_junit(junit)
-    except SuiteError as error:
-        raise ToolError(f"{error}; {log} ends with:\n{last_lines(output, lines=20)}") from None
 
 
-def _contract_problem(folder: Folder, python: Path) -> str:
+def _unstable(run: OwnTests) -> Iterator[Check]:
+    """Tell of the tests that failed for the load of their neighbours."""
+    if names := run.shortcomings():
+        yield Check("tests that failed and then passed alone", "", ", ".join(names))
+
+
+def _contract(folder: Folder, python: Path) -> Iterator[Check]:
     """Run the executors' contract suite, without the parts that need Docker or Deno."""
-    parallel = ("-p", "xdist", "-n", "logical", "--dist", "loadfile")
+    parallel = ("-p", "xdist", "-n", "logical", "--dist", "loadfile", "--max-worker-restart=0")
     chosen = (*parallel, "-m", "not docker and not ray and not wasm and not network", *CONTRACT)
-    outcomes = _outcomes(folder, python, "contract", chosen)
+    run = _own_tests(folder, python, "contract", chosen)
+    outcomes = run.outcomes()
     failed = [
         f"{key}: {one.status}: {one.message}"
         for key, one in outcomes.items()
         if one.status not in ("passed", "skipped")
     ]
     if not any(one.status == "passed" for one in outcomes.values()):
-        failed.append(f"{' '.join(CONTRACT)}: no test passed; see contract.log")
-    return "\n".join(failed)
+        failed.append(f"{' '.join(CONTRACT)}: no test passed; see contract/tests.log")
+    yield Check("contract suite, without Docker and Deno", "\n".join(failed))
+    yield from _unstable(run)
 
 
 def _judged(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int, str]:
@@ -311,5 +306,5 @@ def _judged(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int,
             else:
                 problems.append(f"{key}: {one.status}: {one.message}\n{one.text[-2000:]}".strip())
         if not cases:
-            problems.append(f"{test}: was not run; see tests.log")
+            problems.append(f"{test}: was not run; see patches/tests.log")
     return passed, "\n".join(problems)
