@@ -62,7 +62,8 @@ def refused(code: str, words: str) -> None:
     made = interpreter()
     made.run(caught_by_program)
     assert words in str(made.state["seen"])
-    assert interpreter().run(f"if False:\n{indented}\n'on'").output == "on"
+    unreached = f"def unused():\n{indented}\nif False:\n{indented}\n'on'"
+    assert interpreter().run(unreached).output == "on"
 
 
 def stopped(code: str, limits: RunLimits = LIMITS, *modules: str) -> str:

@@ -19,8 +19,6 @@ from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 PLENTY = RunLimits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
-# Well before what is not interrupted ends by itself.
-SOON_SECONDS = 100
 WORDS = r"due to: InterpreterError: the code was interrupted by interrupt\(\); its state is kept"
 
 
@@ -35,10 +33,8 @@ def later(interpreter: Interpreter) -> AbstractContextManager[object]:
 
 
 def interrupted(interpreter: Interpreter, code: str) -> None:
-    started = time.monotonic()
     with later(interpreter), pytest.raises(ProgramInterruptedError, match=WORDS):
         interpreter.run(code)
-    assert time.monotonic() - started < SOON_SECONDS
 
 
 ENDLESS = {
@@ -127,13 +123,11 @@ def test_a_tool_at_work_is_asked_to_stop(raises: bool) -> None:
     interpreter = Interpreter(limits=PLENTY)
     agent = Agent(raises)
     interpreter.send_tools({"agent": agent})
-    started = time.monotonic()
     with (
         acting(agent.begun.is_set, interpreter.interrupt),
         pytest.raises(ProgramInterruptedError, match=WORDS),
     ):
         interpreter.run("try:\n    agent()\nexcept Exception:\n    pass")
-    assert time.monotonic() - started < SOON_SECONDS
     assert agent.stopped.is_set()
 
 
@@ -167,10 +161,8 @@ def test_the_executors_error_is_both_sides() -> None:
 def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
     interpreter = Interpreter(limits=RunLimits(timeout_seconds=0.5))
     interpreter.send_tools({"apply": lambda function: function()})
-    started = time.monotonic()
     with pytest.raises(TimeLimitExceededError):
         interpreter.run("import time\nwhile True:\n    apply(lambda: time.sleep(0.2))\n    [0] * 5")
-    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_a_tool_that_fails_gives_its_time_back_too() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from smolagents_fork.errors import (
     ConfigurationError,
     LimitExceededError,
-    ProgramFailedError,
-    TimeLimitExceededError,
 )
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
@@ -89,40 +86,6 @@ def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None
     assert interpreter.run(code).output == (2, [1, 2], [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("10**10**8", "A power would make an integer of"),
-        ("x = 10\nx **= 10**9", "A power would make an integer of"),
-        ("1 << 10**12", "A shift would make an integer of"),
-        ("'a' * 10**11", "A multiplication would make 100000000000 characters or bytes"),
-        ("[0] * 10**10", "A multiplication would make 10000000000 items"),
-        ("10**10 * (0,)", "A multiplication would make 10000000000 items"),
-        ("x = 3\nwhile True:\n    x = x * x", "A multiplication would make an integer of"),
-        ("s = 'ab'\nwhile True:\n    s = s.replace('a', 'aa')", "replace() would make"),
-        ("'x'.ljust(10**10)", "ljust() would make 10000000000"),
-    ],
-)
-def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None:
-    limits = RunLimits(max_integer_bits=100_000, max_items=100_000, max_text_length=100_000)
-    assert words in stopped(code, limits)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import time\ntime.sleep(1000)",
-        "import time\nwhile True:\n    try:\n        time.sleep(1000)\n    except: pass",
-        "x = list(range(10**5))\nwhile True:\n    sorted(x, key=str)",
-    ],
-)
-def test_the_deadline_is_kept(code: str) -> None:
-    started = time.monotonic()
-    with pytest.raises(TimeLimitExceededError, match=r"maximum execution time of 0\.3 seconds"):
-        Interpreter(limits=RunLimits(timeout_seconds=0.3)).run(code)
-    assert time.monotonic() - started < 60
-
-
 def test_what_the_host_calls_after_a_run_is_limited_too() -> None:
     interpreter = Interpreter(limits=SMALL)
     spin = interpreter.run("def spin():\n    while True: pass\nspin").output
@@ -131,13 +94,7 @@ def test_what_the_host_calls_after_a_run_is_limited_too() -> None:
     assert interpreter.run("1 + 1").output == 2
 
 
-def test_recursion_is_pythons_own_error_at_its_limit() -> None:
-    code = (
-        "def f(n): return f(n + 1)\ntry:\n    f(0)\nexcept RecursionError as e:\n    r = str(e)\nr"
-    )
-    assert Interpreter().run(code).output.startswith("maximum recursion depth exceeded")
-    with pytest.raises(ProgramFailedError, match="max_recursion_depth"):
-        Interpreter().run("def f(): f()\nf()")
+def test_limit_of_recursion_is_raised() -> None:
     deep = "def f(n): return n and 1 + f(n - 1)\nf(3000)"
     assert Interpreter(limits=RunLimits(max_recursion_depth=4000)).run(deep).output == 3000
 

@@ -9,7 +9,7 @@ import pytest
 from smolagents_fork.errors import ProgramRefusedError
 from smolagents_fork.interpreter.guarded import Interpreter
 
-MODULES = ("asyncio", "contextlib", "functools", "threading")
+MODULES = ("asyncio", "functools", "threading")
 
 BINDINGS = [
     "search = 5",
@@ -75,10 +75,6 @@ ANSWERS = [
     "class A:\n    final_answer(1)",
     "def g():\n    yield final_answer(1)\nlist(g())",
     "sorted([1, 0], key=final_answer)",
-    "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nx = 2",
-    "def f():\n    try:\n        final_answer(1)\n    finally:\n        return 2\nf()",
-    "while True:\n    try:\n        final_answer(1)\n    finally:\n        continue",
-    "import contextlib\nwith contextlib.suppress(BaseException):\n    final_answer(1)\n2",
     "class D:\n    def __eq__(self, other): final_answer(1)\nD() in [3]",
     "import functools\nfunctools.reduce(lambda a, b: final_answer(1), [1, 2])",
     "import asyncio\nasync def m(): final_answer(1)\nasyncio.run(m())",
@@ -93,7 +89,6 @@ ANSWERS = [
     "try: pass\nfinally: final_answer(1)",
     "def f():\n    try: return 5\n    finally: final_answer(1)\nf()",
     "try: final_answer(1)\nexcept BaseException: final_answer(2)",
-    "try: final_answer(1)\nfinally: final_answer(2)",
     "try: final_answer(1)\nfinally: 1 / 0",
     "f = lambda x=final_answer(1): x",
     "def f(*, a=final_answer(1)): pass",

