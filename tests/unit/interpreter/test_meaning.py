@@ -46,12 +46,6 @@ def test_state_is_kept_and_holds_nothing_of_ours() -> None:
     assert set(interpreter.state) == {"__name__", "f", "y", "_print_outputs", "_operations_count"}
 
 
-def test_names_of_functions_and_classes_are_those_of_a_module() -> None:
-    code = "def f(): pass\nclass A:\n    def m(self): pass\ng = lambda: 0\n"
-    code += "(f.__qualname__, A.m.__qualname__, g.__qualname__, A.__module__)"
-    assert run(code) == ("f", "A.m", "<lambda>", "__main__")
-
-
 SMALL = RunLimits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_000)
 
 

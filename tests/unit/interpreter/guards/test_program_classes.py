@@ -187,22 +187,6 @@ def test_classes_with_type_parameters_are_the_programs_own() -> None:
     assert run("class A[T]:\n    def __init__(self, v: T): self._v = v\nA[int](3)._v") == 3
 
 
-def test_a_namespace_has_what_python_puts_there() -> None:
-    code = (
-        "seen = []\n"
-        "class M(type):\n"
-        "    def __init__(cls, n, b, ns): seen.append(list(ns))\n"
-        "class A(metaclass=M): x = 1\n"
-        "class B:\n    def __init_subclass__(cls): seen.append(list(vars(cls)))\n"
-        "class C(B): y = 1\n"
-        "result = seen, [n for n in [*dir(A), *dir(C)] if '@' in n], "
-        "list(vars(type('T', (), {'z': 1})))"
-    )
-    expected: dict[str, object] = {"__name__": "__main__"}
-    exec(code, expected)
-    assert run(f"{code}\nresult") == expected["result"]
-
-
 def test_the_entry_of_a_class_goes_with_the_class() -> None:
     interpreter = Interpreter(MODULES)
     classes = interpreter._classes
