@@ -58,19 +58,25 @@ def process_of_the_tests() -> Iterator[None]:
     sys.modules["__main__"], sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__ = before  # type: ignore[misc]
 
 
+def stop(host: Host, worker: Worker) -> None:
+    """Have the host ask for a stop, and its signal arrive."""
+    host.stop_asked = True
+    try:
+        worker.stop_if_asked(2, sys._getframe())
+    finally:
+        host.stop_asked = False
+
+
+def worker_that_stops(host: Host, *imports: str) -> Worker:
+    """Return a worker whose programs have ``stop()``."""
+    worker = Worker(host, {**OPTIONS, "imports": list(imports)})
+    worker._engine.send_tools({"stop": lambda: stop(host, worker)})
+    return worker
+
+
 def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
     host = Host("begun = 1\nstop()\nbegun = 2", "begun")
-    worker = Worker(host, OPTIONS)
-
-    def stop() -> None:
-        host.stop_asked = True
-        try:
-            worker.stop_if_asked(2, sys._getframe())
-        finally:
-            host.stop_asked = False
-
-    worker._engine.send_tools({"stop": stop})
-    worker.serve()
+    worker_that_stops(host).serve()
     (first, failure), (second, value) = host.sent
     assert (first, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
     assert "stopped from outside" in failure["message"]
@@ -78,16 +84,12 @@ def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
 
 
 def asked_in(host: Host, worker: Worker, target: Any, name: str) -> list[str]:
-    """Have the host ask for a stop, and its signal arrive, whenever a method is called."""
+    """Stop whenever a method is called."""
     method, called = getattr(target, name), []
 
     def interrupted(*arguments: Any, **keywords: Any) -> Any:
         called.append(name)
-        host.stop_asked = True
-        try:
-            worker.stop_if_asked(2, sys._getframe())
-        finally:
-            host.stop_asked = False
+        stop(host, worker)
         return method(*arguments, **keywords)
 
     setattr(target, name, interrupted)
@@ -115,16 +117,7 @@ def test_signal_before_and_after_a_run_leaves_it_whole() -> None:
 )
 def test_value_and_texts_are_within_the_stop(code: str) -> None:
     host = Host(code, "3")
-    worker = Worker(host, {**OPTIONS, "imports": ["asyncio"]})
-
-    def stop() -> None:
-        host.stop_asked = True
-        try:
-            worker.stop_if_asked(2, sys._getframe())
-        finally:
-            host.stop_asked = False
-
-    worker._engine.send_tools({"stop": stop})
+    worker = worker_that_stops(host, "asyncio")
     worker.serve()
     if worker._engine._loop.loop is not None:
         worker._engine._loop.loop.close()

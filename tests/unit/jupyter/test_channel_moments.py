@@ -1,4 +1,4 @@
-"""Messages that arrive at a deadline or out of order are processed."""
+"""Messages at a deadline, out of order, or none: on a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Kernel:
         sent: requests received, in order.
         saying: seconds until the next message and the message, in order; ``None`` for a pong.
         answers_pings: whether its server does.
+        pings: number of pings received.
+        bytes_a_wait: number of bytes that each wait receives of a message without an end.
     """
 
     lost = False
@@ -34,6 +36,8 @@ class Kernel:
         self.saying = []
         self.asked = lambda _message: None
         self.answers_pings = True
+        self.pings = 0
+        self.bytes_a_wait = 0
 
     def clock(self):
         return self.now
@@ -46,12 +50,14 @@ class Kernel:
         raise ConnectionLost(reason)
 
     def ping(self, timeout=1.0):
+        self.pings += 1
         if self.answers_pings:
             self.saying.insert(0, [0.01, None])
 
     def receive(self, timeout):
         if not self.saying or self.saying[0][0] > timeout:
             self.now += timeout
+            self.received += self.bytes_a_wait
             if self.saying:
                 self.saying[0][0] -= timeout
             raise WaitTimeout
@@ -186,3 +192,69 @@ def test_flood_while_code_waits_for_a_tool_is_bounded(kernel, monkeypatch):
     kernel.say_reply(0.1, running.message)
     kernel.say_idle(0.1, running.message)
     channel.wait(running, Deadline(60, clock=kernel.clock))
+
+
+# -- silence --
+
+
+def wait_in_silence(kernel, **keywords):
+    """Wait 600 seconds for code whose kernel sends no message."""
+    kernel.answers_pings = False
+    channel = Channel(kernel, Requests("session", "comm"), **keywords)
+    request = channel.execute("1", sink=Sink())
+    channel.wait(request, Deadline(600, clock=kernel.clock))
+
+
+class AnsweringFirstProcess:
+    """First process that answers each question at once, on the clock of a kernel."""
+
+    connected, links = True, 1
+
+    def __init__(self, kernel, answers=10**9):
+        self.kernel, self.left = kernel, answers
+        self.heard_at = kernel.now
+
+    def ask(self):
+        if self.left:
+            self.left -= 1
+            self.heard_at = self.kernel.now
+        return True
+
+
+def test_silence_ends_the_connection(kernel):
+    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
+        wait_in_silence(kernel)
+    assert kernel.pings
+
+
+@pytest.mark.parametrize("serves_itself", [False, True])
+def test_silence_of_the_first_process_too_ends_the_connection_soon(kernel, serves_itself):
+    first = AnsweringFirstProcess(kernel, answers=0)
+    with pytest.raises(ConnectionLost, match="nothing was received for 7 s"):
+        wait_in_silence(kernel, serves_itself=serves_itself, first_process=first)
+
+
+def test_partial_message_is_not_silence(kernel):
+    kernel.bytes_a_wait = 1
+    with pytest.raises(DeadlinePassed):
+        wait_in_silence(kernel)
+    assert kernel.now == 1600.0
+    assert not kernel.pings
+
+
+def test_kernel_that_serves_itself_is_busy_while_the_first_process_answers(kernel):
+    first = AnsweringFirstProcess(kernel)
+    with pytest.raises(DeadlinePassed):
+        wait_in_silence(kernel, serves_itself=True, first_process=first)
+    assert kernel.now == 1600.0
+
+
+def test_gateway_of_another_process_has_to_answer_itself(kernel):
+    first = AnsweringFirstProcess(kernel)
+    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
+        wait_in_silence(kernel, serves_itself=False, first_process=first)
+
+
+def test_kernel_that_serves_itself_is_busy_where_there_is_no_first_process(kernel):
+    with pytest.raises(DeadlinePassed):
+        wait_in_silence(kernel, serves_itself=True)
