@@ -6,12 +6,12 @@ import contextlib
 import http.server
 import os
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import certificates
 import pytest
+from web_servers import serving
 
 from smolagents_fork.sandboxes.package_index import index_checks
 from smolagents_fork.sandboxes.pip_settings import CA_VARIABLES
@@ -36,20 +36,13 @@ class Index(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(pem: Path | None) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    context = None
     if pem is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pem)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(context, Index) as server:
         # By name: the pip of Python 3.13.0 cannot check an address.
-        yield f"http{'s' if pem else ''}://localhost:{server.server_port}/simple"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        yield f"http{'s' if pem else ''}://localhost:{server.port}/simple"
 
 
 @pytest.fixture(autouse=True)

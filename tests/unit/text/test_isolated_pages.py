@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from web_servers import serving
 
 from smolagents_fork.text.pages import LONGEST_PAGE, harmless_markdown, isolated_page
 from tests.browser import opened_browser
@@ -53,20 +53,14 @@ def noted() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    at = f"http://127.0.0.1:{server.server_port}"
-    page = "".join(LOADING).format(at=at)
-    page_of = {
-        "/framed": f"<title>framed</title>{isolated_page(page)}".encode(),
-        "/open": f"<title>open</title>{page}".encode(),
-    }
-    try:
+    with serving(handler=Handler) as server:
+        at = f"http://127.0.0.1:{server.port}"
+        page = "".join(LOADING).format(at=at)
+        page_of = {
+            "/framed": f"<title>framed</title>{isolated_page(page)}".encode(),
+            "/open": f"<title>open</title>{page}".encode(),
+        }
         yield at, paths
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.slow

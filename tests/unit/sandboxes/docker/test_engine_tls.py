@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import certificates
 import pytest
+from web_servers import serving
 
 from smolagents_fork.errors import EngineUnavailableError
 from smolagents_fork.sandboxes.container_options import ContainerOptions
@@ -32,21 +32,6 @@ class EngineAnswers(BaseHTTPRequestHandler):
         pass
 
 
-class TLSServer(ThreadingHTTPServer):
-    """Server that talks TLS and asks its clients for a certificate."""
-
-    daemon_threads = True
-    context: ssl.SSLContext
-
-    def finish_request(self, request, client_address) -> None:
-        # Here, in the connection's own thread.
-        try:
-            with self.context.wrap_socket(request, server_side=True) as wrapped:
-                super().finish_request(wrapped, client_address)
-        except OSError:
-            pass  # a client without the certificate
-
-
 def folder_of(path: Path) -> Path:
     """A folder as ``tls=`` takes it, with one certificate that is its own authority."""
     path.mkdir()
@@ -65,17 +50,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    server = TLSServer(("127.0.0.1", 0), EngineAnswers)
-    server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.context.load_cert_chain(folder / "both.pem")
-    server.context.load_verify_locations(folder / "ca.pem")
-    server.context.verify_mode = ssl.CERT_REQUIRED
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"tcp://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join(60)
-    server.server_close()
+    """Address of a server that talks TLS and asks its clients for a certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    context.load_verify_locations(folder / "ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    with serving(context, EngineAnswers) as server:
+        yield f"tcp://127.0.0.1:{server.port}"
 
 
 def test_engine_with_the_certificates_is_connected_to(address, folder, tmp_path, monkeypatch):
