@@ -3,7 +3,8 @@
 - the options of ``CodeAgent`` and of the executors are taken by keyword only, in another order, and
   ``DockerExecutor`` has one more;
 - executors are chosen by entry points (upstream issue 2722);
-- ``remote_executors.py`` is a package, whose names are imported on first use (PEP 562).
+- ``remote_executors.py`` is a package, whose names it and ``smolagents`` import on first use
+  (PEP 562).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 
 __all__ = ["ENTRY_POINTS", "made_release"]
 
+_INIT = "smolagents/__init__.py"
 _AGENTS = "smolagents/agents.py"
 _REMOTE = "smolagents/remote_executors.py"
 _LOCAL = "smolagents/local_python_executor.py"
@@ -61,7 +63,7 @@ _LAZY = """
 import importlib
 
 _OWNERS = {owners!r}
-__all__ = {public!r}
+__all__ = {public}
 
 
 def __getattr__(name):
@@ -69,6 +71,8 @@ def __getattr__(name):
         raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
     return getattr(importlib.import_module(f"{{__name__}}.{{_OWNERS[name]}}"), name)
 """
+_STAR = "from .remote_executors import *\n"
+_PUBLIC = "[name for name in (*globals(), *_OWNERS) if name[0] != '_']"
 _DAYTONA = """
 from ..local_python_executor import CodeOutput, PythonExecutor
 
@@ -105,7 +109,11 @@ def made_release(tree: dict[str, bytes]) -> dict[str, bytes]:
     assert source.count(_DOCKER_OPTIONS) == 1
     source = source.replace(_DOCKER_OPTIONS, _NEW_DOCKER_OPTIONS)
     source = _by_keyword(source, "allow_pickle")
-    tree |= {f"smolagents/remote_executors/{name}": text.encode() for name, text in _split(source)}
+    owners, modules = _split(source)
+    tree |= {f"smolagents/remote_executors/{name}": text.encode() for name, text in modules}
+    init = tree[_INIT].decode().replace(_STAR, "")
+    lazy = _LAZY.format(owners=dict.fromkeys(owners, "remote_executors"), public=_PUBLIC)
+    tree[_INIT] = f"{init}{lazy}".encode()
     local = _by_keyword(tree[_LOCAL].decode(), "additional_authorized_imports")
     return {**tree, _LOCAL: local.encode()}
 
@@ -137,8 +145,8 @@ def _by_keyword(source: str, first: str) -> str:
     return "".join(lines)
 
 
-def _split(source: str) -> list[tuple[str, str]]:
-    """Return the modules of the package: one a class, and what they share."""
+def _split(source: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the module of each class, and the modules of the package: one a class, and a base."""
     lines = source.splitlines(keepends=True)
     body = ast.parse(source).body
     ends = [node.lineno - 1 for node in body[1:]] + [len(lines)]
@@ -163,7 +171,7 @@ def _split(source: str) -> list[tuple[str, str]]:
         for node in ast.parse(shared).body
         if isinstance(node, ast.Import | ast.ImportFrom)
     )
-    return [
+    return owners, [
         ("__init__.py", _LAZY.format(owners=owners, public=public)),
         ("base.py", shared),
         ("daytona.py", _DAYTONA),

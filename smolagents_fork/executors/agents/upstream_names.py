@@ -1,8 +1,9 @@
-"""Executors that ``smolagents`` exports under upstream's names: patch ``executor-names``.
+"""Executors and their types that ``smolagents`` exports: patch ``executor-names``.
 
-``smolagents`` itself imports this module last. Whoever reads one of the names gets the fork's value
-on first use, so that ``import smolagents`` imports no executor. The modules' own functions find
-what they were written with. ``smolagents.remote_executors`` keeps upstream's classes.
+``smolagents`` itself imports this module last. Whoever reads one of the names gets its value on
+first use, so that ``import smolagents`` imports no executor, neither the fork's nor upstream's. The
+modules' own functions find what they were written with. ``smolagents.remote_executors`` keeps
+upstream's classes.
 
 Upstream's agent class is hooked without a change of its lines: its own signature says what there is
 to change, so that a release which reorders parameters needs no other hook.
@@ -11,37 +12,41 @@ to change, so that a release which reorders parameters needs no other hook.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
-from ...upstream import DockerExecutor as UpstreamDockerExecutor
+from ...upstream import CodeAgent, CodeOutput, PythonExecutor
 
-__all__ = ["UpstreamDockerExecutor"]
+__all__ = ["CodeOutput", "PythonExecutor"]
 
 _PACKAGE = "smolagents"
-_LOCAL = f"{_PACKAGE}.local_python_executor"
-# Name -> module of the fork.
-_EXECUTORS = {
-    "BlaxelExecutor": "hosted",
-    "DockerExecutor": "docker",
-    "E2BExecutor": "hosted",
-    "LocalPythonExecutor": "local",
-    "ModalExecutor": "hosted",
+_LOCAL = "smolagents_fork.executors.local"
+_HOSTED = "smolagents_fork.executors.hosted"
+_UPSTREAM = "smolagents_fork.upstream"
+# Name in ``smolagents`` -> what it is.
+_NAMES = {
+    "BlaxelExecutor": f"{_HOSTED}:BlaxelExecutor",
+    "DockerExecutor": "smolagents_fork.executors.docker:DockerExecutor",
+    "E2BExecutor": f"{_HOSTED}:E2BExecutor",
+    "LocalPythonExecutor": f"{_LOCAL}:LocalPythonExecutor",
+    "ModalExecutor": f"{_HOSTED}:ModalExecutor",
+    "RemotePythonExecutor": f"{_UPSTREAM}:RemotePythonExecutor",
+    "UpstreamDockerExecutor": f"{_UPSTREAM}:DockerExecutor",
 }
 
 
-def _value(name: str) -> Any:
-    """Import an executor, or the function of the local one."""
+def _value(reference: str) -> Any:
     from ..registry import imported
 
-    return imported(f"smolagents_fork.executors.{_EXECUTORS.get(name, 'local')}:{name}")
+    return imported(reference)
 
 
 class _DeferredName:
-    """Attribute of a module that is the fork's, until somebody assigns another value to it.
+    """Attribute of a module that is imported on use, until somebody assigns a value to it.
 
     Args:
         name: of the attribute.
@@ -55,7 +60,7 @@ class _DeferredName:
         if module is None:
             return self
         value = vars(module).get(self._name, self._upstreams)
-        return _value(self._name) if value is self._upstreams else value
+        return _value(_NAMES[self._name]) if value is self._upstreams else value
 
     def __set__(self, module: types.ModuleType, value: object) -> None:
         vars(module)[self._name] = value
@@ -65,19 +70,21 @@ class _DeferredName:
 
 
 def _defer(module: types.ModuleType, *names: str) -> None:
-    """Make ``names`` of an imported module the fork's for everyone but the module itself."""
+    """Give an imported module the ``names``, for everyone but the module itself."""
     kind = type(module)
-    members = {name: _DeferredName(name, vars(module).get(name)) for name in names}
+    for name in names:  # A star import takes what stands in the namespace.
+        vars(module).setdefault(name, None)
+    members = {name: _DeferredName(name, vars(module)[name]) for name in names}
     module.__class__ = type(kind.__name__, (kind,), members)
 
 
 def _replace() -> None:
-    local = sys.modules[_LOCAL]
+    local = importlib.import_module(f"{_PACKAGE}.local_python_executor")
     walker, evaluate = local.LocalPythonExecutor, local.evaluate_python_code
 
     @functools.wraps(evaluate)
     def evaluate_python_code(*arguments: Any, **keywords: Any) -> Any:
-        return _value("evaluate_python_code")(*arguments, **keywords)
+        return _value(f"{_LOCAL}:evaluate_python_code")(*arguments, **keywords)
 
     # Every module that has imported upstream's by name.
     for name, module in list(sys.modules.items()):
@@ -86,7 +93,7 @@ def _replace() -> None:
         if vars(module).get("evaluate_python_code") is evaluate:
             vars(module)["evaluate_python_code"] = evaluate_python_code
         if name == _PACKAGE:
-            _defer(module, *_EXECUTORS)
+            _defer(module, *_NAMES)
         elif vars(module).get("LocalPythonExecutor") is walker:
             _defer(module, "LocalPythonExecutor")
 
@@ -134,4 +141,4 @@ def _set_default(function: Any, name: str, value: object) -> None:
 
 
 _replace()
-_hook_agent_class(sys.modules[f"{_PACKAGE}.agents"].CodeAgent)
+_hook_agent_class(CodeAgent)
