@@ -132,7 +132,7 @@ patches-check: $(VENV)/.dev ## re-export the series and compare bytes
 	@$(RUN) tools.series check
 
 .PHONY: rebase-upstream rebase-continue rebase-abort rebase-check
-rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0)
+rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=VERSION)
 	@$(RUN) tools.rebase start $(if $(TO),--to $(TO))
 rebase-continue: $(VENV)/.dev ## continue after a conflict, a refused result or an interruption
 	@$(RUN) tools.rebase continue

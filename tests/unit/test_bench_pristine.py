@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from buildsys.lock import load
 from tools.bench import pristine
 from tools.bench.pristine import pristine_python
 from tools.errors import FetchError
@@ -14,7 +15,7 @@ def test_wheel_other_than_the_locked_one_is_refused(tmp_path):
     (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
     cache = tmp_path / "build" / "cache"
     cache.mkdir(parents=True)
-    (cache / "smolagents-1.26.0-py3-none-any.whl").write_bytes(b"another")
+    (cache / load(Project().lock).wheel.filename).write_bytes(b"another")
     with pytest.raises(FetchError, match="is not the lock's"):
         pristine_python(["docker"], [], project=Project(tmp_path))
 
