@@ -65,7 +65,10 @@ def test_listed_hosts_are_reached(contract):
         assert made(GET.format(host)).output == "got /a"
 
 
-@behaviour("Network", "A host that is not in the list is named in the error of the step.")
+@behaviour(
+    "Network",
+    "A host that is not in the list is named in the error of the step, or in its logs.",
+)
 def test_unlisted_hosts_are_named(contract):
     if refuses_the_list(contract):
         return
@@ -74,8 +77,14 @@ def test_unlisted_hosts_are_named(contract):
         with pytest.raises(Exception, match="urllib") as caught:
             made(GET.format(f"localhost:{server.port}"))
         assert server.accepted == 0
-    told = "host 'localhost' is not in allowed_hosts=['example.org'] of this "
-    assert f"\nRefused by the network proxy: {told}{type(made).__name__}" in str(caught.value)
+    told = (
+        "\nRefused by the network proxy: host 'localhost' is not in allowed_hosts=['example.org'] "
+        f"of this {type(made).__name__}"
+    )
+    assert told in str(caught.value)
+    code = "try: urllib.request.urlopen('http://localhost:1/')\nexcept OSError: pass"
+    assert made(code).logs.endswith(told)
+    assert made("print(1)").logs == "1\n"
 
 
 @behaviour("Network", "audit= records each connection, and each refused one with the reason.")

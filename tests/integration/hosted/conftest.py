@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosted_services import SERVICES, Hosted, write_probe
+from hosted_services import PROBE, SERVICES, Hosted
+from private_index import write_wheel
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -21,8 +22,8 @@ def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
     """A service that runs."""
     # Not pytest's folder: a kernel's sockets are inside, and a socket's path has 107 bytes at most.
     with tempfile.TemporaryDirectory(prefix="hosted") as folder:
-        write_probe(Path(folder))
-        thread, describe = SERVICES[request.param](Path(folder), Path(folder))
+        packages = write_wheel(Path(folder), PROBE, origin="the service's").parent
+        thread, describe = SERVICES[request.param](Path(folder), packages)
         with thread:
             hosted = describe(f"127.0.0.1:{thread.port}")
             hosted.thread = thread

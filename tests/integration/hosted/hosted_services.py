@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import ssl
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -216,21 +213,3 @@ def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], 
 
 
 SERVICES = {"blaxel": blaxel, "e2b": e2b, "modal": modal}
-
-
-def write_probe(folder: Path) -> None:
-    """Write a wheel of ``hosted_probe`` 1.0, which has ``ANSWER = 42``."""
-    info = f"{PROBE}-1.0.dist-info"
-    files = {
-        f"{PROBE}.py": "ANSWER = 42\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {PROBE}\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    rows = []
-    for name, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-        rows.append(f"{name},sha256={digest.decode()},{len(text)}")
-    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]) + "\n"
-    with zipfile.ZipFile(folder / f"{PROBE}-1.0-py3-none-any.whl", "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)

@@ -7,19 +7,8 @@ from typing import Any
 
 import pytest
 from hosted_services import Hosted
-from smolagents import CodeAgent, InferenceClientModel, Model
-from smolagents.models import ChatMessage
-
-
-class Scripted(Model):
-    """Model that answers every question with the same code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__()
-        self._code = code
-
-    def generate(self, messages: Any, **_options: Any) -> ChatMessage:
-        return ChatMessage(role="assistant", content=f"<code>\n{self._code}\n</code>")
+from scripted_model import Script
+from smolagents import CodeAgent, InferenceClientModel
 
 
 def agent(hosted: Hosted, model: Any = None, **options: Any) -> CodeAgent:
@@ -34,7 +23,8 @@ def agent(hosted: Hosted, model: Any = None, **options: Any) -> CodeAgent:
 
 
 def test_agent_runs_twice(hosted: Hosted):
-    with agent(hosted, Scripted("final_answer((word, {1: 2}))"), executor_type=hosted.name) as made:
+    model = Script(*["final_answer((word, {1: 2}))"] * 2)
+    with agent(hosted, model, executor_type=hosted.name) as made:
         assert type(made.python_executor) is hosted.repaired
         assert made.run("go", additional_args={"word": "a"}) == ("a", {1: 2})
         assert made.run("go", additional_args={"word": b"b"}) == (b"b", {1: 2})

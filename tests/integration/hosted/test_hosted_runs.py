@@ -34,7 +34,7 @@ def test_image_is_shown_on_a_machine_with_a_viewer(hosted: Hosted):
 
 def test_package_is_installed(executor: Any):
     assert executor.install_packages([f"{PROBE}>=0.5", "json"]) == [f"{PROBE}>=0.5", "json"]
-    assert executor(f"import {PROBE}\n{PROBE}.ANSWER").output == 42
+    assert executor(f"import {PROBE}\n{PROBE}.ORIGIN").output == "the service's"
 
 
 def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: Hosted):

@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from background import at_once
 from proxy_double import received, received_with
 from web_servers import HUGE, client_hello
 
@@ -454,17 +455,7 @@ def test_call_moves_no_more_bytes_than_it_may(proxied, plain):
 def test_hundred_streams_at_once_work(proxied, plain):
     double = proxied(listed(plain))
     request = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
-    answers = []
-
-    def ask():
-        answers.append(double.ask(request))
-
-    threads = [threading.Thread(target=ask) for _ in range(100)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(SECONDS)
-    assert len(answers) == 100
+    answers = at_once(*[lambda: double.ask(request)] * 100)
     assert all(answer.endswith(b"got /") for answer in answers)
 
 

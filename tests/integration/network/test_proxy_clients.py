@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.server
 import os
 import shutil
 import ssl
@@ -16,6 +15,7 @@ import aiohttp
 import httpx
 import pytest
 import requests
+from git_source import clone, serve_repository
 from proxy_double import received_with
 from web_servers import LARGE, serving
 
@@ -191,34 +191,10 @@ def test_kept_connection_may_change_its_host(use_proxy, plain):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_git_clones_over_https(use_proxy, trusted, tmp_path):
-    source = tmp_path / "source"
-    names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_CONFIG_GLOBAL": os.devnull}
-    names |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GIT_TERMINAL_PROMPT": "0"}
-
-    def git(*arguments, folder=source):
-        environment = {**os.environ, **names}
-        command = ["git", "-C", str(folder), *arguments]
-        subprocess.run(command, check=True, capture_output=True, timeout=60, env=environment)
-
-    source.mkdir()
-    git("init", "-q")
-    (source / "file").write_text("content")
-    git("add", ".")
-    git("commit", "-qm", "first")
-    git("update-server-info")
-
-    class Files(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments):
-            super().__init__(*arguments, directory=str(source))
-
-        def log_message(self, *_):
-            pass
-
-    with serving(trusted[0], Files) as server:
+    with serving(trusted[0], serve_repository(tmp_path / "source")) as server:
         double = use_proxy(server)
         address = f"https://api.test:{server.port}/.git"
-        git("clone", "-q", address, str(tmp_path / "copy"), folder=tmp_path)
-    assert (tmp_path / "copy" / "file").read_text() == "content"
+        assert clone(address, tmp_path / "copy") == "content"
     assert double.record.text == ""
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import http.server
 import json
-import os
 import shutil
 import ssl
 import subprocess
@@ -17,6 +15,7 @@ import httpx
 import pytest
 import requests
 from background import PATIENCE_SECONDS
+from git_source import clone, serve_repository
 from proxy_double import received
 from secret_servers import OTHER, TOKEN, SecretHandler
 from web_servers import LARGE, serving
@@ -138,13 +137,9 @@ def test_pip_sends_the_value_as_a_password(sandbox):
 
 @pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 def test_git_clones_with_the_value_as_a_password(sandbox, tmp_path):
-    source, copy = tmp_path / "source", tmp_path / "copy"
     expected = f"Basic {base64.b64encode(f'me:{TOKEN}'.encode()).decode()}"
 
-    class Files(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments):
-            super().__init__(*arguments, directory=str(source))
-
+    class Files(serve_repository(tmp_path / "source")):
         def do_GET(self):
             if self.headers.get("Authorization") == expected:
                 super().do_GET()
@@ -154,27 +149,9 @@ def test_git_clones_with_the_value_as_a_password(sandbox, tmp_path):
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_):
-            pass
-
-    def git(*arguments, folder=source):
-        settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
-        for who in ("AUTHOR", "COMMITTER"):
-            settings |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b"}
-        command = ["git", "-C", str(folder), *arguments]
-        environment = {**os.environ, **settings}
-        subprocess.run(command, check=True, capture_output=True, timeout=120, env=environment)
-
-    source.mkdir()
-    git("init", "-q")
-    (source / "file").write_text("content")
-    git("add", ".")
-    git("commit", "-qm", "first")
-    git("update-server-info")
     sandbox.server.RequestHandlerClass = Files
     address = f"https://me:{sandbox.token}@api.test:{sandbox.server.port}/.git"
-    git("clone", "-q", address, str(copy), folder=tmp_path)
-    assert (copy / "file").read_text() == "content"
+    assert clone(address, tmp_path / "copy") == "content"
 
 
 def test_body_is_sent_and_a_connection_is_kept(sandbox):
