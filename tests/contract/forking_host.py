@@ -162,19 +162,7 @@ def use_pool(kind: str) -> dict[str, Any]:
     return report
 
 
-def die(kind: str) -> None:
-    """Tell the sandbox's and a living child's process ids, and wait to be killed."""
-    executor = make(kind)
-    child = os.fork()
-    if child == 0:
-        threading.Event().wait()
-    print(executor.pid, child, flush=True)
-    threading.Event().wait()
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    what, kind = sys.argv[1:]
-    if what == "die":
-        die(kind)
+    (kind,) = sys.argv[1:]
     print(json.dumps((use_pool if kind.endswith("Pool") else use_executor)(kind)))

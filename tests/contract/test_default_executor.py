@@ -99,16 +99,6 @@ def test_keyword_of_another_executor_names_the_variable(model, variable):
         agent_with(model, executor_kwargs={"image_name": "x"})
 
 
-def test_subclass_that_overrides_creation_decides(model, variable):
-    class Own(CodeAgent):
-        def create_python_executor(self) -> Any:
-            return RecordingExecutor([], "own")
-
-    variable("process")
-    agent = Own(tools=[], model=model, verbosity_level=0)
-    assert agent.python_executor.arguments[1] == "own"
-
-
 def test_subclass_that_extends_creation_gets_the_variables_executor(model, variable, monkeypatch):
     class Extended(CodeAgent):
         def create_python_executor(self) -> Any:

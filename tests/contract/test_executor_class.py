@@ -71,11 +71,6 @@ def test_falsy_instance_is_taken(model):
     assert agent_with(model, executor=executor).python_executor is executor
 
 
-def test_local_is_the_default(model):
-    executor = agent_with(model).python_executor
-    assert isinstance(executor, smolagents.LocalPythonExecutor)
-
-
 def test_local_class_is_given_its_own_arguments(model):
     agent = agent_with(
         model,
@@ -308,10 +303,6 @@ def test_unknown_name_lists_plug_ins_too(model, plug_ins):
     plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
     with pytest.raises(ValueError, match=r"Available: .*local.*plugged"):
         agent_with(model, executor_type="plugge")
-
-
-def test_group_is_the_one_upstream_has_accepted():
-    assert registry.ENTRY_POINT_GROUP == "smolagents.executors"
 
 
 # Code written for upstream

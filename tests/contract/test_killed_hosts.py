@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from background import eventually
+from background import eventually, process_gone
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.system.proc_table import process_table
@@ -87,18 +87,31 @@ def test_nothing_stays_in_the_temporary_folder(kind, tmp_path, request):
     assert eventually(removed)
 
 
-MOMENTS = ["start", "call", "waiting call", "tool call", "between calls"]
+#: When a host is killed -> what its executor runs then.
+MOMENTS = {
+    "start": "",
+    "call": "begun()\nwhile True: pass",
+    "waiting call": "import time\nbegun()\ntime.sleep(600)",
+    "tool call": "wait_on_the_host()",
+    "between calls": "begun()",
+    "call into C": (
+        "import collections, itertools\nbegun()\n"
+        "collections.deque(itertools.repeat(None), maxlen=0)"
+    ),
+    "JavaScript": "import js\nbegun()\njs.eval('for (;;) ;')",
+}
 # Started in a thread that has ended: the kernel can end a program with the thread that started it.
 BUSY_HOST = """
 import os, sys, threading, time
 import smolagents_fork
 
-kind, moment = sys.argv[1:]
+kind, code = sys.argv[1:]
 
 def start():
     global executor
     print("starting", flush=True)
-    executor = getattr(smolagents_fork, kind)(["time"], timeout_seconds=600)
+    imports = ["*"] if "import js" in code else ["time"]
+    executor = getattr(smolagents_fork, kind)(imports, timeout_seconds=600)
 
 def begun():
     print("begun", flush=True)
@@ -113,14 +126,12 @@ thread.join()
 executor.send_tools({"begun": begun, "wait_on_the_host": wait_on_the_host})
 assert executor("1 + 1").output == 2
 # A forked copy, which lives on, keeps nothing alive.
-if os.fork() == 0:
-    time.sleep(20)
+copy = os.fork()
+if copy == 0:
+    sys.stdin.read()
     os._exit(0)
-executor({
-    "call": "begun()\\nwhile True: pass",
-    "waiting call": "import time\\nbegun()\\ntime.sleep(600)",
-    "tool call": "wait_on_the_host()",
-}.get(moment, "begun()"))
+print(copy, flush=True)
+executor(code)
 time.sleep(600)
 """
 
@@ -141,22 +152,27 @@ def programs_with(text: str) -> set[int]:
 def test_every_process_ends_with_its_host(kind, moment, tmp_path, request):
     if kind == "WasmExecutor":
         request.getfixturevalue("wasm_machine")
+    elif moment == "JavaScript":
+        pytest.skip("there is none")
     with subprocess.Popen(
-        [sys.executable, "-c", BUSY_HOST, kind, moment],
+        [sys.executable, "-c", BUSY_HOST, kind, MOMENTS[moment]],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as killed:
+        copy = None
         try:
             assert killed.stdout is not None
             assert killed.stdout.readline() == "starting\n"
             if moment != "start":
+                copy = int(killed.stdout.readline())
                 assert killed.stdout.readline() == "begun\n"
             assert eventually(lambda: programs_with(str(tmp_path)))
         finally:
             killed.kill()
-            killed.stdout.close()
-    assert eventually(lambda: not programs_with(str(tmp_path)), 60.0)
+        assert eventually(lambda: not programs_with(str(tmp_path)))
+        assert copy is None or not process_gone(copy)
 
 
 @pytest.mark.wasm

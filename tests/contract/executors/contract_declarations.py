@@ -311,6 +311,16 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
+        ("test_stream_that_ends_the_host",),
+        "`on_output` runs within the code's `print`: what it raises is an error of the code.",
+    ),
+    Difference(
+        ("local",),
+        ("test_code_that_does_not_stop_is_killed", "test_sandbox_that_ends_between_calls"),
+        "There is no sandbox that could end, or be killed: the code runs in your process.",
+    ),
+    Difference(
+        ("local",),
         ("test_arguments_of_the_wrong_type",),
         "`send_tools` and `send_variables` raise Python's own errors, as upstream's do.",
     ),

@@ -304,6 +304,7 @@ SHAPES = {
     ),
     "a long message": "raise ValueError('x' * 50_000_000)",
     "a long argument": "raise KeyError('x' * 50_000_000)",
+    "characters of four bytes": "raise ValueError('\\N{GRINNING FACE}' * 200_000)",
     "a text without end": (
         "class Endless(Exception):\n    def __str__(self):\n        while True:\n            pass\n"
         "raise Endless"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-import time
 
 import pytest
-from background import acting
+from background import PrintedLine, acting
 from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import printed
 from scripted_model import Script
 from smolagents import CodeAgent
+
+from smolagents_fork.errors import SandboxTimeoutError
 
 ENDLESS = {
     "a loop": "while True:\n    pass",
@@ -21,6 +23,11 @@ ENDLESS = {
     ),
     "sleep": "import time\ntime.sleep(600)",
 }
+#: Looks at no signal: one endless call into C.
+STUBBORN = (
+    "import collections, itertools\nprint('stubborn', flush=True)\n"
+    "collections.deque(itertools.repeat(None), maxlen=0)"
+)
 
 
 @behaviour(
@@ -43,6 +50,44 @@ def test_code_that_catches_everything_is_stopped(contract):
     with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
         executor(ENDLESS["a loop that catches"])
     assert executor("'next'").output == "next"
+
+
+@behaviour(
+    "Limits",
+    "Code that does not stop within interrupt_grace_seconds is killed, and an error says so; the "
+    "next call has tools, variables and files again.",
+)
+@pytest.mark.parametrize("end", ["limit", "interrupt"])
+def test_code_that_does_not_stop_is_killed(contract, end):
+    if contract.differs:
+        assert not contract.takes("interrupt_grace_seconds")
+        return
+    seconds = contract.kind.timeout if end == "limit" else 600
+    heard = PrintedLine()
+    executor = contract.make(
+        timeout_seconds=seconds,
+        interrupt_grace_seconds=0.5,
+        files={"data": b"given"},
+        on_output=heard,
+    )
+    executor.send_variables({"given": [1, 2]})
+    executor.put_file(b"changed", "data")
+    executor("made = 1")
+    interrupting = acting(heard.is_set, executor.interrupt)
+    with (
+        interrupting if end == "interrupt" else contextlib.nullcontext(),
+        pytest.raises(SandboxTimeoutError) as caught,
+    ):
+        executor(STUBBORN)
+    assert "did not stop within interrupt_grace_seconds=0.5 and was killed; its state is lost" in (
+        str(caught.value)
+    )
+    assert ("interrupted by interrupt()" in str(caught.value)) is (end == "interrupt")
+    assert printed(executor) == heard.text
+    assert executor("given").output == [1, 2]
+    assert executor.get_file("data") == b"given"
+    with pytest.raises(Exception, match="NameError"):
+        executor("made")
 
 
 @behaviour("Limits", "The next call has the full time again.")
@@ -135,13 +180,11 @@ def test_interrupt_of_code_that_catches_everything(contract):
     executor = contract.make(
         timeout_seconds=120, **(budget if contract.kind.name == "local" else {})
     )
-    started = time.monotonic()
     with (
         contract.once_begun(executor, executor.interrupt),
         pytest.raises(Exception, match="interrupted"),
     ):
         executor("begin()\n" + ENDLESS["a loop that catches"])
-    assert time.monotonic() - started < 100
     assert executor("'next'").output == "next"
 
 
@@ -161,10 +204,9 @@ def test_agent_interrupt_reaches_a_running_step(contract):
         executor=contract.shared,
         verbosity_level=0,
     )
-    started = time.monotonic()
     with (
         acting(begun.is_set, agent.interrupt),
         pytest.raises(Exception, match="interrupted"),
     ):
         agent.run("go")
-    assert time.monotonic() - started < 40  # and not after the step
+    assert "interrupted" in str(agent.memory.steps[-1].error)  # and not after the step

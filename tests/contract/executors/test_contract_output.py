@@ -11,6 +11,7 @@ from contract_kinds import OUTPUT_LIMIT, printed
 from scripted_model import Script
 from smolagents import CodeAgent
 
+from smolagents_fork.errors import InterpreterError
 from smolagents_fork.executors.agents.lifecycle import text_of_output
 
 
@@ -116,6 +117,17 @@ def test_stream_that_raises(contract):
             executor("print('first')\n1 / 0")
     pieces.clear()
     assert executor("print('next call')").logs == "".join(pieces) == "next call\n"
+
+
+@behaviour("Output", "An on_output that ends the host, as Ctrl-C does, ends the call.")
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_stream_that_ends_the_host(contract, kind):
+    executor = contract.shared
+    executor("kept = 1")
+    raised = InterpreterError if contract.differs else kind
+    with contract.faulty_stream(kind("of the user")), pytest.raises(raised, match="of the user"):
+        executor("print('x', flush=True)\nimport time\ntime.sleep(50)")
+    assert executor("kept").output == 1
 
 
 @behaviour("Output", "Text of any length up to the limit arrives complete.")

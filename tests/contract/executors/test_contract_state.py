@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
+import signal
 import sys
 
 import pytest
-from background import at_once
+from background import at_once, eventually
 from contract_declarations import behaviour
 
+from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.executors.session.session import Session
 
 
@@ -102,6 +105,40 @@ def test_restart_keeps_tools_and_variables(contract):
         executor("made")
 
 
+@behaviour(
+    "State", "A sandbox that ends between two calls is told once; the next call has a new one."
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda executor: executor("1"),
+        lambda executor: executor.send_variables({"given": 5}),
+        lambda executor: executor.variables(),
+    ],
+    ids=["call", "send_variables", "variables"],
+)
+def test_sandbox_that_ends_between_calls(contract, ask):
+    executor = contract.make()
+    if contract.differs:
+        assert not hasattr(executor, "restart")
+        return
+    executor.send_tools({"three": lambda: 3})
+    executor.send_variables({"given": 5})
+    if contract.kind.name == "docker":
+        executor("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
+    else:
+        os.kill(executor.pid, signal.SIGKILL)
+    # Asking takes the news out of the stream; it has to be told all the same.
+    assert eventually(lambda: not executor.is_alive())
+    with pytest.raises(SandboxDiedError, match="its state is lost, ") as caught:
+        ask(executor)
+    if not contract.kind.column:
+        cause = "exit" if contract.kind.name == "docker" else "signal"
+        assert caught.value.cause == cause
+    assert executor("three() + given").output == 8
+    assert executor.is_alive()
+
+
 @behaviour("State", "Calls from several threads take turns.")
 def test_calls_of_several_threads_take_turns(contract):
     executor = contract.shared
@@ -126,6 +163,7 @@ def test_block_has_a_value(contract):
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n    5",
         "try:\n    4\nexcept ValueError:\n    6\nelse:\n    5",
         "match 5:\n    case number: number",
+        "try:\n    5\nfinally:\n    pass",
     ):
         assert contract.shared(code).output == 5, code
     for code in ("def function(): pass", "class Box: pass", "if True:\n    pass", "import math"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
-import time
 
 import docker
 import pytest
@@ -16,17 +15,12 @@ from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import removals
 
-# Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
-# only the relay ended (that long the engine is asked whether the container goes, too). What is not
-# noticed at all is an error after 50 s, when the code ends, or a minute, the time it has.
-NOTICED_SECONDS = 45.0
-
 # Says something into the container's log, as a library that crashes does, and stays.
 SLEEP = (
     "print('before', flush=True)\n"
     "import os, time\n"
     "os.write(2, b'last words of the program\\n')\n"
-    "time.sleep(50)"
+    "time.sleep(600)"
 )
 
 
@@ -44,12 +38,12 @@ def kill_inside(executor, words):
 
 
 def died(executor, action, code=SLEEP, cause="exit"):
-    """The words of a call's error when ``action`` is carried out as soon as it has printed."""
-    with acting(first_print(executor).is_set, lambda: acted(action)) as act:
-        with pytest.raises(ExecutorError) as caught:
-            executor(code)
-        noticed = time.monotonic()
-        assert noticed - act.result() < NOTICED_SECONDS
+    """The words of a call's error when ``action`` is carried out as soon as it has printed.
+
+    The code runs longer than a test may, unless its end is noticed.
+    """
+    with acting(first_print(executor).is_set, action), pytest.raises(ExecutorError) as caught:
+        executor(code)
     assert isinstance(caught.value, SandboxDiedError), repr(caught.value)
     assert caught.value.cause == cause
     return str(caught.value)
@@ -61,16 +55,10 @@ def tells_of_the_log(message):
     return "last words of the program" in told.split(" | ")
 
 
-def acted(action):
-    """Carry it out; when it was done, or began if that is what ends the sandbox."""
-    action()
-    return time.monotonic()
-
-
 @pytest.fixture(scope="module")
 def mortal(image):
     """An executor that dies in every test, and works on in the next: that is part of the test."""
-    with DockerExecutor() as executor:
+    with DockerExecutor(timeout_seconds=1200) as executor:
         executor.send_variables({"given": 5})
         yield executor
 
@@ -78,10 +66,8 @@ def mortal(image):
 def test_exit_of_the_kernel(mortal):
     code = "print('before', flush=True)\nimport os, time\nt = time.time()\nos._exit({})"
     for number in (1, 7):
-        started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             mortal(code.format(number))
-        assert time.monotonic() - started < NOTICED_SECONDS
         message = str(caught.value)
         assert caught.value.cause == "exit"
         assert re.match("sandbox [0-9a-f]{12} ended: sandbox ended", message)
@@ -102,10 +88,8 @@ def test_kernel_killed(mortal):
 
 def test_kernel_out_of_memory(image):
     with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
-        started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             executor("print('before')\nhog = []\nwhile True: hog.append(bytearray(10_000_000))")
-        assert time.monotonic() - started < NOTICED_SECONDS
         assert caught.value.cause == "out_of_memory"
         message = str(caught.value)
         assert "exit code 137 (SIGKILL), out of memory: raise memory=, or use less" in message
@@ -140,7 +124,7 @@ MUCH = (
 
 
 def test_last_words_do_not_depend_on_the_engines_log(make, engine):
-    executor = make(container_run_kwargs=NO_LOG)
+    executor = make(container_run_kwargs=NO_LOG, timeout_seconds=1200)
     assert executor(MUCH).output is None
     name = executor.container.name
     message = died(executor, lambda: engine.api.kill(name), cause="signal")
@@ -163,22 +147,6 @@ def test_container_removed_while_idle(mortal, engine):
     with pytest.raises(SandboxDiedError):
         executor("1")
     assert executor("1").output == 1
-
-
-@pytest.mark.parametrize(
-    "next_action",
-    [lambda executor: executor("1"), lambda executor: executor.send_variables({"given": 5})],
-    ids=["call", "send_variables"],
-)
-def test_kernel_that_ends_between_calls_is_told_once(mortal, next_action):
-    mortal("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
-    # Asking takes the news out of the stream; it has to be told all the same.
-    assert eventually(lambda: not mortal.is_alive())
-    assert not mortal.is_alive()
-    with pytest.raises(SandboxDiedError, match="exit code 9"):
-        next_action(mortal)
-    assert mortal("given").output == 5
-    assert mortal.is_alive()
 
 
 def made_through(proxy, executor):
@@ -207,10 +175,8 @@ def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
 
 
 def test_engine_that_goes_away_in_mid_call(make, proxy):
-    executor = make()
+    executor = make(timeout_seconds=1200)
     assert made_through(proxy, executor)
     message = died(executor, proxy.close)
     assert "unknown: the engine does not answer" in message
-    started = time.monotonic()
     executor.cleanup()
-    assert time.monotonic() - started < NOTICED_SECONDS

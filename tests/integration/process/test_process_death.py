@@ -9,8 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from background import acting, eventually, process_gone
@@ -27,8 +25,6 @@ from smolagents_fork.process import spawn
 from smolagents_fork.process.confinement_report import Kernel
 from smolagents_fork.system.proc_table import process_table
 
-# A program that is not stopped takes ten times as long; a death is detected much earlier.
-NOTICED_SECONDS = 60.0
 LOST = (
     "its state is lost, the next call starts in a new process with the tools and variables sent "
     "again"
@@ -54,34 +50,12 @@ LOST = (
 def test_child_death_names_the_cause(code: str, words: str):
     with executor(SHARP, timeout_seconds=600) as ex:
         ex.send_tools({"three": lambda: 3})
-        start = time.monotonic()
         with pytest.raises(SandboxDiedError, match=words) as caught:
             ex("print('said before')\n" + code)
-        assert time.monotonic() - start < NOTICED_SECONDS
         assert str(caught.value).endswith(LOST)
         native = "native words" if "native words" in code else ""
         assert ex.state["_print_outputs"] == f"said before\n{native}"
         assert ex("three()").output == 3
-
-
-@pytest.mark.parametrize(
-    "next_action",
-    [lambda ex: ex("1"), lambda ex: ex.send_variables({"given": 5}), lambda ex: ex.variables()],
-    ids=["call", "send_variables", "variables"],
-)
-def test_a_child_killed_from_outside_between_calls_is_told_once(next_action: Callable[[Any], Any]):
-    with executor() as ex:
-        ex.send_tools({"three": lambda: 3})
-        pid = ex.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: not ex.is_alive())
-        with pytest.raises(SandboxDiedError, match=r"between two calls, .*by SIGKILL") as caught:
-            next_action(ex)
-        assert str(caught.value).endswith(LOST)
-        assert caught.value.cause == "signal"
-        assert ex("three()").output == 3
-        assert ex.is_alive()
 
 
 def test_a_child_killed_from_outside_during_a_call_is_noticed():
@@ -89,13 +63,11 @@ def test_a_child_killed_from_outside_during_a_call_is_noticed():
     with executor(timeout_seconds=600, on_output=lambda text: begun.set()) as ex:
         pid = ex.pid
         assert pid is not None
-        start = time.monotonic()
         with (
             acting(begun.is_set, lambda: os.kill(pid, signal.SIGKILL)),
             pytest.raises(SandboxDiedError, match="was ended by SIGKILL") as caught,
         ):
             ex("print('begun')\nimport time\ntime.sleep(600)")
-        assert time.monotonic() - start < NOTICED_SECONDS
         assert f"; the code may have run, in part or to its end; {LOST}" in str(caught.value)
 
 
@@ -170,16 +142,6 @@ def test_an_interrupted_start_leaves_no_fork_server(monkeypatch):
     assert [one for one in process_table().values() if late in one.argv] == []
 
 
-def test_a_callback_that_ends_the_host_does_not_leave_the_program_running():
-    def on_output(text: str) -> None:
-        raise SystemExit("the user's own end")
-
-    with executor(timeout_seconds=600, on_output=on_output) as ex:
-        with pytest.raises(SystemExit, match="own end"):
-            ex("print('x')\nfor i in range(10**12): pass")
-        assert ex("1 + 1").output == 2
-
-
 FORGED = {
     "unknown kind": ("b'\\xff' * 9", "an unexpected frame of kind 255"),
     "a kind of the host's": (
@@ -207,11 +169,9 @@ FORGED = {
 def test_forged_frames_are_protocol_errors(name: str):
     frame, words = FORGED[name]
     with executor(SHARP, timeout_seconds=600) as ex:
-        start = time.monotonic()
         with pytest.raises(ProtocolError, match=words) as caught:
             ex(f"import os, time\nos.write(1000, {frame})\ntime.sleep(600)")
         assert str(caught.value).endswith(LOST)
-        assert time.monotonic() - start < NOTICED_SECONDS
         assert ex("1 + 1").output == 2
 
 
