@@ -7,10 +7,7 @@ time.
 from __future__ import annotations
 
 import io
-import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,11 +15,13 @@ from typing import Any, NamedTuple
 
 import PIL.Image
 import pytest
+from background import eventually
+from gradio_process import gradio_process
 from ports import free_port
 from whole_contract import WHOLE
 
 from tests.browser import opened_browser
-from tools.paths import REPORTS, ROOT
+from tools.paths import REPORTS
 
 APP = Path(__file__).with_name("gradio_app.py")
 SCREENSHOT = REPORTS / "gradio_docker_managed_agent.png"
@@ -62,31 +61,8 @@ def interfaces(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     found = Interfaces(
         *(f"http://127.0.0.1:{port}" for port in ports), tmp_path_factory.mktemp("interfaces")
     )
-    quiet = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
-    with (found.folder / "app.log").open("wb") as output:
-        app = subprocess.Popen(
-            [sys.executable, str(APP), *map(str, ports), str(found.folder)],
-            env={**os.environ, **quiet, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        for port in ports:
-            _wait(
-                "the interface",
-                lambda: _listens(port),  # noqa: B023
-                240,
-                found.said,
-                lambda: app.poll() is None,
-            )
+    with gradio_process(APP, ports, found.folder / "app.log", str(found.folder)):
         yield found
-    finally:
-        app.terminate()
-        try:
-            app.wait(60)
-        finally:
-            app.kill()
-            app.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +108,8 @@ class Page:
 
     def wait(self, what: str, condition: Callable[[], bool], seconds: float) -> None:
         """Wait for a condition; fail with what the page shows and the process said."""
-        _wait(what, condition, seconds, self._evidence)
+        came = eventually(condition, seconds)
+        assert came, f"{what} did not come in {seconds} s: {self._evidence()}"
 
     def _evidence(self) -> str:
         self.keep_picture()
@@ -180,25 +157,3 @@ def test_gradio_shows_a_figure_as_a_picture(interfaces: Interfaces, browser: Any
     assert "💥" not in page.text()
     time.sleep(1)  # the page scrolls
     page.keep_picture()
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-def _wait(
-    what: str,
-    condition: Callable[[], bool],
-    seconds: float,
-    evidence: Callable[[], str],
-    alive: Callable[[], bool] = lambda: True,
-) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert alive(), f"{what} ended: {evidence()}"
-        assert time.monotonic() < end, f"{what} did not come in {seconds} s: {evidence()}"
-        time.sleep(0.5)  # the browser computes what the page shows

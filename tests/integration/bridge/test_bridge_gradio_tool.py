@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import gradio_client
 import pytest
 from bridge_harness import code_agent
+from gradio_process import gradio_process
+from ports import free_port
 from smolagents import Tool
 
 SHOP = Path(__file__).with_name("gradio_shop.py")
-QUIET = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
 # Warnings of the libraries at start and shutdown, not ours.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -43,27 +39,8 @@ class ShopTool:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gradio_client.Client]:
     """Give a client of the app on this machine's loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("shop") / "app.log"
-    with log.open("wb") as output:
-        app = subprocess.Popen(
-            [sys.executable, str(SHOP), str(port)],
-            env={**os.environ, **QUIET},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        end = time.monotonic() + 240
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert app.poll() is None, log.read_text()
-                assert time.monotonic() < end, log.read_text()
-                time.sleep(0.1)
+    port = free_port()
+    with gradio_process(SHOP, [port], tmp_path_factory.mktemp("shop") / "app.log"):
         made = gradio_client.Client(
             f"http://127.0.0.1:{port}", verbose=False, analytics_enabled=False
         )
@@ -71,13 +48,6 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gradio_client.C
             yield made
         finally:
             made.close()
-    finally:
-        app.terminate()
-        try:
-            app.wait(30)
-        except subprocess.TimeoutExpired:
-            app.kill()
-            app.wait(30)
 
 
 @pytest.fixture

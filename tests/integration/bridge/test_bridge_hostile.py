@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,9 +73,8 @@ def child() -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def _bounded() -> Iterator[None]:
-    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield
-    assert time.monotonic() - started < 120
     # Kilobytes on Linux, where these run.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
 

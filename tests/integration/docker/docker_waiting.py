@@ -34,7 +34,7 @@ def gone(engine: Any, name: str) -> bool:
     return not any(f"/{name}" in summary["Names"] for summary in found)
 
 
-def containers_of(engine: Any, pid: int) -> list[str]:
-    """Return the names of the containers that a process owns."""
-    found = engine.api.containers(all=True, filters={"label": LABEL})
+def containers_of(engine: Any, pid: int, **filters: str) -> list[str]:
+    """Return the names of the containers that a process owns, of those that pass the filters."""
+    found = engine.api.containers(all=True, filters={"label": LABEL, **filters})
     return [one["Names"][0].lstrip("/") for one in found if f":{pid}:" in one["Labels"][LABEL]]

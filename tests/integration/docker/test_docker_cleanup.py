@@ -32,38 +32,6 @@ def test_delete_returns_when_it_is_gone(make, engine):
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def bystanders(image, engine):
-    """Containers that are none of ours to remove; every test of this module leaves them alone."""
-    own = labels("test")[LABEL]
-    made = [
-        engine.containers.create(
-            image,
-            ["sleep", "60"],
-            labels={NAME_LABEL: f"bystander-{name}", **value},
-            name=f"bystander-{name}",
-        )
-        for name, value in {
-            f"foreign-{os.getpid()}": {LABEL: "", "somebody": "else"},
-            f"elsewhere-{os.getpid()}": {LABEL: "another-machine:1:1"},
-            f"alive-{os.getpid()}": {LABEL: own},
-        }.items()
-    ]
-    names = {container.name for container in made}
-    yield names
-    left = {name for name in names if not gone(engine, name)}
-    for container in made:
-        with contextlib.suppress(docker.errors.NotFound):
-            container.remove(force=True)
-    assert left == names
-
-
-@pytest.fixture(autouse=True)
-def bystanders_stay(bystanders, engine):
-    yield
-    assert [name for name in bystanders if gone(engine, name)] == []
-
-
 @pytest.mark.parametrize(
     ("owner", "method", "error"),
     [

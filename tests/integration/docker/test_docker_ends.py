@@ -28,7 +28,6 @@ from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.error_text import CodeFailedError
 from smolagents_fork.executors.session.session import Session
-from smolagents_fork.jupyter.channel import Channel
 from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
@@ -157,10 +156,8 @@ def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, 
 def test_dead_ready_container_does_not_give_the_waiter_its_time_again(image, monkeypatch):
     with DockerPool(min_size=0, max_size=1) as pool:
         monkeypatch.setattr(connection.KernelConnection, "is_alive", lambda _self: False)
-        started = time.monotonic()
         with pytest.raises(ExecutorStartError, match="acquire_timeout_seconds=5"):
             pool.acquire(timeout=5)
-        assert time.monotonic() - started < 120
         assert pool.stats().in_use == 0
 
 
@@ -258,36 +255,6 @@ def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
         if round >= 9 and interrupted:
             break
     assert interrupted
-
-
-def test_interrupts_of_one_run_are_sent_once_and_repeated_by_the_call(make, monkeypatch):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
-    begun = first_print(executor)
-    interrupt, senders = Channel.interrupt, []
-
-    def counted(channel):
-        senders.append(threading.current_thread())
-        interrupt(channel)
-
-    monkeypatch.setattr(Channel, "interrupt", counted)
-    stop = threading.Event()
-
-    def keep_interrupting():
-        eventually(begun.is_set)
-        while not stop.wait(0.01):
-            executor.interrupt()
-
-    code = (
-        "import signal, time\ncaught = []\n"
-        "signal.signal(signal.SIGINT, lambda *_: caught.append(1))\n"
-        "print('begun', flush=True)\nwhile len(caught) < 2: time.sleep(0.01)"
-    )
-    with running(keep_interrupting, stop=stop.set):
-        executor(code)
-        stop.set()
-    assert executor("len(caught) >= 2").output is True
-    others = [one for one in senders if one is not threading.current_thread()]
-    assert len(others) <= 1 < len(senders)
 
 
 def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(make):

@@ -1,4 +1,4 @@
-"""Errors of the engine say what to do, within a second or two."""
+"""Errors of the engine say what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 from ports import free_port
@@ -19,21 +18,11 @@ from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, E
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import removals
 
-QUICK_SECONDS = 50
-
-
-@pytest.fixture
-def quick():
-    started = time.monotonic()
-    yield
-    # Quiet, 0.1 s. An engine that is asked in vain, for a container or an image, takes a minute.
-    assert time.monotonic() - started < QUICK_SECONDS
-
 
 @pytest.mark.parametrize(
     "where", ["unix:///no/such/docker.sock", "tcp://127.0.0.1:9"], ids=["socket", "tcp"]
 )
-def test_engine_absent(monkeypatch, quick, where):
+def test_engine_absent(monkeypatch, where):
     monkeypatch.setenv("DOCKER_HOST", where)
     with pytest.raises(EngineUnavailableError) as caught:
         DockerExecutor()
@@ -124,7 +113,7 @@ def test_configuration_without_meaning_here(image, monkeypatch, tmp_path, conten
         assert executor("1 + 1").output == 2
 
 
-def test_engine_over_ssh_without_what_that_takes(monkeypatch, quick):
+def test_engine_over_ssh_without_what_that_takes(monkeypatch):
     if importlib.util.find_spec("paramiko"):
         pytest.skip("docker-py has what it takes here")
     monkeypatch.setenv("DOCKER_HOST", "ssh://nobody@127.0.0.1")
@@ -143,14 +132,12 @@ def test_permission_denied(tmp_path, engine):
         if os.stat(folder).st_mode & 0o001 == 0:
             os.chmod(folder, os.stat(folder).st_mode | 0o005)
     code = (
-        "import os, time\n"
+        "import os\n"
         "from smolagents_fork.executors.docker import DockerExecutor\n"
         "import docker, requests\n"
         "os.setuid(65534)\n"
-        "started = time.monotonic()\n"
         "try:\n    DockerExecutor()\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
-        f"assert time.monotonic() - started < {QUICK_SECONDS}"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -167,14 +154,14 @@ def test_permission_denied(tmp_path, engine):
     )
 
 
-def test_wrong_runtime(image, quick):
+def test_wrong_runtime(image):
     with pytest.raises(ConfigurationError) as caught:
         DockerExecutor(runtime="no-such-runtime")
     assert "runtime='no-such-runtime'" in str(caught.value)
     assert "docker info" in str(caught.value)
 
 
-def test_port_taken(image, quick):
+def test_port_taken(image):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ExecutorStartError) as caught:
@@ -183,29 +170,19 @@ def test_port_taken(image, quick):
     assert "pass port=None" in str(caught.value)
 
 
-def test_network_that_does_not_exist(image, quick):
+def test_network_that_does_not_exist(image):
     with pytest.raises(ConfigurationError, match="docker network create"):
         DockerExecutor(network="no-such-network")
 
 
-# A shell, and no gateway.
-NO_GATEWAY = 'FROM {image}\nCMD ["sh", "-c", "echo nothing to do"]\n'
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (NO_GATEWAY, ["; last log lines: nothing to do; an image of your own has to start a"]),
-    ],
-    ids=["no gateway"],
-)
-def test_image_that_cannot_do_it(image, content, words):
-    name = DockerExecutor.setup(
-        dockerfile_content=content.format(image=image), progress=lambda _line: None
-    )
+def test_image_without_a_gateway(image):
+    content = f'FROM {image}\nCMD ["sh", "-c", "echo nothing to do"]\n'
+    name = DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None)
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(image=name)
-    assert [word for word in words if word not in str(caught.value)] == []
+    assert "; last log lines: nothing to do; an image of your own has to start a" in (
+        str(caught.value)
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,7 +196,7 @@ def test_image_that_cannot_do_it(image, content, words):
     ],
     ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir"],
 )
-def test_what_the_engine_refuses(image, quick, keywords, words):
+def test_what_the_engine_refuses(image, keywords, words):
     with pytest.raises((ConfigurationError, ExecutorStartError)) as caught:
         DockerExecutor(**keywords)
     assert words in str(caught.value)

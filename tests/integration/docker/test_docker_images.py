@@ -79,19 +79,15 @@ def test_failed_install_raises_with_pips_own_words(image):
 
 
 def test_base_image_that_cannot_be_had_says_which_and_what_to_do():
-    started = time.monotonic()
     with pytest.raises((ImageBuildError, EngineUnavailableError)) as caught:
         DockerExecutor.setup(base_image="127.0.0.1:9/no-such:image", progress=lambda _line: None)
-    assert time.monotonic() - started < 120
     assert "base image '127.0.0.1:9/no-such:image' cannot be pulled" in str(caught.value)
     assert f"pass base_image= or set {image_plans.BASE_IMAGE_VARIABLE}" in str(caught.value)
 
 
 def test_image_that_does_not_exist_and_cannot_be_pulled(image):
-    started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(image="127.0.0.1:9/no-such:image")
-    assert time.monotonic() - started < 120
     assert str(caught.value).startswith(
         "image '127.0.0.1:9/no-such:image' is not on the engine and cannot be pulled: build it, "
         "load it, or name another (pulling the image: "
@@ -101,14 +97,12 @@ def test_image_that_does_not_exist_and_cannot_be_pulled(image):
 def test_image_without_a_kernel_is_an_error_with_its_last_words(base_image):
     if not base_image:
         pytest.skip("no base image is named")
-    started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(
             image=base_image,
             startup_timeout_seconds=600,
             container_run_kwargs={"command": ["sh", "-c", "echo out of order; exit 5"]},
         )
-    assert time.monotonic() - started < 300
     assert "exit code 5" in str(caught.value)
     assert "out of order" in str(caught.value)
 

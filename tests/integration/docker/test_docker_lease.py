@@ -11,9 +11,8 @@ import time
 
 import pytest
 from background import eventually
+from docker_waiting import containers_of
 from whole_contract import every
-
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 LEASE_SECONDS = 5
 # The engine's own work behind it, on a busy machine; quiet, one or two.
@@ -38,11 +37,6 @@ time.sleep(600)
 """
 
 
-def containers_of(engine, pid):
-    found = engine.api.containers(all=True, filters={"label": LABEL})
-    return [s for s in found if f":{pid}:" in s["Labels"][LABEL]]
-
-
 @contextlib.contextmanager
 def host_process(program):
     """A process that runs ``program`` and is ready; nothing of it or its children is left."""
@@ -64,8 +58,8 @@ def assert_gone(engine, process):
         lambda: not containers_of(engine, process.pid), LEASE_SECONDS + ENGINE_SECONDS
     )
     left = containers_of(engine, process.pid)
-    for summary in left:
-        engine.api.remove_container(summary["Id"], force=True)
+    for name in left:
+        engine.api.remove_container(name, force=True)
     assert gone
 
 
@@ -151,9 +145,7 @@ make()
 """
     with host_process(PROGRAM.format(start=start)) as process:
         # One that is made and not started has no lease; the next start of an executor removes it.
-        assert eventually(
-            lambda: any(one["State"] == "running" for one in containers_of(engine, process.pid))
-        )
+        assert eventually(lambda: containers_of(engine, process.pid, status="running"))
         process.kill()
         assert_gone(engine, process)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
-import time
 
 import PIL.Image
 import pytest
@@ -15,8 +14,6 @@ from smolagents.utils import AgentError
 LIMIT = 100_000
 NOTE = f"\n..._This content has been truncated to stay below {LIMIT} characters_...\n"
 MIB = 1 << 20
-# Quiet, each takes 0.1 to 1.5 s; the code has far longer than that.
-PROMPT_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +34,7 @@ def test_the_measure_sees_what_is_held():
 
 def test_hundred_megabytes_in_one_call(bounded):
     with peak_memory() as peak:
-        started = time.monotonic()
         result = bounded("print('x' * 100_000_000)\n'end'")
-        assert time.monotonic() - started < PROMPT_SECONDS
     assert result.output == "end"
     half = LIMIT // 2
     assert result.logs == "x" * half + NOTE + "x" * (half - 1) + "\n"
@@ -82,13 +77,11 @@ def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):
 def test_hundred_megabytes_of_a_programs_own(bounded):
     # Not through Python's streams: a child process writes to the kernel's file descriptor.
     with peak_memory() as peak:
-        started = time.monotonic()
         code = (
             "import subprocess\n"
             "p = subprocess.run(['head', '-c', '100000000', '/dev/zero'], stdout=1).returncode"
         )
         result = bounded(code + "\np")
-        assert time.monotonic() - started < 2 * PROMPT_SECONDS
     assert result.output == 0
     assert len(result.logs) < LIMIT + 200
     assert peak.bytes < 60 * MIB
@@ -127,10 +120,8 @@ def test_output_of_other_processes_belongs_to_the_call_that_started_them(bounded
     for number in range(20):
         result = bounded(f"import os\nos.system('echo out {number}; echo err {number} >&2')\n")
         assert sorted(result.logs.split("\n")) == ["", f"err {number}", f"out {number}"]
-    started = time.monotonic()
     for number in range(20):
         assert bounded(f"{number}").logs == ""
-    assert time.monotonic() - started < PROMPT_SECONDS
 
 
 def test_program_that_breaks_the_kernels_side_harms_itself_only(make):
