@@ -135,6 +135,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "call(N['name_to_handle_at'], -100, host['canary'].encode(), bytes(136), bytes(8), 0)"
     ),
     "other root": "os.chroot('.')",
+    "load a library": "ctypes.CDLL(host['canary'])",
+    "temporary file elsewhere": (
+        "import tempfile\ntempfile.mkstemp(dir=os.path.dirname(host['canary']))"
+    ),
     },
     "processes": {
     "environment of the host": "open(f\"/proc/{host['pid']}/environ\", 'rb').read()",

@@ -70,14 +70,6 @@ def test_descriptors_are_limited():
         ex("import os\nfor i in range(300): os.dup(1)")
 
 
-def test_threads_and_socket_pairs_still_work(sharp):
-    code = (
-        "import socket, threading\na, b = socket.socketpair()\n"
-        "t = threading.Thread(target=lambda: a.send(b'x'))\nt.start()\nt.join()\nb.recv(1)"
-    )
-    assert sharp(code).output == b"x"
-
-
 @LINUX
 def test_network_can_be_requested():
     with executor(SHARP, network="host") as ex:

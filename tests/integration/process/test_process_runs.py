@@ -1,13 +1,17 @@
-"""Programs in the child: state, output, values, errors, the final answer."""
+"""Programs in the child: their imports, descriptors and random numbers, and its end by a tool."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from background import at_once
 from process_harness import executor
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import (
     ConfigurationError,
+    ExecutorClosedError,
     ProgramFailedError,
 )
 
@@ -43,3 +47,33 @@ def test_a_module_of_the_project_is_importable_when_authorised(tmp_path, monkeyp
         if "filesystem" in ex.confinement["in_force"]:
             with pytest.raises(ProgramFailedError, match="PermissionError"):
                 ex(f"import pathlib\npathlib.Path({str(tmp_path / 'secret.env')!r}).read_text()")
+
+
+def test_module_of_the_project_does_not_count_as_installed(tmp_path, monkeypatch):
+    (tmp_path / "project_module.py").write_text("x = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with (
+        executor(["*"]) as ex,
+        pytest.raises(ProgramFailedError, match="No module named 'project_module'"),
+    ):
+        ex("import project_module")
+
+
+def test_executors_in_threads_are_independent():
+    def work(number: int) -> int:
+        with executor() as ex:
+            ex.send_tools({"add": lambda a, b: a + b})
+            return sum(ex(f"add({number}, {n})").output for n in range(20))
+
+    calls = [partial(work, number) for number in range(8)]
+    assert at_once(*calls) == [20 * n + 190 for n in range(8)]
+
+
+def test_code_that_sees_the_end_before_the_kill_ends_the_same(monkeypatch):
+    """Another process kills the child, possibly late."""
+    with executor(timeout_seconds=30) as ex:
+        ex.send_tools({"finish": ex.cleanup})
+        monkeypatch.setattr(ex._session.guest, "kill", lambda: None)
+        with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
+            ex("finish()\nfor i in range(10**12): pass")
+        monkeypatch.undo()

@@ -235,21 +235,19 @@ def pipes() -> dict[str, Any]:
 
 def threads() -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_NPROC, (600, 600))
-    with ExitStack() as stack:
-        hostile = attackers(stack, 4)
-        found = attacks(hostile, THREADS)
-        gate = threading.Event()
-        own = [threading.Thread(target=gate.wait) for _ in range(60)]
-        started_threads = at_once([lambda: [one.start() for one in own] and len(own)])
-        gate.set()
-        return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
+    return threads_beside_the_hosts(60)
 
 
 def tasks() -> dict[str, Any]:
+    return threads_beside_the_hosts(40)
+
+
+def threads_beside_the_hosts(count: int) -> dict[str, Any]:
+    """Have children start all threads that they can, and then the host some of its own."""
     with ExitStack() as stack:
         found = attacks(attackers(stack, 4), THREADS)
         gate = threading.Event()
-        own = [threading.Thread(target=gate.wait) for _ in range(40)]
+        own = [threading.Thread(target=gate.wait) for _ in range(count)]
         started_threads = at_once([lambda: [one.start() for one in own] and len(own)])
         gate.set()
         return {"attacks": found, "host": started_threads, "starts": at_once([started] * 3)}
