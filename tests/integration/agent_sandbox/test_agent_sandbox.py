@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import threading
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
-from background import PrintedLine, acting
+from background import PrintedLine, acting, at_once, eventually, running
 from secret_servers import TOKEN, SecretHandler
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
@@ -24,7 +21,6 @@ from smolagents_fork import AgentSandbox, AllowedHost, Secret
 from smolagents_fork.errors import (
     AgentProgramError,
     ConfigurationError,
-    EngineUnavailableError,
     ExecutorClosedError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -213,29 +209,6 @@ print(model.generate([{"role": "user", "content": "third"}]).token_usage.input_t
     model = Script("one two three", "four five", "six")
     box = on_host(model)
     assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
-
-
-def test_calls_from_several_threads_are_answered_one_at_a_time(on_host: Any) -> None:
-    class Counting(Script):
-        now = most = 0
-
-        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
-            self.now += 1
-            self.most = max(self.now, self.most)
-            time.sleep(0.1)
-            self.now -= 1
-            return ChatMessage(role=MessageRole.ASSISTANT, content=messages[0].content * 2)
-
-    program = """
-from concurrent.futures import ThreadPoolExecutor
-def ask(text):
-    return model.generate([{"role": "user", "content": text}]).content
-with ThreadPoolExecutor(3) as pool:
-    print(list(pool.map(ask, ["a", "b", "c"])))
-"""
-    model = Counting()
-    assert on_host(model).run_code(program) == "['aa', 'bb', 'cc']\n"
-    assert model.most == 1
 
 
 def test_program_can_be_interrupted_while_the_model_works(on_host: Any) -> None:
@@ -525,28 +498,18 @@ while True: pass
 
 
 def test_output_of_both_streams_arrives_while_the_program_runs() -> None:
-    heard: list[str] = []
-    first = threading.Event()
-
-    def listen(text: str) -> None:
-        heard.append(text)
-        if text.endswith("\n"):
-            first.set()
-
-    with AgentSandbox(on_output=listen, **START) as box:
+    printed = PrintedLine()
+    with AgentSandbox(on_output=printed, **START) as box:
         program = (
             "import sys, os\nprint('begin \N{EURO SIGN}')\n"
             "while not os.path.exists('/workspace/go'): pass\n"
             "print('end', file=sys.stderr)"
         )
-        result: list[str] = []
-        thread = threading.Thread(target=lambda: result.append(box.run_code(program)))
-        thread.start()
-        assert first.wait(60)
-        assert "".join(heard) == "begin \N{EURO SIGN}\n"
-        box.put_file(b"", "go")
-        thread.join(60)
-    assert result == ["begin \N{EURO SIGN}\nend\n"]
+        with running(box.run_code, program) as run:
+            run.until(printed.is_set)
+            assert printed.text == "begin \N{EURO SIGN}\n"
+            box.put_file(b"", "go")
+            assert run.result() == "begin \N{EURO SIGN}\nend\n"
 
 
 def test_long_output_keeps_both_ends() -> None:
@@ -605,17 +568,9 @@ def test_supervisor_keeps_nothing_of_programs_that_have_ended(box: AgentSandbox)
 
 
 def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
-    results: list[str] = []
-
-    def call(number: int) -> None:
-        results.append(box.run_code(f"import time; time.sleep(0.2); print({number})"))
-
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(results) == ["0\n", "1\n", "2\n"]
+    code = "import time; time.sleep(0.2); print({})"
+    calls = [partial(box.run_code, code.format(number)) for number in range(3)]
+    assert at_once(*calls) == ["0\n", "1\n", "2\n"]
 
 
 COUNT = "import os\nprint(len([name for name in os.listdir('/proc') if name.isdigit()]))"
@@ -669,49 +624,15 @@ def test_program_that_ends_the_supervisor_ends_the_sandbox_with_the_reason() -> 
 
 
 def test_cleanup_from_another_thread_ends_a_running_program(engine: Any) -> None:
-    box = AgentSandbox(**START)
+    printed = PrintedLine()
+    box = AgentSandbox(on_output=printed, **START)
     name = box.container.name
-    thread = threading.Timer(1.0, box.cleanup)
-    thread.start()
-    with pytest.raises(ExecutorClosedError):
-        box.run_code("import time; time.sleep(600)")
-    thread.join()
+    with acting(printed.is_set, box.cleanup), pytest.raises(ExecutorClosedError):
+        box.run_code("print('seen')\nimport time; time.sleep(600)")
     box.cleanup()
     with pytest.raises(ExecutorClosedError, match="run_code after"):
         box.run_code("1")
-    end = time.monotonic() + 60
-    while engine.api.containers(all=True, filters={"name": name}):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-def test_host_process_that_is_killed_leaves_no_container(engine: Any) -> None:
-    program = (
-        "import sys; from smolagents_fork import AgentSandbox\n"
-        "box = AgentSandbox(startup_timeout_seconds=180, lease_seconds=5)\n"
-        "print(box.container.name, flush=True)\n"
-        "box.run_code('import time; time.sleep(600)')"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    try:
-        assert process.stdout is not None
-        name = process.stdout.readline().strip()
-        assert engine.api.containers(filters={"name": name})
-    finally:
-        process.kill()
-        process.communicate()
-    end = time.monotonic() + 60
-    while engine.api.containers(all=True, filters={"name": name}):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-def test_no_engine_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
-    with pytest.raises(EngineUnavailableError, match="start Docker"):
-        AgentSandbox()
+    assert eventually(lambda: not engine.api.containers(all=True, filters={"name": name}))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from background import eventually
 from cluster_double import NAMESPACE, Fault
 from scripted_model import Script
-from smolagents import AgentError, CodeAgent, tool
+from smolagents import CodeAgent, tool
 
 from smolagents_fork import DockerExecutor, DockerPool, KubernetesEngine
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
@@ -81,14 +81,6 @@ def test_errors_and_log_lines_name_sandbox_node_and_tenant(make, cluster):
     with pytest.raises(ExecutorStartError, match="injected by test") as refused:
         executor("1")
     assert re.match(r"sandbox [0-9a-f]{12} of tenant team-a: ", str(refused.value))
-
-
-def test_missing_network_names_the_engines_argument(make):
-    executor = make()
-    with pytest.raises(AgentError) as caught:
-        executor("import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=60)")
-    hint = "This sandbox has no network: give KubernetesEngine allow_network=True, or give the agen"
-    assert hint in str(caught.value)
 
 
 def test_pool_of_pods(cluster, image):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from background import eventually, running
+from background import running
 
 from smolagents_fork import WasmExecutor, WasmPool
 from smolagents_fork.errors import (
-    ConfigurationError,
     ExecutorClosedError,
     ExecutorStartError,
     ImportRefusedError,
@@ -64,25 +61,6 @@ def test_guest_that_is_killed_is_replaced_within_its_executor(pool: WasmPool):
         executor.restart()
         assert executor("kept").output == 5
         assert executor.pid != first
-
-
-def test_dead_guest_is_not_handed_out(pool: WasmPool):
-    assert pool.wait_until_ready(timeout=180)
-    guest, discarded = pool._ready[0][0], pool.stats().discarded
-    os.kill(guest.pid, signal.SIGKILL)
-    assert eventually(lambda: guest.ended)
-    with WasmExecutor(pool=pool) as executor:
-        assert executor("1 + 1").output == 2
-    assert pool.stats().discarded == discarded + 1
-
-
-def test_executor_may_not_ask_for_another_guest(pool: WasmPool):
-    with pytest.raises(ConfigurationError, match="memory='1g' is decided by the pool, which has"):
-        WasmExecutor(pool=pool, memory="1g")
-    with pytest.raises(ConfigurationError, match="numpy: not in the pool's additional_imports"):
-        WasmExecutor(["numpy"], pool=pool)
-    with pytest.raises(ConfigurationError, match="js: JavaScript is not for programs"):
-        WasmPool(additional_imports=["js"])
 
 
 def test_asyncio_user_waits_for_a_guest_without_a_thread(wasm_machine: None):
