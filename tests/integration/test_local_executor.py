@@ -89,13 +89,6 @@ def test_constructor_is_upstreams() -> None:
     assert LocalPythonExecutor.supports_managed_agents is True
 
 
-def test_missing_authorised_module_is_said_at_once() -> None:
-    with pytest.raises(
-        upstream.InterpreterError, match="Non-installed authorized modules: i_do_not_exist"
-    ):
-        LocalPythonExecutor(["i_do_not_exist"])
-
-
 @pytest.mark.parametrize(
     ("code", "words"),
     [

@@ -164,16 +164,6 @@ def test_figures_are_the_executors_own(contract, how, end):
     assert executor("print('next')\n1").logs == "next\n"
 
 
-@behaviour("Output", "The agent's run continues if the code replaces _print_outputs.")
-def test_replaced_figures_do_not_end_the_run(contract):
-    agent = agent_of(
-        contract,
-        f"{EVIL}print('seen')\n_print_outputs = Evil('x')\n1 / 0",
-        "final_answer('went on')",
-    )
-    assert agent.run("go") == "went on"
-
-
 @behaviour("Values", "An instance of the code's own subclass of str becomes a plain str.")
 def test_a_text_of_an_own_class(contract):
     executor = contract.shared

@@ -27,23 +27,6 @@ from smolagents_fork.testing import EngineUnderTest
 from tools.paths import ROOT
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out two of three tests of sessions in pods.
-
-    ``test_provisioner_contract.py`` has all that a session asks of a pod. ``WHOLE_CONTRACT=1``
-    leaves out nothing.
-    """
-    in_pods = [
-        item
-        for item in items
-        if item.path.name == "test_session_over_provisioners.py"
-        and item.callspec.params.get("connected") == "kubernetes"
-    ]
-    left_out = {id(item) for item in (() if WHOLE else in_pods) if in_pods.index(item) % 3}
-    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
-    items[:] = [item for item in items if id(item) not in left_out]
-
-
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The image's packages and its main process, installed once for all workers of a run."""

@@ -1,4 +1,4 @@
-"""The session behaves the same over every provisioner."""
+"""The session over an engine of a user's own; the executors' contract has it over the others."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ from smolagents_fork.executors.session.guest import Request, Task
 from smolagents_fork.executors.session.guest_files import GuestFiles
 from smolagents_fork.executors.session.session import Session
 
+pytestmark = [
+    pytest.mark.network,
+    pytest.mark.parametrize("connected", ["job"], indirect=True),
+]
 #: A start takes less than a second on an idle machine, and much more on a busy one.
 START_SECONDS = 180
 

@@ -5,16 +5,14 @@ The index is a folder that this test serves on the engine's bridge.
 
 from __future__ import annotations
 
-import functools
-import http.server
 import io
 import ipaddress
 import json
 import tarfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import private_index
 import pytest
 
 from smolagents_fork.errors import ImageBuildError
@@ -77,19 +75,10 @@ def index(engine, tmp_path, monkeypatch) -> Iterator[Path]:
     first = next(ipaddress.ip_network(described["Subnet"]).hosts())
     host = described.get("Gateway", str(first))
     (tmp_path / "simple").mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    with http.server.ThreadingHTTPServer((host, 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        port = server.server_address[1]
+    with private_index.serving(tmp_path) as port:
         monkeypatch.setenv("PIP_INDEX_URL", f"http://user:hunter2@{host}:{port}/simple")
         monkeypatch.setenv("PIP_TRUSTED_HOST", host)
-        try:
-            yield tmp_path / "simple"
-        finally:
-            server.shutdown()
-            thread.join()
+        yield tmp_path / "simple"
 
 
 def test_code_of_a_package_reaches_no_other_build(throw_away, make, index, engine):

@@ -13,7 +13,6 @@ import blaxel_service
 import e2b_service
 import pytest
 from service_thread import ServiceThread
-from smolagents import remote_executors
 from smolagents.monitoring import AgentLogger, LogLevel
 
 from tests import certificates
@@ -32,7 +31,6 @@ class Hosted:
         thread: that serves it.
         lead: leads the SDK to an address, with the variables that ``patch`` sets.
         leave: closes the connections that the SDK keeps.
-        upstream: upstream's executor class.
         options: ``executor_kwargs`` that keep the SDK from trying again.
         impatient: options under which the SDK gives up a silent service soon.
         create: part of the path of the request that creates a sandbox.
@@ -46,7 +44,6 @@ class Hosted:
     address: str
     lead: Callable[[str, pytest.MonkeyPatch], None]
     leave: Callable[[], None]
-    upstream: type[Any]
     options: dict[str, Any]
     impatient: dict[str, Any]
     create: str
@@ -121,7 +118,6 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
             address=address,
             lead=lead,
             leave=lambda: None,
-            upstream=remote_executors.E2BExecutor,
             options={"retries": 0},
             impatient={"request_timeout": 1.0},
             create="/sandboxes",
@@ -148,7 +144,6 @@ def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str],
             address=address,
             lead=_lead_blaxel,
             leave=lambda: None,
-            upstream=remote_executors.BlaxelExecutor,
             options={},
             impatient={"startup_timeout_seconds": 1.0},
             create="/v0/sandboxes",
@@ -200,7 +195,6 @@ def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], 
             address=f"127.0.0.1:{service.grpc_port}",
             lead=lead,
             leave=lambda: Client.from_env().close(),
-            upstream=remote_executors.ModalExecutor,
             options={},
             impatient={"startup_timeout_seconds": 1.0},
             create="SandboxCreateV2",

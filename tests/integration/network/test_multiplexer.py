@@ -10,6 +10,7 @@ import struct
 import threading
 
 import pytest
+from background import running
 from proxy_double import ProxyDouble, received, received_with, started_multiplexer
 
 from smolagents_fork.guest.frames import HEADER, Kind, packed
@@ -106,10 +107,8 @@ def test_bytes_arrive_whole_in_both_directions(proxied_echo, echo):
             connection.sendall(LARGE)
             connection.shutdown(socket.SHUT_WR)
 
-        sending = threading.Thread(target=send)
-        sending.start()
-        back = received(connection)
-        sending.join(SECONDS)
+        with running(send):
+            back = received(connection)
     assert hashlib.sha256(back).hexdigest() == hashlib.sha256(LARGE).hexdigest()
 
 

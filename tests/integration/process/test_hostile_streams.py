@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
@@ -24,7 +25,7 @@ from smolagents_fork.guest.frames import Kind, packed
 
 SHARP = ["os", "time", "threading", "signal"]
 #: What a run may take that has one second. Each of these took half a minute and more.
-SECONDS = 15
+SECONDS = 25
 
 
 def executor(**options: Any) -> AbstractContextManager[Any]:
@@ -48,6 +49,12 @@ def send(frame: bytes) -> str:
     return (
         f"import os\nframe = {frame!r}\nwhile frame:\n    frame = frame[os.write(1000, frame):]\n"
     )
+
+
+def wait_for_frames(ex: Any) -> None:
+    """Wait until the child has sent what nobody has read yet."""
+    connection = ex._session.guest.process._stream._connection
+    assert eventually(lambda: select.select([connection], [], [], 0)[0])
 
 
 WAIT = "import time\ntime.sleep(600)\n"
@@ -87,7 +94,7 @@ def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask, numbe
             f"def flood(*_):\n    while True:\n        os.write(1000, {flood!r})\n"
             "signal.signal(signal.SIGALRM, flood)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
-        time.sleep(0.4)
+        wait_for_frames(ex)
         arguments = {"send_variables": ({"x": 1},), "send_tools": ({},)}.get(ask, ())
         with pytest.raises(ProtocolError, match=f"{ask}: more than 4096 frames that nobody"):
             getattr(ex, ask)(*arguments)
@@ -152,20 +159,13 @@ def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
     with executor(interrupt_grace_seconds=0.3) as ex:
         ex("kept = 1")
         os.kill(ex.pid, signal.SIGSTOP)
-        errors = []
-
-        def request() -> None:
-            try:
-                getattr(ex, ask)(*([{"x": bytes(50_000_000)}] if ask == "send_variables" else []))
-            except ProtocolError as error:
-                errors.append(str(error))
-
-        thread = threading.Thread(target=request)
-        thread.start()
-        eventually(lambda: ex._session._running)
-        ex.interrupt()
-        thread.join(60)
-        assert errors[0].startswith(f"{ask}: interrupted: ")
+        arguments = [{"x": bytes(50_000_000)}] if ask == "send_variables" else []
+        with running(getattr(ex, ask), *arguments) as request:
+            request.until(lambda: ex._session._running)
+            ex.interrupt()
+            error = request.error()
+        assert isinstance(error, ProtocolError)
+        assert str(error).startswith(f"{ask}: interrupted: ")
         assert ex("1 + 1").output == 2
 
 
@@ -177,7 +177,7 @@ def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
             "def answer(*_):\n    os.write(1000, frames)\n    time.sleep(600)\n"
             "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
-        time.sleep(0.4)
+        wait_for_frames(ex)
         with pytest.raises(ProtocolError, match="it answers before it has read the request"):
             ex.send_variables({"x": bytes(60_000_000)})
         ex.send_variables({"x": bytes(1000)})
@@ -192,7 +192,7 @@ def test_result_of_code_that_was_not_read_ends_the_child(in_time):
             "def answer(*_):\n    os.write(1000, frame)\n    time.sleep(600)\n"
             "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
-        time.sleep(0.4)
+        wait_for_frames(ex)
         with pytest.raises(ProtocolError, match="it answers before it has read the request"):
             ex("#" * 5_000_000)
         assert ex("1 + 1").output == 2
