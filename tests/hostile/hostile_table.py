@@ -16,8 +16,7 @@ Format of a file in ``programs/``::
     # weak: why               plain CPython cannot show it reaching its canary
 
 A file of ``tests/fuzz/corpus/`` is one program of the family ``corpus``, headers first.
-``sort_programs.py`` writes the ``local`` headers. Only the standard library is used here, so that
-the same table runs in Pyodide.
+Only the standard library is used here, so that the same table runs in Pyodide.
 """
 
 from __future__ import annotations
