@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.chat_server import ChatServer
 from tools.paths import ROOT
 
-__all__ = ["Block", "Step", "blocks", "reader_environment", "walk", "write_files"]
+__all__ = [
+    "Block",
+    "Step",
+    "answer",
+    "blocks",
+    "model_environment",
+    "reader_environment",
+    "walk",
+    "write_files",
+]
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 #: The text of a block that stands for a file of the repository. ruff reformats the short form with
@@ -66,6 +77,19 @@ def reader_environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
     path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {**kept, "PATH": path, "COLUMNS": "100", "TERM": "dumb", **more}
+
+
+def answer(code: str) -> str:
+    """Return a model's answer with code."""
+    return f"Next.\n<code>\n{code}\n</code>"
+
+
+@contextlib.contextmanager
+def model_environment(model: ChatServer) -> Iterator[dict[str, str]]:
+    """Serve a model and give the environment of a reader who uses it."""
+    with model.serving() as port:
+        base = f"http://127.0.0.1:{port}/v1"
+        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base)
 
 
 def walk(

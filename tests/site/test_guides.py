@@ -8,12 +8,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from page_walk import reader_environment, walk, write_files
+from page_walk import answer, model_environment, walk, write_files
 
 from tests.chat_server import ChatServer
 from tools.paths import ROOT
@@ -23,16 +23,8 @@ PRIMES = "[n for n in range(2, 50) if all(n % d for d in range(2, n))]"
 SECONDS = 120
 
 
-def answer(code: str) -> str:
-    return f"Next.\n<code>\n{code}\n</code>"
-
-
-@contextmanager
-def model_of(*answers: str) -> Iterator[dict[str, str]]:
-    """Serve a model and give the environment of a reader who uses it."""
-    with ChatServer(*map(answer, answers)).serving() as port:
-        base = f"http://127.0.0.1:{port}/v1"
-        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base)
+def model_of(*answers: str) -> AbstractContextManager[dict[str, str]]:
+    return model_environment(ChatServer(*map(answer, answers)))
 
 
 @pytest.mark.slow

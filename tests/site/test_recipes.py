@@ -7,7 +7,7 @@ from pathlib import Path
 import jupyter_client
 import pytest
 import yaml
-from page_walk import blocks, reader_environment, walk
+from page_walk import answer, blocks, model_environment, walk
 
 from tests.chat_server import ChatServer
 from tools.paths import ROOT
@@ -15,22 +15,14 @@ from tools.paths import ROOT
 RECIPES = ROOT / "docs" / "recipes"
 
 
-def answer(code: str) -> str:
-    return f"Next.\n<code>\n{code}\n</code>"
-
-
-def walked(name: str, folder: Path, *answers: str) -> ChatServer:
-    """Walk through a recipe; returns the model, which has the requests."""
-    model = ChatServer(*map(answer, answers))
-    with model.serving() as port:
-        base = f"http://127.0.0.1:{port}/v1"
-        walk(RECIPES / name, folder, reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base))
-    return model
+def walk_recipe(name: str, folder: Path, *answers: str) -> None:
+    with model_environment(ChatServer(*map(answer, answers))) as env:
+        walk(RECIPES / name, folder, env)
 
 
 @pytest.mark.docker
 def test_files_and_frames_go_in_and_out(engine, tmp_path):
-    walked(
+    walk_recipe(
         "files.md",
         tmp_path,
         "import pandas as pd\n"
@@ -42,12 +34,12 @@ def test_files_and_frames_go_in_and_out(engine, tmp_path):
 
 @pytest.mark.docker
 def test_each_tenant_is_answered_by_a_tool_of_its_own(engine, tmp_path):
-    walked("tenants.md", tmp_path, "final_answer(balance())")
+    walk_recipe("tenants.md", tmp_path, "final_answer(balance())")
 
 
 @pytest.mark.slow
 def test_ci_page_runs_its_tests_on_the_executor_of_the_variable(tmp_path):
-    walked("ci.md", tmp_path)
+    walk_recipe("ci.md", tmp_path)
     (workflow,) = [block for block in blocks(RECIPES / "ci.md") if block.language == "yaml"]
     jobs = yaml.safe_load(workflow.text)["jobs"]
     assert jobs["test"]["strategy"]["matrix"]["executor"] == ["process", "docker"]
@@ -62,17 +54,18 @@ def test_notebook_keeps_variables_between_questions(tmp_path):
         answer("final_answer(sum(primes))"),
     )
     cells = [block for block in blocks(RECIPES / "notebook.md") if block.title.startswith("cell")]
-    with model.serving() as port:
-        env = reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1")
-        with jupyter_client.run_kernel(cwd=str(tmp_path), env=env) as kernel:
-            printed = [shown(kernel, cell.text) for cell in cells[:3]]
-            # Cell 1 again ends the sandbox of the first, without the garbage collector.
-            shown(kernel, "import gc, os, time\ngc.disable()\nold = agent.python_executor.pid")
-            shown(kernel, cells[0].text)
-            is_there = "os.path.exists(f'/proc/{old}')"
-            wait = f"[time.sleep(0.05) for _ in range(1000) if {is_there}]\n{is_there}"
-            assert shown(kernel, wait) == "False"
-            shown(kernel, cells[3].text)
+    with (
+        model_environment(model) as env,
+        jupyter_client.run_kernel(cwd=str(tmp_path), env=env) as kernel,
+    ):
+        printed = [shown(kernel, cell.text) for cell in cells[:3]]
+        # Cell 1 again ends the sandbox of the first, without the garbage collector.
+        shown(kernel, "import gc, os, time\ngc.disable()\nold = agent.python_executor.pid")
+        shown(kernel, cells[0].text)
+        is_there = "os.path.exists(f'/proc/{old}')"
+        wait = f"[time.sleep(0.05) for _ in range(1000) if {is_there}]\n{is_there}"
+        assert shown(kernel, wait) == "False"
+        shown(kernel, cells[3].text)
     assert [printed[1], printed[2]] == ["15", "328"]
 
 

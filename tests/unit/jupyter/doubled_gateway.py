@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import socket
 
 from background import running
+from websocket_frames import accepted_key
 
 from smolagents_fork.jupyter.websocket import Connection, GatewayAddress
 from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
@@ -15,19 +14,15 @@ from smolagents_fork.stream.timed_socket import TimedSocket
 
 __all__ = ["opened_connection"]
 
-# RFC 6455, section 1.3.
-_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-
-def valid_answer(key, protocol=SUBPROTOCOL_V1):
-    """The answer to a handshake's key; without a subprotocol if that is empty."""
-    digest = base64.b64encode(hashlib.sha1(key + _GUID).digest())
+def valid_answer(request, protocol=SUBPROTOCOL_V1):
+    """The answer to a handshake; without a subprotocol if that is empty."""
     chosen = b"Sec-WebSocket-Protocol: " + protocol.encode() + b"\r\n" if protocol else b""
     return (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         + chosen
         + b"Sec-WebSocket-Accept: "
-        + digest
+        + accepted_key(request)
         + b"\r\n\r\n"
     )
 
@@ -36,13 +31,12 @@ def _serve_handshake(far, answer):
     request = b""
     while b"\r\n\r\n" not in request:
         request += far.recv(4096)
-    key = next(x for x in request.split(b"\r\n") if x.lower().startswith(b"sec-websocket-key"))
-    far.sendall(answer(key.partition(b": ")[2]))
+    far.sendall(answer(request))
 
 
 @contextlib.contextmanager
 def opened_connection(answer=valid_answer):
-    """Yield a connection and the gateway's end of it, which has sent ``answer(key)``."""
+    """Yield a connection and the gateway's end of it, which has sent ``answer(request)``."""
     near, far = socket.socketpair()
     far.settimeout(60)
     near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)

@@ -43,7 +43,7 @@ def test_frame_that_closes_ends_the_connection_with_what_it_says(payload, messag
     ("protocol", "chosen"), [("", "the layout without a name"), ("v0.kernel", "v0.kernel")]
 )
 def test_gateway_with_another_layout_is_named(protocol, chosen):
-    opening = opened_connection(lambda key: valid_answer(key, protocol))
+    opening = opened_connection(lambda request: valid_answer(request, protocol))
     with pytest.raises(ProtocolError) as caught, opening:
         pass
     assert str(caught.value) == (
@@ -58,7 +58,7 @@ def test_gateway_with_another_layout_is_named(protocol, chosen):
     ids=["no status", "no text", "no number"],
 )
 def test_answer_that_is_not_http_is_a_protocol_error(answer):
-    with pytest.raises(ProtocolError) as caught, opened_connection(lambda _key: answer):
+    with pytest.raises(ProtocolError) as caught, opened_connection(lambda _request: answer):
         pass
     assert "answer to the request for a WebSocket is invalid: " in str(caught.value)
 

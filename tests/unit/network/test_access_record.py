@@ -1,6 +1,9 @@
-"""The record of one call."""
+"""The record of one call, and the reports of its connections."""
 
 from __future__ import annotations
+
+import asyncio
+from typing import Any
 
 import pytest
 
@@ -30,3 +33,12 @@ def test_next_call_begins_anew():
     record.begin_call()
     record.count(10)
     assert record.text == ""
+
+
+def test_connection_that_cannot_be_recorded_is_refused():
+    def full(_event: str, _phase: str, _facts: Any) -> None:
+        raise OSError("the disk is full")
+
+    record = AccessRecord(None, "DockerExecutor", full)
+    with pytest.raises(HostRefusedError, match="could not be recorded: the disk is full"):
+        asyncio.run(record.report("connection", "begin", host="a.example", port=443))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import socket
 import struct
 import threading
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from websocket_frames import frame
+from websocket_frames import accepted_key, frame
 
 from smolagents_fork.codec import encode
 from smolagents_fork.jupyter import wire
@@ -22,8 +20,6 @@ from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import ImageSpec, Report, SandboxSpec, SandboxStatus
 
 __all__ = ["Gateway", "HostileEngine", "call"]
-
-_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def call(number: int, name: str, *args: Any) -> bytes:
@@ -53,9 +49,7 @@ class Gateway:
             self.sock.sendall(
                 b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
             )
-            head = self._head()
-            key = next(x for x in head.split(b"\r\n") if x.lower().startswith(b"sec-websocket-key"))
-            digest = base64.b64encode(hashlib.sha1(key.partition(b": ")[2] + _GUID).digest())
+            digest = accepted_key(self._head())
             self.sock.sendall(
                 b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 b"Sec-WebSocket-Protocol: " + wire.SUBPROTOCOL_V1.encode() + b"\r\n"
