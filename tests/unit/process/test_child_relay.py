@@ -12,30 +12,24 @@ import time
 
 import pytest
 from background import running
+from child_ends import ChildEnds
 
 from smolagents_fork.codec import decode
-from smolagents_fork.guest.frames import Frame, FrameReader, Kind, from_guest, packed
-from smolagents_fork.process.child import Child
+from smolagents_fork.guest.frames import Frame, FrameReader, Kind, packed
 from smolagents_fork.process.child_relay import ChildRelay
 
 SECONDS = 60
 LONG = 16 << 20
 
 
-class Ends:
+class Ends(ChildEnds):
     """A relay between the test as the host, and the test as the child."""
 
     def __init__(self, cpu_seconds: float | None = None) -> None:
-        ours, self.data = socket.socketpair()
-        status, self.status = socket.socketpair()
-        self.host, stream = socket.socketpair()
-        output, self.output = os.pipe()
-        stops, self.stops = socket.socketpair()
-        kinds = from_guest(2 * LONG, 2 * LONG)
-        self.child = Child(os.getpid(), ours, status, stops, output, kinds, cpu_seconds)
-        self.stream = stream
-        self.relay = ChildRelay(self.child, stream)
-        self.reader = FrameReader({**kinds, Kind.ENDED: 1000})
+        super().__init__(2 * LONG, os.getpid(), cpu_seconds)
+        self.host, self.stream = socket.socketpair()
+        self.relay = ChildRelay(self.child, self.stream)
+        self.reader = FrameReader({**self.kinds, Kind.ENDED: 1000})
         for end in (self.data, self.status, self.host):
             end.settimeout(SECONDS)
 
@@ -46,16 +40,14 @@ class Ends:
             self.reader.feed(data)
         return frame
 
-    def close(self) -> None:
+    def end(self) -> None:
         # The status too, or the relay waits for the end of a process that there is not.
         for end in (self.host, self.data, self.status):
             end.close()
 
-    def remove(self) -> None:
-        self.child.close()
+    def close(self) -> None:
+        super().close()
         self.stream.close()
-        self.stops.close()
-        os.close(self.output)
 
 
 @pytest.fixture
@@ -63,8 +55,8 @@ def ends():
     made = Ends()
     with running(made.relay.run):
         yield made
-        made.close()
-    made.remove()
+        made.end()
+    made.close()
 
 
 def test_host_that_has_not_read_a_long_value_can_interrupt(ends: Ends):
@@ -126,5 +118,5 @@ def test_child_over_its_processor_time_is_killed_on_its_node():
             f"process {os.getpid()} used more processor time than cpu_seconds=0.01 and was killed; "
             "raise that parameter, or do less in one call",
         ]
-        ends.close()
-    ends.remove()
+        ends.end()
+    ends.close()

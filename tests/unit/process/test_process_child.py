@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
-import socket
 import struct
 
 import pytest
+from child_ends import ChildEnds
 
 from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.guest.frame_stream import FrameStream
-from smolagents_fork.guest.frames import Kind, from_guest, packed
-from smolagents_fork.process.child import Child
+from smolagents_fork.guest.frames import Kind, packed
 from smolagents_fork.process.worker import socket_link
 
 ENDED = struct.pack("!i", 3)
 
 
-class Ends:
-    """Child whose other socket ends belong to the test."""
-
-    def __init__(self):
-        ours, self.data = socket.socketpair()
-        status, self.status = socket.socketpair()
-        output, self.output = os.pipe()
-        stops, self.stops = socket.socketpair()
-        self.child = Child(0, ours, status, stops, output, from_guest(1000, 1000))
-
-    def close(self):
-        self.child.close()
-        for end in (self.data, self.status, self.stops):
-            end.close()
-        os.close(self.output)
-
-
 @pytest.fixture
 def ends():
-    made = Ends()
-    yield made
-    made.close()
+    with contextlib.closing(ChildEnds(1000)) as made:
+        yield made
 
 
 def end(ends):
@@ -150,8 +132,7 @@ def test_host_with_more_descriptors_than_select_takes():
     try:
         while not taken or taken[-1] < 1024:
             taken.append(os.dup(null))
-        ends = Ends()
-        try:
+        with contextlib.closing(ChildEnds(1000)) as ends:
             assert ends.child.turn(0.01) is None
             ends.child.put(Kind.RUN, 1, bytes(10_000_000))
             assert ends.child.turn(0.01) is None
@@ -161,8 +142,6 @@ def test_host_with_more_descriptors_than_select_takes():
             end(ends)
             with pytest.raises(SandboxDiedError, match="exit code 3"):
                 ends.child.turn(60)
-        finally:
-            ends.close()
     finally:
         for number in (null, *taken):
             os.close(number)
