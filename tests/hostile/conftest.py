@@ -1,4 +1,4 @@
-"""Fixture of the host of process tests."""
+"""The processes in which hostile programs run, one of each for a module."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hostile_harness import Worker
 
 if TYPE_CHECKING:
     from process_host import ProcessHost
@@ -18,3 +19,10 @@ def host() -> Iterator[ProcessHost]:
 
     with ProcessHost() as host:
         yield host
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    """Give the worker that runs programs in ``local`` and in plain CPython."""
+    with Worker() as worker:
+        yield worker

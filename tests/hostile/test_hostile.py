@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import hostile_harness
@@ -21,12 +20,6 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the hostile worker forks its children"),
     pytest.mark.limit(600),
 ]
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker() as worker:
-        yield worker
 
 
 @pytest.mark.parametrize("programs", PARTS.values(), ids=PARTS)

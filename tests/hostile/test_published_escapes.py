@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,20 +154,6 @@ NUMBERS = sorted({name.partition(" ")[0] for name in [*ESCAPES, *OF_PICKLES]})
 def program(name: str, code: str) -> Program:
     ends = "quietly its value is what it gives" if name in OF_PICKLES else ""
     return Program("published", name, code + "\n", Path(__file__), 1, ends=ends)
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker() as worker:
-        yield worker
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[ProcessHost]:
-    from process_host import ProcessHost
-
-    with ProcessHost() as host:
-        yield host
 
 
 @pytest.mark.parametrize("name", [*ESCAPES, *OF_PICKLES])

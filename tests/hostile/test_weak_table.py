@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 
 import hostile_harness
 import hostile_table
@@ -24,12 +23,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.limit(600),
 ]
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker() as worker:
-        yield worker
 
 
 @pytest.mark.parametrize("programs", PARTS.values(), ids=PARTS)

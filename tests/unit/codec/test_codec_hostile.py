@@ -106,9 +106,6 @@ def image(width: int, height: int, data: bytes, mode: str = "RGB", **changes: An
 
 
 COLLIDING = [{"$": "int", "v": hex(k * ((1 << 61) - 1))} for k in range(60_000)]
-WORDS = (
-    "not an encoding|expected|not |more than|need|duplicate|unknown tag|has the keys|over|differ"
-)
 
 NO_NAMES = {"k": "range", "v": [0, 0, 1], "n": None}
 NO_CODES = {"$": "ndarray", "d": "<i8", "s": [0], "v": ""}

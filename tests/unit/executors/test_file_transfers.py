@@ -231,11 +231,3 @@ def test_lists_are_sorted_and_bounded(monkeypatch) -> None:
     answers[:] = [FileInfo(str(number), 0) for number in range(10_001)]
     with pytest.raises(ProtocolError, match="a list of 10001 files; it may have at most 10000"):
         box.list_files()
-
-
-def test_more_content_than_was_asked_for_is_refused(monkeypatch) -> None:
-    box = Box()
-    monkeypatch.setattr(box.store, "read_file", lambda _path, _most: b"12345", raising=False)
-    assert box.get_file("a", max_bytes=5) == b"12345"
-    with pytest.raises(ProtocolError, match="sent 5 bytes, and 4 were asked for"):
-        box.get_file("a", max_bytes=4)

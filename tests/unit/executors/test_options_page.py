@@ -10,15 +10,6 @@ from tools import option_tables
 from tools.option_tables import drawn
 from tools.paths import ROOT
 
-PAGE = (ROOT / "docs" / "options.md").read_text("utf-8")
-
-
-def cells(heading: str) -> list[list[str]]:
-    """Return the rows of the table below a heading; the first is its head."""
-    section = PAGE[PAGE.index(f"\n## {heading}\n") :]
-    rows = re.findall(r"^\| (.+) \|$", section[: section.find("\n## ", 4)], re.MULTILINE)
-    return [row.split(" | ") for row in rows if not row.startswith("---")]
-
 
 @pytest.mark.parametrize("page", option_tables.PAGES)
 def test_tables_are_those_of_the_definitions(page):
