@@ -161,15 +161,6 @@ def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
     assert len(output.displays) == 3
 
 
-def test_more_displays_than_there_may_be_are_counted():
-    output = CallOutput(10, 10**6)
-    sink = Collector(output)
-    for _ in range(103):
-        sink.display({"data": {"text/plain": "small"}})
-    assert len(output.displays) == 100
-    assert "[3 displays dropped" in output.logs()
-
-
 def test_none_is_not_converted_to_text():
     value = []
     for _ in range(5000):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,43 +13,6 @@ from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
 # Only detects hangs.
 SECONDS = 240.0
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One observation of a histogram, behind Ray's own checks of names and tags."""
-
-    name: str
-    seconds: float
-    node: str
-    kind: str
-    tenant: str
-
-    @property
-    def tags(self) -> tuple[str, str, str]:
-        return self.node, self.kind, self.tenant
-
-
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    import ray.util.metrics
-
-    found: list[Figure] = []
-
-    class Recorded:
-        """Ray's histogram in C++, which sends what it gets to the node's agent."""
-
-        def __init__(self, name: str, description: str, boundaries: Any, tags: Any) -> None:
-            assert "in seconds" in description
-            assert sorted(boundaries) == boundaries
-            assert tags == ("node", "kind", "tenant")
-            self.name = name
-
-        def record(self, value: float, tags: dict[str, str]) -> None:
-            found.append(Figure(self.name, value, **tags))
-
-    monkeypatch.setattr(ray.util.metrics, "CythonHistogram", Recorded)
-    return found
 
 
 def node_cluster(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Node, Any]:
@@ -98,11 +60,3 @@ def test_calls_and_requests_of_a_sandbox(
         assert requests == {("node1", kind, "")}
     finally:
         node.close()
-
-
-def test_times_of_the_host_are_recorded(figures: list[Figure]):
-    from smolagents_fork.ray_cluster.ray_calls import make_histograms
-
-    tags = {"node": "node1", "kind": "docker", "tenant": ""}
-    make_histograms()["call"].observe(0.5, tags)
-    assert figures == [Figure("smolagents_fork_call_seconds", 0.5, "node1", "docker", "")]

@@ -156,20 +156,6 @@ def test_waiting_starts_say_what_is_used_and_asked_for(cluster: Any):
     )
 
 
-def test_idle_supervisor_of_another_reservation_makes_room(cluster: Any):
-    nodes = cluster("12", "")
-    assert nodes.start() == "1"
-    nodes.start(reservation=Reservation("dead", 2, 1.0, 0, 15.0))
-    assert nodes.ends == []
-    nodes.sandboxes[0].end()
-    with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free in 2 s"):
-        nodes.start(2.5, Reservation("dead", 3, 1.0, 0, 15.0))
-    assert nodes.ends == ["1"]
-    # Nor does it get a sandbox any more.
-    with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free in 0 s"):
-        nodes.start(0.1)
-
-
 def test_supervisor_that_has_ended_meanwhile_is_left_for_another(cluster: Any):
     nodes = cluster("12", "")
     nodes.start()
@@ -195,21 +181,6 @@ def test_creation_that_fails_is_said(cluster: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(nodes, "do_create", lambda **_arguments: "odd")
     with pytest.raises(ProtocolError, match="what was sent is not a SupervisorPlace"):
         nodes.start()
-
-
-def test_lost_supervisor_loses_its_sandboxes_alone(cluster: Any):
-    nodes = cluster("12", "")
-    nodes.start()
-    nodes.start()
-    one, other = nodes.sandboxes
-    nodes.supervisors._lose(one.supervisor.place.supervisor, "silence")
-    assert one.why_lost() == "silence"
-    assert one.removed.is_set()
-    assert other.lost == ""
-    assert [found.node for found in nodes.supervisors.stats()] == ["2"]
-    nodes.supervisors._lose("", "the placer has ended")
-    assert other.lost == "the placer has ended"
-    assert nodes.supervisors.stats() == []
 
 
 def test_node_that_was_given_up_is_left_for_another_for_a_while(

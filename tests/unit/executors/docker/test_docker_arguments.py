@@ -74,19 +74,6 @@ def test_one_text_is_not_taken_for_a_list_of_its_letters(refused):
         refused()
 
 
-def test_sizes_are_bytes_for_the_engine():
-    options = DockerOptions.of(
-        "DockerExecutor", (), {"memory": 4096 * MIB, "workdir_size": "64 MiB"}
-    )
-    arguments = container_arguments(
-        options.sandbox_spec("image"), options.container, "name", token="token"
-    )
-    assert arguments["mem_limit"] == 4096 * MIB
-    # tmpfs has a notation of its own: it gets bytes.
-    assert f"size={64 * MIB}," in arguments["tmpfs"]["/workspace"]
-    assert f"size={128 * MIB}," in arguments["tmpfs"]["/tmp"]
-
-
 def test_numbers_in_the_environment_are_text_in_the_container():
     spec = DockerOptions.of(
         "DockerExecutor", (), {"environment": {"A": 1, "B": 2.5, "C": True, "D": ""}}

@@ -146,11 +146,6 @@ def test_added_product_gives_what_it_gives_in_python(product: str, start: str) -
     compared(each(form, "*", ONE_OF_EACH))
 
 
-@pytest.mark.parametrize("operator", sorted(set(OPERATORS) - set(REWRITTEN)))
-def test_operators_that_are_not_rewritten_give_what_they_give_in_python(operator: str) -> None:
-    compared(each(FORMS["names"], operator, ONE_OF_EACH))
-
-
 PAIRS = [("1", "5"), ("'ab'", "3"), ("[1]", "[2]"), ("2.5", "2"), ("Own(1)", "3"), ("3", "Own(1)"),
          ("'%s'", "'x'"), ("True", "70"), ("None", "1")]  # fmt: skip
 

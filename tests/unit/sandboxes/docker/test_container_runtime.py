@@ -6,8 +6,7 @@ import os
 import subprocess
 import sys
 
-from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
+from smolagents_fork.sandboxes.docker.create_arguments import merged
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
     LABEL,
@@ -15,20 +14,8 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
     owner_of,
 )
 from smolagents_fork.sandboxes.process_owner import this_machine
-from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
+from smolagents_fork.sandboxes.provisioner import SandboxStatus
 from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
-
-
-def test_safe_by_default():
-    arguments = container_arguments(SandboxSpec("image"), ContainerOptions(), "name", token="token")
-    assert arguments["network_mode"] == "none"
-    assert arguments["cap_drop"] == ["ALL"]
-    assert arguments["read_only"] is True
-    assert arguments["user"] == "1000:1000"
-    assert arguments["mem_limit"] == arguments["memswap_limit"] == 2 << 30
-    assert arguments["pids_limit"] == 256
-    assert "ports" not in arguments
-    assert arguments["environment"]["KG_IP"] == "127.0.0.1"
 
 
 def test_users_arguments_are_merged_or_replace():
