@@ -78,13 +78,12 @@ FIGURES = {
 }
 
 
-def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence[Any]) -> str:
+def draw(behaviours: Sequence[Any], differences: Sequence[Any]) -> str:
     """Return the page.
 
     Args:
         behaviours: the suite's promises, in the order of their areas.
         differences: the suite's table of differences.
-        faults: promises that are not held yet.
     """
     executors = _declarations().EXECUTORS
     cells = {
@@ -93,10 +92,6 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         for executor in one.executors
         for test in one.tests
     }
-    for one in faults:
-        cells.update(
-            ((name, t), "[not yet](#not-yet)") for name in one.executors for t in one.tests
-        )
     lines = [_HEAD, *_glance(behaviours, cells, executors), _DETAILS]
     area = None
     for one in behaviours:
@@ -108,12 +103,9 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         row = [cells.get((name, one.test), "yes") for name in executors]
         lines.append(f"| {sentence} | {' | '.join(row)} |")
     lines += ["", "## Differences", ""]
-    lines += [
-        f'{number}. <span id="difference-{number}"></span>{_said(one)}'
-        for number, one in enumerate(differences, 1)
-    ]
-    if faults:
-        lines += ["", "## Not yet", "", *(f"- {_said(one)}" for one in faults)]
+    for number, one in enumerate(differences, 1):
+        names = " and ".join(f"`{name}`" for name in one.executors)
+        lines.append(f'{number}. <span id="difference-{number}"></span>{names}: {one.text}')
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
@@ -155,10 +147,6 @@ def figure(page: str, section: str, label: str) -> str:
     return "not recorded" if column is None or found is None else found[column]
 
 
-def _said(one: Any) -> str:
-    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.text}"
-
-
 def _declarations() -> Any:
     """Import the module of the suite, whose folder and shared folders are not packages."""
     for folder in (SUITE, ROOT / "tests", ROOT / "tests" / "integration" / "hosted"):
@@ -170,8 +158,7 @@ def _declarations() -> Any:
 def main() -> None:
     """Write the page."""
     declarations = _declarations()
-    behaviours = declarations.all_behaviours()
-    PAGE.write_text(draw(behaviours, declarations.DIFFERENCES, declarations.FAULTS), "utf-8")
+    PAGE.write_text(draw(declarations.all_behaviours(), declarations.DIFFERENCES), "utf-8")
 
 
 if __name__ == "__main__":

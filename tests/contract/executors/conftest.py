@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from contract_clusters import close as close_clusters
 from contract_clusters import is_usual
-from contract_declarations import fault
 from contract_hosted import close as close_hosted
 from contract_kinds import KINDS, Contract, Shared
 from whole_contract import WHOLE
@@ -87,9 +86,6 @@ def contract(
             # The helper process reads them when it starts.
             for name, value in {**found.environment, "RAY_ADDRESS": found.address}.items():
                 monkeypatch.setenv(name, value)
-    known = fault(KINDS[request.param].name, request.function.__name__)
-    if known is not None:
-        request.applymarker(pytest.mark.xfail(reason=known.text, strict=True))
     made = Contract(KINDS[request.param], request.function.__name__, shared_executors)
     yield made
     made.close()

@@ -61,18 +61,7 @@ class Difference:
     text: str
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A promise that an executor breaks: a strict expected failure, "not yet" on the page."""
-
-    executors: tuple[str, ...]
-    tests: tuple[str, ...]
-    text: str
-
-
 BEHAVIOURS: dict[str, Behaviour] = {}
-
-FAULTS: tuple[Fault, ...] = ()
 
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
@@ -358,11 +347,6 @@ def behaviour(area: str, text: str) -> Callable[[_Function], _Function]:
 def difference(executor: str, test: str) -> Difference | None:
     """Return the declared difference of ``executor`` in ``test``, if there is one."""
     return next((d for d in DIFFERENCES if executor in d.executors and test in d.tests), None)
-
-
-def fault(executor: str, test: str) -> Fault | None:
-    """Return the known fault of ``executor`` in ``test``, if there is one."""
-    return next((f for f in FAULTS if executor in f.executors and test in f.tests), None)
 
 
 def all_behaviours() -> list[Behaviour]:

@@ -13,8 +13,6 @@ from contract_declarations import (
     COLUMNS,
     DIFFERENCES,
     EXECUTORS,
-    FAULTS,
-    Fault,
     all_behaviours,
     behaviour,
 )
@@ -24,7 +22,7 @@ from tools import contract_table
 
 def test_committed_page_is_up_to_date():
     page = contract_table.PAGE.read_text("utf-8")
-    assert page == contract_table.draw(all_behaviours(), DIFFERENCES, FAULTS), (
+    assert page == contract_table.draw(all_behaviours(), DIFFERENCES), (
         "run: python -m tools.contract_table"
     )
 
@@ -69,12 +67,7 @@ def test_every_area_has_behaviours():
 
 def test_differences_name_existing_tests_and_executors():
     tests = {one.test for one in all_behaviours()}
-    named = [
-        (name, test)
-        for one in (*DIFFERENCES, *FAULTS)
-        for name in one.executors
-        for test in one.tests
-    ]
+    named = [(name, test) for one in DIFFERENCES for name in one.executors for test in one.tests]
     assert {test for _, test in named} <= tests
     assert {name for name, _ in named} <= {*EXECUTORS, *COLUMNS}
     assert len(named) == len(set(named)), "one difference for a test and an executor"
@@ -94,10 +87,3 @@ def test_every_test_of_the_suite_declares_its_behaviour():
 def test_a_behaviour_of_an_unknown_area_is_refused():
     with pytest.raises(ValueError, match="area 'Weather'"):
         behaviour("Weather", "It rains.")
-
-
-def test_expected_failure_is_shown_as_missing():
-    held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
-    page = contract_table.draw(held, (), (Fault(("local",), ("test_state_lives_on",), "Why."),))
-    assert "| [not yet](#not-yet) | yes | yes |" in page
-    assert "- `local`: Why." in page
