@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from tools.errors import GitError
@@ -50,12 +49,8 @@ _CONFIG = f"""\
 _TRANSPORT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH", "GIT_SSH_COMMAND"})
 
 
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return git's environment: without the caller's ``GIT_*`` variables but for transport's.
-
-    Args:
-        extra: variables to add, such as ``GIT_AUTHOR_DATE``.
-    """
+def environment() -> dict[str, str]:
+    """Return git's environment: without the caller's ``GIT_*`` variables but for transport's."""
     return {
         **{
             name: value
@@ -75,7 +70,6 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_COMMITTER_EMAIL": _EMAIL,
         "LC_ALL": "C",
         "TZ": "UTC",
-        **(extra or {}),
     }
 
 
@@ -94,7 +88,6 @@ class Git:
         self,
         *arguments: str,
         stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one git command in the repository.
@@ -102,7 +95,6 @@ class Git:
         Args:
             arguments: the command and its arguments.
             stdin: bytes for its standard input.
-            env: variables to add to the hermetic environment.
             check: raise on an exit status that is not 0.
 
         Raises:
@@ -114,7 +106,7 @@ class Git:
             done = subprocess.run(
                 ["git", *where, *arguments],
                 cwd=self.folder,
-                env=environment(env),
+                env=environment(),
                 input=stdin,
                 capture_output=True,
                 timeout=GIT_TIMEOUT_SECONDS,
@@ -129,9 +121,9 @@ class Git:
             raise GitError(f"{command} exited {done.returncode}", output)
         return done
 
-    def text(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    def text(self, *arguments: str) -> str:
         """Return a command's standard output as text without the final newline."""
-        return self.run(*arguments, env=env).stdout.decode("utf-8", "replace").rstrip("\n")
+        return self.run(*arguments).stdout.decode("utf-8", "replace").rstrip("\n")
 
     def lines(self, *arguments: str) -> list[str]:
         """Return the lines of a command's standard output."""

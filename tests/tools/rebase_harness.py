@@ -344,7 +344,7 @@ class Rebase:
         done = subprocess.run(
             ["git", *arguments],
             cwd=self.folder.git.folder,
-            env=environment({"GIT_CEILING_DIRECTORIES": str(self.project.root)}),
+            env=environment() | {"GIT_CEILING_DIRECTORIES": str(self.project.root)},
             capture_output=True,
             text=True,
             timeout=300,

@@ -17,6 +17,7 @@ from tools.rebase import trial
 from tools.regression import Kind, Report
 from tools.regression import run as run_suite
 from tools.regression.comparison import Comparison
+from tools.regression.output import show
 from tools.upstream.relock import lock_of_release
 
 pytestmark = pytest.mark.network  # the build backend comes from the index, once
@@ -319,7 +320,9 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
         ran.append(options)
         stale = ["t::b differs no more"] if len(ran) == 1 else []
         found = [Comparison("t::a", Kind.PASSED_BOTH, Outcome("passed"), Outcome("passed"))]
-        return Report("9.1.0", "x", found, stale)
+        report = Report("9.1.0", "x", found, stale)
+        show(report, options["console"])
+        return report
 
     monkeypatch.setattr(trial, "run_regression", suite)
     contract = rebase.project.root / "tests" / "contract" / "test_other.py"
@@ -337,7 +340,7 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     assert "tests/contract/test_other.py::test_third: failed: " in said
     assert "test_quiet: failed" not in said
     assert "0 undeclared differences, 1 stale declarations: .rebase/report.md names" in said
-    assert "- stale deviation: t::b differs no more" in rebase.folder.report.read_text()
+    assert "STALE DEVIATION: t::b differs no more" in rebase.folder.report.read_text()
     (options,) = ran
     assert options["release"] == lockfile.load(rebase.folder.copy / "upstream.lock").version
     contract.write_text(contract.read_text().replace("== 3", "== 4"))

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.replay import Stop, outcomes, series_tag, upstream_tag
 from tools.rebase.trial import Verdict
-from tools.regression import Kind, Report
 from tools.series.repository import commits
 
-__all__ = ["refusal_text", "regression_lines", "report_text", "stop_text"]
+__all__ = ["refusal_text", "report_text", "stop_text"]
 
 # A page; a longer range-diff is one to read in the repository.
 _RANGE_DIFF_LINES = 160
-# Undeclared differences listed by name.
-_DIFFERENCES = 20
 
 
 def stop_text(stop: Stop) -> str:
@@ -56,20 +53,12 @@ def report_text(folder: Folder, plan: Plan, outcome: Stop | Verdict) -> str:
         outcome: what the replay stopped at, or what trying the result out has shown.
     """
     lines = [f"# Rebase from smolagents {plan.old} to {plan.new}", ""]
+    table = ["", "## Release by release", "", *_outcome_table(folder, plan)]
     if isinstance(outcome, Stop):
         lines += [f"**Stopped by a conflict** on {outcome.version} ({plan.date}).", ""]
-        lines += ["```", stop_text(outcome), "```"]
-    elif outcome.is_good and outcome.result:
-        kept, dropped = len(outcome.result.kept), len(outcome.result.dropped)
-        lines.append(
-            f"The series is on {plan.new} ({plan.date}): {kept} patches kept, {dropped} dropped."
-        )
+        lines += ["```", stop_text(outcome), "```", *table]
     else:
-        lines.append(f"**The series fits, but the result does not hold** ({plan.date}): see below.")
-    if not isinstance(outcome, Stop):
-        lines += ["", *_verdict_lines(outcome)]
-    lines += ["", "## Release by release", "", *_outcome_table(folder, plan)]
-    if not isinstance(outcome, Stop):
+        lines += [*_verdict_lines(plan, outcome), *table]
         lines += ["", "## Range-diff", "", "```", *_range_diff(folder, plan), "```"]
     return "\n".join(lines) + "\n"
 
@@ -83,7 +72,13 @@ def _outcome_table(folder: Folder, plan: Plan) -> Iterator[str]:
         yield f"| `{commit.name}` | " + " | ".join(cells) + " |"
 
 
-def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+def _verdict_lines(plan: Plan, verdict: Verdict) -> Iterator[str]:
+    if verdict.is_good and verdict.result:
+        kept, dropped = len(verdict.result.kept), len(verdict.result.dropped)
+        yield f"The series is on {plan.new} ({plan.date}): {kept} patches kept, {dropped} dropped."
+    else:
+        yield f"**The series fits, but the result does not hold** ({plan.date}): see below."
+    yield ""
     notes = verdict.result.notes if verdict.result else ()
     yield from (f"- {note}" for note in notes or ["No patch was dropped."])
     added = verdict.result.added if verdict.result else ()
@@ -94,23 +89,8 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     for check in verdict.checks:
         if check.problem:
             yield from ("", f"{check.name}:", "", "```", check.problem.strip(), "```")
-    if verdict.regression is not None:
-        yield from ("", *regression_lines(verdict.regression))
-
-
-def regression_lines(report: Report) -> Iterator[str]:
-    """Summarise the regression suite's report."""
-    word = "**differences**" if report.exit_status else "no undeclared difference"
-    differing = report.of(Kind.UNDECLARED)
-    yield from (f"## Upstream's own tests: {word}", "")
-    yield f"{len(report.comparisons)} tests; {report.ran} ran on upstream's release."
-    yield from ("", "| outcome | tests |", "|---|---:|")
-    yield from (f"| {kind.value} | {len(report.of(kind))} |" for kind in Kind)
-    yield ""
-    yield from (f"- differs: `{one.test}`" for one in differing[:_DIFFERENCES])
-    if len(differing) > _DIFFERENCES:
-        yield f"- and {len(differing) - _DIFFERENCES} more"
-    yield from (f"- stale deviation: {text}" for text in report.stale)
+    if verdict.regression:
+        yield from ("", "## Upstream's own tests", "", "```", verdict.regression.strip(), "```")
 
 
 def _range_diff(folder: Folder, plan: Plan) -> list[str]:

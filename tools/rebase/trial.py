@@ -61,12 +61,12 @@ class Verdict:
     Attributes:
         result: what was tried; None when the commits are not a series.
         checks: all that were made, in order.
-        regression: the report of upstream's own tests; None when they were not run.
+        regression: what the suite of upstream's own tests printed; empty when it was not run.
     """
 
     result: Result | None = None
     checks: list[Check] = field(default_factory=list)
-    regression: Report | None = None
+    regression: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -146,7 +146,8 @@ def _checks(folder: Folder, plan: Plan, verdict: Verdict) -> Iterator[Check]:
     if not plan.skip_regression:
         print("upstream's own tests, on both sides; this takes minutes", flush=True)
         try:
-            report = verdict.regression = regression(folder, wheel)
+            report = regression(folder, wheel)
+            verdict.regression = _regression_log(folder).read_text("utf-8")
             differs = ""
             if report.exit_status:
                 count = len(report.of(Kind.UNDECLARED))
@@ -212,7 +213,7 @@ def regression(folder: Folder, wheel: Path) -> Report:
         SuiteError: nothing was compared.
     """
     lock = lockfile.load(Project(folder.copy).lock)
-    with (folder.logs / "regression.log").open("w", encoding="utf-8") as log:
+    with _regression_log(folder).open("w", encoding="utf-8") as log:
         return run_regression(
             fork_wheel=wheel,
             release=lock.version,
@@ -222,6 +223,10 @@ def regression(folder: Folder, wheel: Path) -> Report:
             folder=folder.path / "regression",
             console=Console(file=log, width=120),
         )
+
+
+def _regression_log(folder: Folder) -> Path:
+    return folder.logs / "regression.log"
 
 
 def _patch_tests(folder: Folder, python: Path, plan: Plan) -> Iterator[Check]:
