@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from buildsys import lock as upstream_lock
 from tools.errors import CommandError, SuiteError, last_lines
-from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS, ROOT
+from tools.paths import ROOT
+from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS
 from tools.uv import Uv, compile_requirements
 
 __all__ = ["Environment", "Side", "build_environment", "relock", "wheel_metadata"]

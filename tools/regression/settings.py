@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.paths import BUILD, CACHE, ROOT
+from tools.paths import BUILD, ROOT
 
 __all__ = [
-    "CACHE",
     "CONSTRAINTS",
     "DEVIATIONS",
     "EXTRAS",
@@ -18,7 +17,6 @@ __all__ = [
     "PROJECT",
     "RECORDS",
     "REQUIREMENTS",
-    "ROOT",
     "SCRATCH",
     "environment_of_a_run",
 ]

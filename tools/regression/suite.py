@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -14,36 +13,28 @@ from rich.console import Console
 from buildsys import lock as upstream_lock
 from buildsys.errors import BuildError
 from tools.errors import SuiteError, ToolError
+from tools.paths import CACHE, ROOT
 from tools.regression.comparison import Report, compare, run_again
 from tools.regression.deviations import load_deviations
 from tools.regression.environments import Side, build_environment, wheel_metadata
 from tools.regression.execution import Runner
 from tools.regression.output import show
 from tools.regression.record import changed_outcomes, conditions, read_record, write_record
-from tools.regression.settings import CACHE, DEVIATIONS, ROOT, SCRATCH
-from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_sdist
+from tools.regression.settings import DEVIATIONS, SCRATCH
+from tools.upstream.fetch import check_digest, fetch_sdist, fetch_wheel, unpack_sdist
 from tools.uv import Uv
 
 __all__ = ["run"]
-
-
-def _verified(path: Path, expected: str) -> None:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
-        raise SuiteError(
-            f"{path}: sha256 is {found}, expected {expected}; "
-            f"remove the file to have it fetched again, or look into why it has changed"
-        )
 
 
 def _release_files(version: str, lock: upstream_lock.Lock, sum_given: str | None) -> list[Path]:
     """Fetch the release's sdist and wheel, and verify each whose sum is known."""
     sdist, wheel = fetch_sdist(version, CACHE), fetch_wheel(version, CACHE)
     if version == lock.version:
-        _verified(sdist, lock.sdist.sha256)
-        _verified(wheel, lock.wheel.sha256)
+        check_digest(sdist, lock.sdist.sha256)
+        check_digest(wheel, lock.wheel.sha256)
     if sum_given is not None:
-        _verified(sdist, sum_given)
+        check_digest(sdist, sum_given)
     return [sdist, wheel]
 
 

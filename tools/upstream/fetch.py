@@ -5,6 +5,7 @@ No index address stands here or anywhere else in the project.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import sys
@@ -21,6 +22,7 @@ from tools.errors import CommandError, FetchError
 
 __all__ = [
     "FetchError",
+    "check_digest",
     "fetch_sdist",
     "fetch_wheel",
     "released_versions",
@@ -88,6 +90,20 @@ def fetch_sdist(version: str, cache: Path) -> Path:
         FetchError: pip failed or gave something else.
     """
     return _download(cache, version, f"{PACKAGE}-{version}.tar.gz", "--no-binary")
+
+
+def check_digest(path: Path, expected: str) -> None:
+    """Check the sha256 of a file.
+
+    Raises:
+        FetchError: it has another.
+    """
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        raise FetchError(
+            f"{path}: sha256 is {found}, expected {expected}; "
+            f"remove the file to have it fetched again, or look into why it has changed"
+        )
 
 
 def unpack_wheel(wheel: Path, folder: Path) -> Path:

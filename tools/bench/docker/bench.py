@@ -11,7 +11,6 @@ import io
 import json
 import os
 import statistics
-import subprocess
 import tarfile
 import time
 from pathlib import Path
@@ -26,7 +25,8 @@ from smolagents_fork.sandboxes.docker.images.image_plans import (
     DEFAULT_BASE_IMAGE,
 )
 
-from ...errors import ToolError
+from ...command import run
+from ...errors import CommandError, ToolError, last_lines
 from ...paths import ROOT
 from ..pristine import pristine_python
 from ..runner import Measured, say
@@ -60,7 +60,7 @@ def measure(repeat: int) -> Measured:
     client = docker.from_env()
     try:
         base = _base_image(client)
-        python = pristine_python(["docker"], ["numpy"], say=say)
+        python = pristine_python(["docker"], ["numpy"])
         say("building both images, where they are missing")
         _build_upstream_image(client, base)
         image = DockerExecutor.setup(IMPORTS, progress=lambda _line: None)
@@ -208,18 +208,12 @@ def _run_upstream(python: str | Path, calls: int, starts: int) -> dict[str, Any]
     command = [str(python), "-m", "tools.bench.docker.upstream_side", str(calls), str(starts)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_UPSTREAM_SECONDS, cwd="/",
-            env=environment, check=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        reason = f"it did not end in {_UPSTREAM_SECONDS:.0f} s"
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.strip().splitlines()[-1]
-    else:
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        found["calls_p95"] = percentile(found["calls"], 0.95)
-        found["array"] = found["array"] or f"fails ({found['array_error']})"
-        return found
-    say(f"upstream's half failed: {reason}")
-    return collections.defaultdict(lambda: "failed", failed_starts=f"all ({reason})")
+        output = run(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=Path("/"), env=environment)
+    except CommandError as error:
+        say(f"upstream's half failed: {error}")
+        reason = last_lines(str(error), lines=1)
+        return collections.defaultdict(lambda: "failed", failed_starts=f"all ({reason})")
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    found["calls_p95"] = percentile(found["calls"], 0.95)
+    found["array"] = found["array"] or f"fails ({found['array_error']})"
+    return found

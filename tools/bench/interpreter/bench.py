@@ -105,7 +105,7 @@ def measure(repeat: int) -> Measured:
     Raises:
         ToolError: there is nothing to compare with.
     """
-    others = pristine_python([], ["numpy", "pandas"], say=say)
+    others = pristine_python([], ["numpy", "pandas"])
     own = {"cpython": sys.executable, "fork": sys.executable}
     engines = {name: Engine(name, own.get(name, others)) for name in ("cpython", *TITLES)}
     try:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib.metadata
 import io
 import json
@@ -28,7 +29,10 @@ MODULES = ["json", "re", "dataclasses", "functools", "numpy", "pandas", "math", 
 MANY = 10**15
 
 
-def cpython() -> Callable[[str], Any]:
+_Run = Callable[[str], Any]
+
+
+def cpython() -> _Run:
     """``exec`` of the program, ``eval`` of its last expression."""
 
     def run(source: str) -> Any:
@@ -42,64 +46,45 @@ def cpython() -> Callable[[str], Any]:
     return run
 
 
-def fork() -> Callable[[str], Any]:
+def fork() -> _Run:
     """Return the fork's interpreter with every limit in force; no program reaches one."""
     from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     limits = RunLimits(max_operations=MANY, max_while_iterations=10**9, timeout_seconds=600.0)
-
-    def run(source: str) -> Any:
-        return Interpreter(additional_authorized_imports=MODULES, limits=limits).run(source).output
-
-    return run
+    interpreter = Interpreter(additional_authorized_imports=MODULES, limits=limits)
+    return lambda source: interpreter.run(source).output
 
 
-def upstream() -> Callable[[str], Any]:
-    """Upstream's tree walker, its two counters raised as ours are."""
+def upstream() -> _Run:
+    """Upstream's tree walker."""
+    executor = _upstream_class()(MODULES, timeout_seconds=600)
+    executor.send_tools({})
+    return lambda source: executor(source).output
 
+
+@functools.cache
+def _upstream_class() -> Any:
+    """Return the class of upstream's walker, its two counters raised as ours are."""
     import smolagents.local_python_executor as module
-    from smolagents.local_python_executor import LocalPythonExecutor
 
     version = importlib.metadata.version("smolagents")
     if "+" in version:
         raise RuntimeError(f"smolagents {version} is the fork: name upstream's Python")
     for name in ("MAX_OPERATIONS", "MAX_WHILE_ITERATIONS"):
         setattr(module, name, MANY)
-
-    def run(source: str) -> Any:
-        executor: Any = LocalPythonExecutor(MODULES, timeout_seconds=600)
-        executor.send_tools({})
-        return executor(source).output
-
-    return run
+    return module.LocalPythonExecutor
 
 
-ENGINES: dict[str, Callable[[], Callable[[str], Any]]] = {
-    "cpython": cpython,
-    "fork": fork,
-    "upstream": upstream,
-}
+#: Each returns a new interpreter.
+ENGINES: dict[str, Callable[[], _Run]] = {"cpython": cpython, "fork": fork, "upstream": upstream}
 
 
-def call_cost(engine: str, calls: int, new: bool) -> list[float]:
-    """Seconds of each of ``calls`` calls ``ex("1+1")`` of one executor, the first left out.
+def call_cost(run: _Run, calls: int, new: bool) -> list[float]:
+    """Seconds of each of ``calls`` calls ``ex("1+1")`` of one interpreter, the first left out.
 
     With ``new`` each call has another number, so that no compiled code is kept for it.
     """
     seconds = []
-    if engine == "fork":
-        from smolagents_fork.interpreter.guarded import Interpreter
-
-        kept = Interpreter()
-        run: Callable[[str], Any] = kept.run
-    elif engine == "upstream":
-        from smolagents.local_python_executor import LocalPythonExecutor
-
-        executor: Any = LocalPythonExecutor([])
-        executor.send_tools({})
-        run = executor
-    else:
-        run = ENGINES[engine]()
     for number in range(calls + 1):
         source = f"1+{number}" if new else "1+1"
         started = time.perf_counter()
@@ -110,9 +95,9 @@ def call_cost(engine: str, calls: int, new: bool) -> list[float]:
 
 def main() -> None:
     """Serve one engine, named by the first argument, until the input ends."""
-    engine = sys.argv[1]
+    make = ENGINES[sys.argv[1]]
     out = sys.stdout
-    run = ENGINES[engine]()
+    make()
     for name in MODULES:
         with contextlib.suppress(ImportError):
             __import__(name)
@@ -123,10 +108,10 @@ def main() -> None:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 if request.get("calls"):
-                    answer["seconds"] = call_cost(engine, request["calls"], request["new"])
+                    answer["seconds"] = call_cost(make(), request["calls"], request["new"])
                 else:
                     started = time.process_time()
-                    value = run(request["source"])
+                    value = make()(request["source"])
                     answer["seconds"] = [time.process_time() - started]
                     answer["result"] = repr(value)
         except BaseException as error:
