@@ -12,22 +12,21 @@ from tools.errors import ReleaseError
 
 __all__ = ["release_notes", "with_date", "with_release"]
 
-_HEAD = "# Changelog\n\nOne section a fork release; the form is that of Keep a Changelog.\n"
 _UNRELEASED = re.compile(r"^## (?:\[[^\]]+\] - unreleased|\[?unreleased\]?)$", re.I | re.M)
 _SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
-def with_release(text: str | None, version: str, bullets: Sequence[str] = ()) -> str:
+def with_release(text: str, version: str, bullets: Sequence[str] = ()) -> str:
     """Return the changelog with an unreleased section for a version.
 
     The section that is unreleased so far gets the version, because its entries belong to it.
 
     Args:
-        text: the file's text; None when there is none.
+        text: the file's text.
         version: the fork's version, such as ``1.27.0+fork.1``.
         bullets: what a rebase changed, one item each.
     """
-    text = _HEAD if text is None else text.rstrip("\n") + "\n"
+    text = text.rstrip("\n") + "\n"
     items = "\n".join(f"- {bullet}" for bullet in bullets)
     section = f"## [{version}] - unreleased\n" + (f"\n### Upstream\n\n{items}\n" if items else "")
     if unreleased := _UNRELEASED.search(text):

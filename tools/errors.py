@@ -4,6 +4,7 @@ ToolError
   SeriesError      the series, as files or as commits, is not what it should be
   RebaseError      a rebase cannot go on
   SuiteError       the regression suite could not compare, so it says nothing about the fork
+  ReleaseError     a release cannot be made
   FetchError       pip could not give a release
   CommandError     a program failed, was overdue or could not be started
     GitError       the program was git

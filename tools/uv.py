@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -195,13 +194,11 @@ def main(arguments: Sequence[str]) -> int:
         arguments: ``install`` or ``lock``.
     """
     (name,) = arguments
-    began = time.monotonic()
     try:
         {"install": install, "lock": lock}[name]()
     except CommandError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"[{time.monotonic() - began:5.1f} s] {name}: done")
     return 0
 
 

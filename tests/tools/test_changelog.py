@@ -20,7 +20,6 @@ OLD = "# C\n\n## [1.0+fork.1] - 2026-01-01\n\n- old\n"
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        (None, ["# Changelog", "## [2.0+fork.1] - unreleased", "- done"]),
         ("", ["## [2.0+fork.1]", "- done"]),
         ("# Changelog\n", ["# Changelog", "## [2.0+fork.1]", "- done"]),
         (
@@ -45,7 +44,7 @@ def test_rebase_adds_to_unreleased_section(text, order):
     assert new.endswith("\n")
     assert "\n\n\n" not in new
     assert new.casefold().count("unreleased") == 1
-    for line in (text or "").splitlines():
+    for line in text.splitlines():
         assert line in new or "unreleased" in line.casefold()
 
 

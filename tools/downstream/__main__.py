@@ -7,7 +7,6 @@ import datetime
 import platform
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from buildsys import lock as upstream_lock
 from tools.errors import ToolError
@@ -24,27 +23,20 @@ __all__ = ["PAGE", "main"]
 PAGE = ROOT / "docs" / "downstream.md"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tools.downstream", description=__doc__)
-    add = parser.add_argument
-    add("names", nargs="*", help="packages (default: all); with names, the page is not written")
-    add("--fork-wheel", type=Path, help="wheel under test (default: build one)")
-    add("--folder", type=Path, default=BUILD / "downstream", help="scratch folder")
-    return parser
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the programs as the command line says; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m tools.downstream", description=__doc__)
+    parser.add_argument("names", nargs="*", help="packages (default: all, and write the page)")
+    names: list[str] = parser.parse_args(arguments).names
     known = {package.name: package for package in PACKAGES}
-    if unknown := sorted(set(options.names) - known.keys()):
+    if unknown := sorted(set(names) - known.keys()):
         print(f"no package {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
-    folder: Path = options.folder
+    folder = BUILD / "downstream"
     folder.mkdir(parents=True, exist_ok=True)
     uv = Uv()
     try:
-        wheel: Path = options.fork_wheel or uv.wheel(ROOT, folder / "wheel")
+        wheel = uv.wheel(ROOT, folder / "wheel")
         _, version, _ = wheel_metadata(wheel)
     except ToolError as error:
         print(f"there is no wheel of the fork: {error}", file=sys.stderr)
@@ -53,13 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fork = Side("fork", f"smolagents @ {wheel.resolve().as_uri()}", version)
     upstream = Side("upstream", f"smolagents=={release}", release)
     results = []
-    for package in [known[name] for name in options.names] or PACKAGES:
+    for package in [known[name] for name in names] or PACKAGES:
         result = Result(package, *(use(package, side, folder, uv) for side in (fork, upstream)))
         results.append(result)
         print(f"{package.name} {result.fork.version}: {verdict(result)}", flush=True)
         for side, outcome in ((fork, result.fork), (upstream, result.upstream)):
             print(f"    {side.name}: {outcome.message}", flush=True)
-    if not options.names:
+    if not names:
         when = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
         when += f", Python {platform.python_version()}"
         PAGE.write_text(page(results, (version, release), when), "utf-8")

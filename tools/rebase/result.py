@@ -70,7 +70,7 @@ def result_of(folder: Folder, plan: Plan) -> Result:
         files["upstream.lock"] = lock.read_bytes()
         files["smolagents_fork/_version.py"] = version.read_bytes()
     forked = f"{plan.new}+fork.{revision}"
-    changelog = project.changelog.read_text("utf-8") if project.changelog.exists() else None
+    changelog = project.changelog.read_text("utf-8")
     bullets = [f"Built from smolagents {plan.new}; until now from {plan.old}.", *notes]
     files["CHANGELOG.md"] = with_release(changelog, forked, bullets).encode()
     files |= restated_pages(project.root, plan.old, forked)

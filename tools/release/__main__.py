@@ -133,9 +133,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     mode.add_argument("--dry", action="store_true", help="make the files only")
     mode.add_argument("--tagged", action="store_true", help="the files only, of a tagged HEAD")
     parser.add_argument("--date", default=today, help="ISO date for the changelog (default: today)")
-    parser.add_argument("--out", type=Path, help="folder for the files (default: dist/release)")
     options = parser.parse_args(arguments)
-    out = options.out or root / "dist" / "release"
+    out = root / "dist" / "release"
     try:
         date = None if options.tagged else options.date
         version = release(Project(root), out, date, commit=not (options.dry or options.tagged))

@@ -4,19 +4,8 @@ from openinference.instrumentation.smolagents import SmolagentsInstrumentor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from scripted_model import ScriptedModel
-from smolagents import CodeAgent, tool
-
-
-@tool
-def price_of(product: str) -> int:
-    """Give the price of a product.
-
-    Args:
-        product: its name.
-    """
-    return len(product) * 10
-
+from scripted_model import ScriptedModel, price_of
+from smolagents import CodeAgent
 
 exporter = InMemorySpanExporter()
 provider = TracerProvider()

@@ -5,19 +5,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import set_tracer_provider
-from scripted_model import ScriptedModel
-from smolagents import CodeAgent, tool
-
-
-@tool
-def price_of(product: str) -> int:
-    """Give the price of a product.
-
-    Args:
-        product: its name.
-    """
-    return len(product) * 10
-
+from scripted_model import ScriptedModel, price_of
+from smolagents import CodeAgent
 
 exporter = InMemorySpanExporter()
 provider = TracerProvider()

@@ -1,10 +1,10 @@
-"""A model with prepared answers, for the programs beside it."""
+"""A model with prepared answers and a tool, for the programs beside it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from smolagents import ChatMessage, MessageRole, Model
+from smolagents import ChatMessage, MessageRole, Model, tool
 from smolagents.monitoring import TokenUsage
 
 
@@ -27,3 +27,13 @@ class ScriptedModel(Model):
             content=f"Thought: next.\n<code>\n{code}\n</code>",
             token_usage=TokenUsage(input_tokens=7, output_tokens=3),
         )
+
+
+@tool
+def price_of(product: str) -> int:
+    """Give the price of a product.
+
+    Args:
+        product: its name.
+    """
+    return len(product) * 10
