@@ -27,13 +27,11 @@ class Outcome:
         status: ``missing`` when the side has no such test.
         message: the first words of the failure, or the reason of a skip.
         text: everything pytest wrote about it.
-        seconds: what it took.
     """
 
     status: Status
     message: str = ""
     text: str = ""
-    seconds: float = 0.0
 
 
 def node_id(classname: str, name: str) -> str:
@@ -71,22 +69,19 @@ def read_junit(path: Path) -> dict[str, Outcome]:
         for case in suite:
             key = node_id(case.classname or "", case.name or "")
             found = [outcomes[key]] if key in outcomes else []
-            outcomes[key] = max([*found, *_outcomes(case)], key=lambda one: _badness(one.status))
+            outcomes[key] = max(
+                [*found, *_outcomes(case)], key=lambda one: _ORDER.index(one.status)
+            )
     if not outcomes:
         raise SuiteError(f"{path}: names no test at all; the run collected nothing")
     return outcomes
 
 
 def _outcomes(case: TestCase) -> list[Outcome]:
-    seconds = case.time or 0.0
     return [
-        Outcome("passed", seconds=seconds),
+        Outcome("passed"),
         *(
-            Outcome(_STATUSES[type(one).__name__], one.message or "", one.text or "", seconds)
+            Outcome(_STATUSES[type(one).__name__], one.message or "", one.text or "")
             for one in case.result
         ),
     ]
-
-
-def _badness(status: Status) -> int:
-    return _ORDER.index(status)

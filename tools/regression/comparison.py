@@ -66,7 +66,6 @@ class Report:
         stale: declared deviations that no longer differ, as sentences.
         absent: optional groups that could not be installed, with the installer's words.
         notes: everything else a reader should know, as sentences.
-        seconds: what each step took.
     """
 
     release: str
@@ -75,7 +74,6 @@ class Report:
     stale: list[str] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
 
     def of(self, kind: Kind) -> list[Comparison]:
         """Return the comparisons of one kind."""

@@ -59,11 +59,9 @@ def show(report: Report, console: Console) -> None:
                 console.print(f"  {escape(_line(found))}", highlight=False)
             if len(members) > SHOWN_AT_MOST:
                 console.print(f"  and {len(members) - SHOWN_AT_MOST} more")
-    took = ", ".join(f"{name} {value:.0f} s" for name, value in report.seconds.items())
     for text in (
         *(f"STALE DEVIATION: {sentence}" for sentence in report.stale),
         *(f"absent on both sides: {group}: {words}" for group, words in report.absent.items()),
         *(f"note: {note}" for note in report.notes),
-        f"took: {took}",
     ):
         console.print(escape(text), highlight=False)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -84,42 +82,34 @@ def run(
         SuiteError: the comparison could not be made. The fork's own failures are in the report.
     """
     console = console or Console()
-    seconds: dict[str, float] = {}
 
     def say(words: str) -> None:
         console.print(words, markup=False, highlight=False)
-
-    @contextmanager
-    def step(name: str) -> Iterator[None]:
-        say(f"{name} ...")
-        started = time.monotonic()
-        yield
-        seconds[name] = time.monotonic() - started
 
     # The tests run in folders of their own, where a relative path would mean another place.
     folder = folder.resolve()
     selection = [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
     try:
-        with step("fetch"):
-            lock = upstream_lock.load(ROOT / "upstream.lock")
-            version = release or lock.version
-            if version != lock.version and not unlocked and sdist_sha256 is None:
-                raise SuiteError(
-                    f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
-                    f"or say --unlocked to run it unverified"
-                )
-            sdist, wheel = _release_files(version, lock, sdist_sha256)
-            declared = load_deviations(deviations, version)
-            tests_folder = _unpacked_tests(sdist, folder / "sdist")
+        say("fetch ...")
+        lock = upstream_lock.load(ROOT / "upstream.lock")
+        version = release or lock.version
+        if version != lock.version and not unlocked and sdist_sha256 is None:
+            raise SuiteError(
+                f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
+                f"or say --unlocked to run it unverified"
+            )
+        sdist, wheel = _release_files(version, lock, sdist_sha256)
+        declared = load_deviations(deviations, version)
+        tests_folder = _unpacked_tests(sdist, folder / "sdist")
         if fork_wheel is None:
-            with step("build the fork"):
-                fork_wheel = Uv().wheel(ROOT, folder / "fork-wheel")
+            say("build the fork ...")
+            fork_wheel = Uv().wheel(ROOT, folder / "fork-wheel")
         name, fork_version, _ = wheel_metadata(fork_wheel)
         if name != "smolagents":
             raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
         fork, pristine = Side("fork", fork_wheel, fork_version), Side("pristine", wheel, version)
-        with step("install"):
-            made = build_environment(fork, pristine, folder, pinned=version == lock.version)
+        say("install ...")
+        made = build_environment(fork, pristine, folder, pinned=version == lock.version)
         runner = Runner(made, pristine, fork, tests_folder, folder, network, run_all)
         known = None
         is_usual = version == lock.version and not (selection or network or run_all)
@@ -129,10 +119,10 @@ def run(
         if recorded and known is not None:
             expected = known
         else:
-            with step("run pristine's side"):
-                expected = runner.run_pristine(selection)
-        with step("run the fork's side"):
-            outcomes = expected, runner.run_fork(selection)
+            say("run pristine's side ...")
+            expected = runner.run_pristine(selection)
+        say("run the fork's side ...")
+        outcomes = expected, runner.run_fork(selection)
         notes = list(made.notes)
         if record and is_usual:
             notes.append(f"recorded: {write_record(wanted, outcomes[0])}")
@@ -141,10 +131,9 @@ def run(
         elif recorded:
             notes.append("no recorded outcomes of pristine for these packages: both sides ran")
         found, stale = compare(*outcomes, declared, selection=selection)
-        with step("run differences again"):
-            notes += run_again(found, runner.run_alone, say)
+        notes += run_again(found, runner.run_alone, say)
     except (BuildError, ToolError) as error:
         raise SuiteError(str(error)) from error
-    report = Report(version, fork_version, found, stale, made.absent, notes, seconds)
+    report = Report(version, fork_version, found, stale, made.absent, notes)
     show(report, console)
     return report
