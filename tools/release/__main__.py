@@ -49,13 +49,6 @@ def _check_ready(git: Git, tag: str) -> None:
         raise ReleaseError(f"the tag {tag} exists already; the version is in _version.py")
 
 
-def _replace(out: Path, made: Path) -> None:
-    if out.exists():
-        shutil.rmtree(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(made, out)
-
-
 def export_release(project: Project, version: str, folder: Path, date: str | None) -> Project:
     """Export HEAD with a dated changelog: the tree that a release's files are made from.
 
@@ -105,7 +98,9 @@ def release(project: Project, out: Path, date: str | None, *, commit: bool) -> s
         tree = export_release(project, version, folder, date)
         dated = tree.changelog.read_text("utf-8")
         write_artifacts(tree.root, version, made, Uv())
-        _replace(out, made)
+        if out.exists():
+            shutil.rmtree(out)
+        shutil.copytree(made, out)
     if commit:
         project.changelog.write_text(dated, "utf-8")
         _commit(project, f"release: date {version}", "The tag names this commit.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import tempfile
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from buildsys.lock import Archive, Lock, requirements_from_metadata
@@ -16,14 +16,6 @@ __all__ = ["lock_of_release"]
 
 def _archive(path: Path) -> Archive:
     return Archive(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
-
-
-def _entry_points(info: Path) -> dict[str, dict[str, str]]:
-    parser = configparser.ConfigParser()
-    # Names are case-sensitive; configparser lowers them unless told.
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read(info / "entry_points.txt", "utf-8")
-    return {group: dict(parser[group]) for group in parser.sections()}
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
@@ -38,7 +30,9 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
             name: hashlib.sha256((site / name).read_bytes()).hexdigest()
             for name in locked_names(site, version)
         }
-        entry_points = _entry_points(info)
+        entry_points: dict[str, dict[str, str]] = {}
+        for one in PathDistribution(info).entry_points:
+            entry_points.setdefault(one.group, {})[one.name] = one.value
     return Lock(
         version=version,
         wheel=_archive(wheel),
