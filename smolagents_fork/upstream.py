@@ -10,6 +10,7 @@ is being imported, and use only names that are defined by then.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 PACKAGE = "smolagents"
@@ -55,6 +56,21 @@ _OWNERS = {name: f"{PACKAGE}.{module}" for module, names in _MODULES.items() for
 def load() -> None:
     """Import ``smolagents``, whose patches may in turn import the fork."""
     importlib.import_module(PACKAGE)
+
+
+def replace_imported(name: str, value: object) -> None:
+    """Give a value of the fork's to the modules of upstream that have imported a name of another.
+
+    Args:
+        name: one of those above; the module that defines it keeps upstream's.
+        value: the fork's.
+    """
+    owner = sys.modules[_OWNERS[name]]
+    upstreams = vars(owner)[name]
+    for module_name, module in list(sys.modules.items()):
+        is_upstreams = module_name.partition(".")[0] == PACKAGE and module is not owner
+        if is_upstreams and vars(module).get(name) is upstreams:
+            vars(module)[name] = value
 
 
 def __getattr__(name: str) -> Any:

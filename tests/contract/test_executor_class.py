@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import re
 import sys
@@ -19,6 +20,9 @@ import smolagents_fork
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.selection import can_serve_managed_agents
+
+#: Built-in executors of upstream's that the fork has none of its own for.
+UPSTREAMS_OWN: frozenset[str] = frozenset()
 
 
 class FalsyExecutor(RecordingExecutor):
@@ -337,10 +341,14 @@ def test_subclass_that_extends_creation_gets_executors_upstream_does_not_have(mo
 
 
 def test_names_are_upstreams_and_two_more():
-    """A release that adds a built-in executor, and says so in its signature, fails this test."""
+    """A release that adds a built-in executor, by signature or entry point, fails this test."""
     annotation = inspect.signature(CodeAgent).parameters["executor_type"].annotation
-    upstreams = set(typing.get_args(annotation)) or {"local", "blaxel", "docker", "e2b", "modal"}
-    assert upstreams | {"process", "wasm"} == set(registry.BUILT_IN)
+    entries = importlib.metadata.distribution("smolagents").entry_points
+    upstreams = {
+        *(typing.get_args(annotation) or ("local", "blaxel", "docker", "e2b", "modal")),
+        *entries.select(group=registry.ENTRY_POINT_GROUP).names,
+    }
+    assert upstreams - UPSTREAMS_OWN | {"process", "wasm"} == set(registry.BUILT_IN)
 
 
 @pytest.fixture

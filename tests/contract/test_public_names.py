@@ -86,10 +86,34 @@ def test_star_import_gives_the_forks_executors():
 
 def test_module_that_names_the_local_executor_gives_the_forks():
     run(
-        "from smolagents.agents import LocalPythonExecutor as of_agents\n"
-        "from smolagents.local_python_executor import LocalPythonExecutor\n"
-        "import smolagents_fork\n"
-        "assert of_agents is LocalPythonExecutor is smolagents_fork.LocalPythonExecutor"
+        "import sys, smolagents, smolagents_fork\n"
+        "names = [n for n, module in sys.modules.items() if n.startswith('smolagents.') and\n"
+        "    'LocalPythonExecutor' in vars(module)]\n"
+        "assert 'smolagents.local_python_executor' in names\n"
+        "for name in names:\n"
+        "    found = sys.modules[name].LocalPythonExecutor\n"
+        "    assert found is smolagents_fork.LocalPythonExecutor, name"
+    )
+
+
+def test_function_of_upstream_makes_the_forks_local_executor_and_tests_for_it():
+    """A release may choose executors in any module, by any name of the class."""
+    source = (
+        "CLASSES = {'local': LocalPythonExecutor}\n"
+        "def make(): return CLASSES['local'](['json'], max_print_outputs_length=7)\n"
+        "def is_local(executor): return isinstance(executor, LocalPythonExecutor)\n"
+    )
+    run(
+        "import sys, types, smolagents\n"
+        "module = sys.modules['smolagents.made'] = types.ModuleType('smolagents.made')\n"
+        # As the module would have imported it before the fork replaced it.
+        "upstreams = vars(smolagents.local_python_executor)['LocalPythonExecutor']\n"
+        "module.LocalPythonExecutor = upstreams\n"
+        f"exec({source!r}, vars(module))\n"
+        "executor = module.make()\n"
+        "assert type(executor) is smolagents.LocalPythonExecutor is not upstreams\n"
+        "assert executor.max_print_outputs_length == 7\n"
+        "assert module.is_local(executor)"
     )
 
 

@@ -38,13 +38,17 @@ CONTRACT = (
     "tests/contract/test_saving.py",
     "tests/contract/test_upstream_signatures.py",
 )
-#: What a person decides about the new parameters.
-TEST = Path("tests/contract/test_upstream_signatures.py")
+#: What a person decides about the new parameters and the new executor, by the file of the test.
 DECISIONS = {
-    '"executor",': '"executor", "execution_timeout_seconds",',
-    "frozenset[str]] = {}": (
-        'frozenset[str]] = {"DockerExecutor": frozenset({"execution_timeout_seconds"})}'
-    ),
+    "test_upstream_signatures.py": {
+        '"executor",': '"executor", "execution_timeout_seconds",',
+        "frozenset[str]] = {}": (
+            'frozenset[str]] = {"DockerExecutor": frozenset({"execution_timeout_seconds"})}'
+        ),
+    },
+    "test_executor_class.py": {
+        "UPSTREAMS_OWN: frozenset[str] = frozenset()": 'UPSTREAMS_OWN = frozenset({"daytona"})'
+    },
 }
 REGION = re.compile(
     r"^<<<<<<< .*\n(?P<upstream>(?:.*\n)*?)\|{7} .*\n(?P<base>(?:.*\n)*?)=======\n"
@@ -85,14 +89,16 @@ def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, releas
     assert status == 1, said
     assert "CodeAgent takes {'execution_timeout_seconds'}" in said
     assert "upstream's DockerExecutor takes {'execution_timeout_seconds'}" in said
-    assert said.count("\nFAILED ") + said.count(": failed: ") == 2, said
+    assert "test_names_are_upstreams_and_two_more" in said
+    assert said.count("\nFAILED ") + said.count(": failed: ") == 3, said
     assert snapshot(project) == before
-    test = project.root / TEST
-    text = test.read_text()
-    for old, new in DECISIONS.items():
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    test.write_text(text)
+    for name, decisions in DECISIONS.items():
+        test = project.root / "tests" / "contract" / name
+        text = test.read_text()
+        for old, new in decisions.items():
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        test.write_text(text)
     status, said = rebase("continue")
     assert status == 0, said
     assert "FAILED" not in said

@@ -30,8 +30,6 @@ __all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_
 #: Names the executor of agents whose code names none.
 VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
-# Method of upstream's that subclasses override or extend.
-_CREATION = "create_python_executor"
 # The agent's own limit of printed text, and the option of that name.
 _PRINT_LENGTH = "max_print_outputs_length"
 # What every executor is given first, by place.
@@ -181,8 +179,8 @@ def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> No
 def _is_overridden(agent: CodeAgent) -> bool:
     from smolagents_fork.upstream import CodeAgent
 
-    own = getattr(type(agent), _CREATION, None)
-    return own is not getattr(CodeAgent, _CREATION, None) or _CREATION in vars(agent)
+    own = type(agent).create_python_executor
+    return own is not CodeAgent.create_python_executor or "create_python_executor" in vars(agent)
 
 
 def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
@@ -231,10 +229,7 @@ def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
     from smolagents_fork.upstream import CodeAgent
 
     try:
-        create = getattr(CodeAgent, _CREATION, None)
-        if create is None:
-            raise ValueError(f"Unsupported executor type: {name}")
-        made: PythonExecutor = create(agent)
+        made: PythonExecutor = CodeAgent.create_python_executor(agent)
         return made
     except ValueError as error:
         available = registry.available_names()

@@ -1,9 +1,11 @@
 """Executors and their types that ``smolagents`` exports: patch ``executor-names``.
 
 ``smolagents`` itself imports this module last. Whoever reads one of the names gets its value on
-first use, so that ``import smolagents`` imports no executor, neither the fork's nor upstream's. The
-modules' own functions find what they were written with. ``smolagents.remote_executors`` keeps
-upstream's classes.
+first use, so that ``import smolagents`` imports no executor, neither the fork's nor upstream's.
+``smolagents.remote_executors`` keeps upstream's classes.
+
+Functions of upstream's modules find what they were written with until the fork's local executor is
+imported, which replaces the name there. Until then, a call of upstream's class makes the fork's.
 
 Upstream's agent class is hooked without a change of its lines: its own signature says what there is
 to change, so that a release which reorders parameters needs no other hook.
@@ -82,6 +84,13 @@ def _replace() -> None:
     local = importlib.import_module(f"{_PACKAGE}.local_python_executor")
     walker, evaluate = local.LocalPythonExecutor, local.evaluate_python_code
 
+    def make(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        if cls is walker:
+            return _value(_NAMES["LocalPythonExecutor"])(*arguments, **keywords)
+        return object.__new__(cls)
+
+    walker.__new__ = make
+
     @functools.wraps(evaluate)
     def evaluate_python_code(*arguments: Any, **keywords: Any) -> Any:
         return _value(f"{_LOCAL}:evaluate_python_code")(*arguments, **keywords)
@@ -101,14 +110,17 @@ def _replace() -> None:
 def _hook_agent_class(agent_class: type) -> None:
     """Let the environment decide where a program names no executor, and give its classes.
 
-    ``create_python_executor`` makes the fork's executors, also for subclasses that extend it. A
-    release without the method decides in its constructor, where patch ``executor-class`` is.
+    ``create_python_executor`` makes the fork's executors, also for subclasses that extend it. Those
+    find it in a release without the method, too.
     """
     # None says that the caller names no executor.
     _set_default(vars(agent_class)["__init__"], "executor_type", None)
-    creation = getattr(agent_class, "create_python_executor", None)
-    if creation is not None:
-        agent_class.create_python_executor = _with_built_in(creation)  # type: ignore[attr-defined]
+    creation = getattr(agent_class, "create_python_executor", _refuse_executor_type)
+    agent_class.create_python_executor = _with_built_in(creation)  # type: ignore[attr-defined]
+
+
+def _refuse_executor_type(agent: Any) -> Any:
+    raise ValueError(f"Unsupported executor type: {agent.executor_type}")
 
 
 def _with_built_in(creation: Callable[[Any], Any]) -> Callable[[Any], Any]:
