@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import socket
 
 import pytest
@@ -62,15 +61,22 @@ def answered(data, use):
         return use(TimedSocket(near))
 
 
-@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_answers_that_are_invalid_are_errors_of_ours(head):
+@pytest.mark.parametrize(
+    ("head", "fields"),
+    # A long head is read byte by byte.
+    [
+        (head, name)
+        for head in HEADS
+        for name in FIELDS
+        if head != "a long status" or name == "none"
+    ],
+)
+def test_answers_that_are_invalid_are_errors_of_ours(head, fields):
     def open_channels(sock):
         return Connection(sock, GatewayAddress(), "/", timeout=60, limit=1 << 20)
 
-    # A long one is read byte by byte.
-    others = FIELDS.values() if len(head) < 1000 else [b""]
-    for fields, body in itertools.product(others, BODIES.values()):
-        data = head + b"\r\n" + fields + b"\r\n" + body
+    for body in BODIES.values():
+        data = HEADS[head] + b"\r\n" + FIELDS[fields] + b"\r\n" + body
         with pytest.raises((ConnectionLost, ProtocolError)):
             answered(data, lambda sock: create_kernel(sock, GatewayAddress(), timeout=60))
         with pytest.raises((ConnectionLost, ProtocolError)):
