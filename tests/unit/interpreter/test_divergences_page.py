@@ -227,17 +227,16 @@ def executor(code: str, seconds: float) -> LocalPythonExecutor:
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"), [one for programs in ROWS_OF_CPYTHON.values() for one in programs]
+    ("code", "expected", "seconds"),
+    [
+        (*one, seconds)
+        for table, seconds in ((ROWS_OF_CPYTHON, 60), (ROWS_OF_UPSTREAM, 1))
+        for programs in table.values()
+        for one in programs
+    ],
 )
-def test_program_gets_what_the_row_says(code: str, expected: str) -> None:
-    assert expected in outcome(code, executor(code, 60))
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"), [one for programs in ROWS_OF_UPSTREAM.values() for one in programs]
-)
-def test_program_gets_what_the_row_of_upstream_says(code: str, expected: str) -> None:
-    assert expected in outcome(code, executor(code, 1))
+def test_program_gets_what_the_row_says(code: str, expected: str, seconds: float) -> None:
+    assert expected in outcome(code, executor(code, seconds))
 
 
 @pytest.mark.parametrize(

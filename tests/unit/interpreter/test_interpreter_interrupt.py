@@ -46,15 +46,6 @@ ENDLESS = {
     "many sleeps": "import time\nwhile True:\n    time.sleep(0.001)",
     "asyncio": "import asyncio\nawait asyncio.sleep(500)",
     "busy asyncio": "import asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
-    "except BaseException": (
-        "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
-    ),
-    "bare except": "while True:\n    try:\n        while True: pass\n    except: pass",
-    "finally continue": "while True:\n    try:\n        while True: pass\n    finally: continue",
-    "suppress": (
-        "import contextlib\nwhile True:\n    with contextlib.suppress(BaseException):\n"
-        "        while True: pass"
-    ),
     "generator that catches": (
         "def g():\n    while True:\n        try:\n            yield\n"
         "        except BaseException: pass\nfor _ in g(): pass"
@@ -67,7 +58,7 @@ ENDLESS = {
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
 def test_what_runs_is_ended(code: str) -> None:
-    interpreter = Interpreter(["asyncio", "contextlib"], limits=PLENTY)
+    interpreter = Interpreter(["asyncio"], limits=PLENTY)
     interpreter.run("kept = 1")
     interrupted(interpreter, code)
     assert interpreter.run("kept").output == 1
