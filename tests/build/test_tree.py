@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -16,6 +17,7 @@ import pytest
 from buildsys import lock as lockfile
 from buildsys.errors import BuildError
 from buildsys.release import installed_release
+from buildsys.series import load_prune_list
 from buildsys.stamps import Stamp, apply_stamps
 from buildsys.tree import fork_tree, write_tree
 from tools.paths import CACHE, ROOT
@@ -59,7 +61,22 @@ def test_tree_is_patched_stamped_and_pruned(project, site):
     assert b"select_executor(self, executor, executor_class)" in tree["smolagents/agents.py"]
     assert b"# Modified for smolagents " in tree["smolagents/agents.py"]
     assert b"# Modified for" not in tree["smolagents/memory.py"]
-    assert not {"smolagents/tmp.py", "smolagents/pyodide_deno_executor.bak.py"} & set(tree)
+    assert not set(load_prune_list(project / "patches")) & set(tree)
+
+
+def test_pruned_modules_are_imported_by_nothing(project, site):
+    """Also by their names in texts, as modules are that are imported on first use."""
+    names: set[str] = set()
+    for path, data in fork_tree(project, site).items():
+        for node in ast.walk(ast.parse(data)) if path.endswith(".py") else ():
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names |= {one.name.rpartition(".")[2] for one in node.names}
+            if isinstance(node, ast.ImportFrom):
+                names.add((node.module or "").rpartition(".")[2])
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value.rpartition(".")[2])
+    pruned = {Path(path).stem for path in load_prune_list(project / "patches")}
+    assert not pruned & names, "the release uses them: take them from patches/prune.list"
 
 
 def test_release_itself_is_never_touched(project, site):
