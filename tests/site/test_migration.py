@@ -27,8 +27,8 @@ TESTS = {
     "`agent.cleanup()`": "contract/test_cleanup.py::test_second_cleanup_does_nothing",
     '`executor_type="docker"` |': "integration/docker/test_docker_isolation.py::"
     "test_default_limits_are_in_the_engine",
-    '`executor_kwargs={"port": 8888}`': "integration/docker/test_docker_agents.py::"
-    "test_upstreams_keywords_in_upstreams_order_with_its_defaults",
+    '`executor_kwargs={"port": 8888}`': "contract/test_executor_names.py::"
+    "test_parameters_are_upstreams_in_upstreams_order_with_its_defaults",
     "`pip install` in the agent": "integration/docker/test_docker_install.py::"
     "test_without_a_network_the_error_says_what_to_do",
     "`from smolagents import DockerExecutor`": "contract/test_executor_names.py::"
@@ -46,14 +46,11 @@ TESTS = {
     "`timeout_seconds` of local": f"{SHARED}/test_contract_limits.py::test_endless_code_is_stopped",
     "code that catches an error": f"{SHARED}/test_contract_ends.py::"
     "test_no_code_goes_on_after_the_final_answer",
-    "`with`, `while` or `try`": "contract/test_local_replaced.py::"
-    "test_value_of_a_last_statement_that_is_no_expression",
+    "`with`, `while` or `try`": f"{SHARED}/test_contract_state.py::test_block_has_a_value",
     "a misspelt name": "unit/interpreter/test_error_messages.py::"
     "test_a_misspelt_name_never_takes_the_value_of_another",
-    "`open(...)`": "contract/test_local_replaced.py::"
-    "test_open_without_files_is_refused_as_upstream",
-    "an unknown keyword": "contract/test_executor_names.py::"
-    "test_keyword_that_no_executor_has_is_named",
+    "`open(...)`": "contract/test_permitted_builtins.py::test_a_builtin_is_permitted_later",
+    "an unknown keyword": "unit/executors/test_validation.py::test_parameter_there_is_not",
     "a saved agent whose executor": "contract/test_saving.py::"
     "test_instance_is_an_error_that_says_so",
     "`allow_pickle=True`": "integration/docker/test_docker_values.py::"
