@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -184,3 +186,25 @@ def process_gone(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
         return not os.path.exists(f"/proc/{pid}")
+
+
+@contextlib.contextmanager
+def host_process(program: str, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run a host's program that prints ``ready``; kill it, and what it has forked, with the block.
+
+    Args:
+        program: of Python.
+        arguments: of the program.
+        options: of ``Popen``.
+    """
+    command = [sys.executable, "-c", program, *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True, **options
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

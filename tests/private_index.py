@@ -9,32 +9,56 @@ import hashlib
 import http.server
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["serving", "write_wheel"]
+__all__ = ["serving", "write_wheel", "write_wheel_of"]
 
 
 def write_wheel(index: Path, name: str, version: str = "1.0", origin: str = "") -> Path:
     """Add a package of one module, which has a variable ``ORIGIN``, to an index."""
     project = index / "simple" / name.replace("_", "-")
     project.mkdir(parents=True, exist_ok=True)
-    metadata = f"{name}-{version}.dist-info"
-    files = {
-        f"{name}.py": f"ORIGIN = {origin!r}\n",
-        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{metadata}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    rows = [f"{metadata}/RECORD,,"]
-    for path, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        rows.append(f"{path},sha256={digest.rstrip('=')},{len(text)}")
-    wheel = project / f"{name}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in {**files, f"{metadata}/RECORD": "\n".join(rows)}.items():
-            archive.writestr(path, text)
+    wheel = write_wheel_of(project, name, version, {f"{name}.py": f"ORIGIN = {origin!r}\n"})
     links = [f'<a href="{path.name}">{path.name}</a>' for path in sorted(project.glob("*.whl"))]
     (project / "index.html").write_text("\n".join(links))
+    return wheel
+
+
+def write_wheel_of(
+    folder: Path,
+    name: str,
+    version: str,
+    files: Mapping[str, str],
+    needs: Sequence[str] = (),
+    tag: str = "py3-none-any",
+) -> Path:
+    """Write a wheel.
+
+    Args:
+        folder: for the wheel.
+        name: of the distribution.
+        version: of the distribution.
+        files: text by path.
+        needs: requirements.
+        tag: of the wheel.
+    """
+    metadata = f"{name}-{version}.dist-info"
+    described = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    written = {
+        **files,
+        f"{metadata}/METADATA": described + "".join(f"Requires-Dist: {one}\n" for one in needs),
+        f"{metadata}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    rows = [f"{metadata}/RECORD,,"]
+    for path, text in written.items():
+        data = text.encode()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+        rows.append(f"{path},sha256={digest},{len(data)}")
+    wheel = folder / f"{name}-{version}-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in {**written, f"{metadata}/RECORD": "\n".join(rows)}.items():
+            archive.writestr(path, text)
     return wheel
 
 

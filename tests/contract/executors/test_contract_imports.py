@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import KINDS
+from private_index import write_wheel_of
 from scripted_model import Script
 from smolagents import CodeAgent
 
@@ -89,21 +89,6 @@ except ZeroDivisionError:
     assert executor(code).output == [1, "b", "a", "a%20b", "URLError"]
 
 
-def write_wheel(folder: Path) -> None:
-    """Write a wheel whose distribution and module have two names."""
-    info = "some_thing-2.0.dist-info"
-    files = {
-        "thing/__init__.py": "",
-        "thing/inner.py": "VALUE = 'text'\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: some-thing\nVersion: 2.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(folder / "some_thing-2.0-py3-none-any.whl", "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
-
-
 @behaviour("Imports", "A distribution's name and a version mean the package's import name.")
 def test_entries_may_be_distributions(contract, tmp_path, monkeypatch):
     options = {}
@@ -112,7 +97,8 @@ def test_entries_may_be_distributions(contract, tmp_path, monkeypatch):
         imports = ["numpy", "pandas", "matplotlib", "pillow"]
         code = "from PIL import ImageDraw\n'text'"
     elif contract.kind.name == "wasm":
-        write_wheel(tmp_path)
+        files = {"thing/__init__.py": "", "thing/inner.py": "VALUE = 'text'\n"}
+        write_wheel_of(tmp_path, "some_thing", "2.0", files)
         monkeypatch.setenv("PIP_NO_INDEX", "1")
         options = {"packages_dir": tmp_path}
         imports, code = ["some-thing>=1,<3"], "import thing.inner\nthing.inner.VALUE"

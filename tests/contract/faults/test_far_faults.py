@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 
 import pytest
-from background import PrintedLine, acting, eventually
+from background import PrintedLine, acting, eventually, host_process
 from far_engines import FarEngine
 from fault_proxy import FaultProxy
 from smolagents import tool
@@ -232,10 +230,7 @@ def test_killed_host_leaves_nothing_after_the_lease(far_engine: FarEngine, momen
         f"{far_engine.host_program}executor('1')\nprint('ready', flush=True)\n"
         f"{call}import time\ntime.sleep(600)"
     )
-    host = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    with host:
-        assert host.stdout is not None
-        assert host.stdout.readline() == "ready\n"
+    with host_process(program) as host:
         assert far_engine.list_sandboxes(host.pid)
         host.kill()
     assert eventually(lambda: not far_engine.list_sandboxes(host.pid))

@@ -12,7 +12,7 @@ from collections import Counter
 
 import docker
 import pytest
-from background import at_once, eventually
+from background import at_once, eventually, host_process
 from docker.models.containers import Container, ContainerCollection
 from docker_measuring import descriptors
 from docker_waiting import containers_of, gone
@@ -59,6 +59,7 @@ def test_end_in_the_constructor_at_every_stage(image, engine, monkeypatch, owner
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
 
 
+# Its lease outlasts the test: what removes the container is the process itself.
 PROGRAM = """
 import sys, time
 from smolagents_fork.executors.docker import DockerExecutor
@@ -69,30 +70,16 @@ print("ready", flush=True)
 """
 
 
-@contextlib.contextmanager
-def program(rest):
-    """A process with an executor that runs ``rest`` and is ended with the block.
-
-    Its lease outlasts the test: what removes the container is the process itself.
-    """
-    command = [sys.executable, "-c", PROGRAM.format(rest=rest)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
-
-
 def test_sys_exit(image, engine):
-    with program("sys.exit(3)") as process:
+    with host_process(PROGRAM.format(rest="sys.exit(3)")) as process:
         assert process.wait(120) == 3
     assert eventually(lambda: not containers_of(engine, process.pid))
 
 
 def test_sigterm(image, engine):
     # Python handles a signal that comes just before a sleep after it, so the sleeps are short.
-    with program("for _ in range(6000): time.sleep(0.1)") as process:
+    rest = "for _ in range(6000): time.sleep(0.1)"
+    with host_process(PROGRAM.format(rest=rest)) as process:
         process.terminate()
         # It ended by itself, and was not ended.
         assert process.wait(120) == 128 + signal.SIGTERM

@@ -6,13 +6,12 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 
 import pytest
-from background import acting, at_once, eventually, running
+from background import acting, at_once, eventually, host_process, running
 from docker_waiting import containers_of, first_print
 from smolagents.utils import AgentError
 from whole_contract import every
@@ -57,17 +56,10 @@ print("ready", flush=True)
 )
 def test_process_with_only_a_pool_leaves_no_container(image, engine, rest, wait):
     code = POOL_PROGRAM.format(size=1, rest=rest, wait=wait)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            if "sleep" in rest:
-                process.terminate()
-            _, errors = process.communicate(timeout=120)
-        finally:
-            process.kill()
+    with host_process(code, stderr=subprocess.PIPE) as process:
+        if "sleep" in rest:
+            process.terminate()
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == (128 + signal.SIGTERM if "sleep" in rest else 3)
     assert "Traceback" not in errors
     assert eventually(lambda: not containers_of(engine, process.pid))

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
-from background import eventually
+from background import eventually, host_process
 from docker_waiting import containers_of
 from whole_contract import every
 
@@ -35,22 +30,6 @@ from smolagents_fork.executors.docker import DockerPool
 print("ready", flush=True)
 time.sleep(600)
 """
-
-
-@contextlib.contextmanager
-def host_process(program):
-    """A process that runs ``program`` and is ready; nothing of it or its children is left."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(120)
-        process.stdout.close()
 
 
 def assert_gone(engine, process):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
-from background import eventually
+from background import eventually, host_process
 
 from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.sandboxes import process_owner
@@ -28,18 +27,6 @@ for _ in range(6000): time.sleep(0.1)
 """
 
 
-@contextlib.contextmanager
-def program(image: str, **pipes: int):
-    """A process with an executor that has run code; killed at the end of the block."""
-    command = [sys.executable, "-c", PROGRAM, image]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **pipes) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
-
-
 def running(cluster):
     return [
         p for p in cluster.pods.values() if cluster.described(p)["status"]["phase"] == "Running"
@@ -47,7 +34,7 @@ def running(cluster):
 
 
 def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
-    with program(image) as process:
+    with host_process(PROGRAM, image) as process:
         assert running(cluster)
         process.kill()
         process.wait()
@@ -61,7 +48,7 @@ def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
 
 def test_sigterm_removes_its_pods(cluster, image):
     """As any exit does: SIGTERM makes the process exit."""
-    with program(image, stderr=subprocess.PIPE) as process:
+    with host_process(PROGRAM, image, stderr=subprocess.PIPE) as process:
         process.send_signal(signal.SIGTERM)
         process.wait(120)
         assert process.stderr.read() == ""

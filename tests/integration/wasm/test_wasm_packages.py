@@ -6,10 +6,10 @@ import hashlib
 import io
 import subprocess
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
+from private_index import write_wheel_of
 from rich.console import Console
 from smolagents.monitoring import AgentLogger, LogLevel
 
@@ -29,18 +29,13 @@ def make_wheel(
     module: str = "",
 ) -> Path:
     """A wheel whose module says its own name."""
-    info = f"{name}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    metadata += "".join(f"Requires-Dist: {need}\n" for need in needs)
-    path = folder / f"{name}-{version}-{tag}.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{module or name}.py", f"NAME = {name!r}\n")
-        archive.writestr(f"{name}-{version}.data/purelib/{name}_more.py", "MORE = 1\n")
-        archive.writestr(f"{name}-{version}.data/scripts/{name}_program", "#!python\n")
-        archive.writestr(f"{info}/METADATA", metadata)
-        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
-        archive.writestr(f"{info}/RECORD", f"{module or name}.py,,\n")
-    return path
+    data = f"{name}-{version}.data"
+    files = {
+        f"{module or name}.py": f"NAME = {name!r}\n",
+        f"{data}/purelib/{name}_more.py": "MORE = 1\n",
+        f"{data}/scripts/{name}_program": "#!python\n",
+    }
+    return write_wheel_of(folder, name, version, files, needs, tag)
 
 
 @pytest.fixture
