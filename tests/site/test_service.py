@@ -6,10 +6,11 @@ import concurrent.futures
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
+from background import eventually
 from page_walk import reader_environment, write_files
 
 from tests.chat_server import ChatServer
@@ -44,7 +45,8 @@ def service(engine, tmp_path) -> Iterator[httpx.Client]:
             server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=log, stderr=log)
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=200) as client:
-                until(lambda: has_started(client, server), 400, (tmp_path / "log").read_text)
+                started = eventually(lambda: has_started(client, server), 400)
+                assert started, (tmp_path / "log").read_text()
                 yield client
         finally:
             server.terminate()
@@ -57,13 +59,6 @@ def has_started(client: httpx.Client, server: subprocess.Popen[bytes]) -> bool:
         return client.get("/stats").status_code == 200
     except httpx.TransportError:
         return False
-
-
-def until(done: Callable[[], bool], seconds: float, words: Callable[[], str]) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, words()
-        time.sleep(0.2)
 
 
 @pytest.mark.docker
@@ -79,7 +74,7 @@ def test_requests_share_nothing_and_a_full_pool_says_so(service):
     with concurrent.futures.ThreadPoolExecutor(3) as users:
         answers = list(users.map(answer, ["of-alice", "of-bob"]))
         assert answers == ["['of-alice']", "['of-bob']"]
-        until(lambda: pool_rests(service), 100, lambda: "the pool does not come to rest")
+        assert eventually(lambda: pool_rests(service)), "the pool does not come to rest"
         replies = {reply.status_code: reply for reply in users.map(ask, ["slow"] * 3)}
     assert replies.keys() == {200, 503}
     assert "became free in acquire_timeout_seconds=6.0" in replies[503].json()["detail"]

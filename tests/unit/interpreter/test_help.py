@@ -1,30 +1,16 @@
-"""``help()`` of programs shows tools and anything else as Python's does, into the logs."""
+"""``help()`` of programs shows anything but tools as Python's does, into the logs."""
 
 from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.executors.local import LocalPythonExecutor
-
-
-def lookup(key, table="long-enough-to-be-a-secret", *rest, limit=5, **more):
-    """Looks something up.
-
-    In a table.
-    """
+from smolagents_fork.interpreter.guarded import Interpreter
 
 
 def printed(code: str) -> str:
-    executor = LocalPythonExecutor(["json"])
-    executor.send_tools({"lookup": lookup})
+    logs = Interpreter(["json"]).run(code).logs
     # Before Python 3.12 an empty line of a description is indented, too.
-    return "".join(f"{line.rstrip()}\n" for line in executor(code).logs.splitlines())
-
-
-def test_a_tool() -> None:
-    logs = printed("help(lookup)")
-    assert "\nlookup(key, table=..., *rest, limit=5, **more)\n" in logs
-    assert "    Looks something up.\n\n    In a table.\n" in logs
+    return "".join(f"{line.rstrip()}\n" for line in logs.splitlines())
 
 
 def test_the_programs_own() -> None:

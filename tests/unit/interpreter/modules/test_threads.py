@@ -62,15 +62,17 @@ def test_an_error_in_a_thread_is_told_in_the_logs(capfd: pytest.CaptureFixture[s
 
 
 def test_tools_are_called_from_threads_on_their_own_time() -> None:
-    ours = interpreter(seconds=1.5)
+    ours = interpreter()
 
     def slow(value: int) -> int:
-        time.sleep(2.0)
+        time.sleep(3.5)
         return value
 
     ours.send_tools({"slow": slow})
+    ours.run(IMPORTS)
+    ours.limits = RunLimits(timeout_seconds=3)
     code = "with ThreadPoolExecutor(3) as p: r = list(p.map(slow, range(3)))\nr"
-    assert ours.run(IMPORTS + code).output == [0, 1, 2]
+    assert ours.run(code).output == [0, 1, 2]
 
 
 # -- what ends with the run --
