@@ -48,12 +48,12 @@ def make_agents(model: Any, process: ProcessExecutor) -> list[MultiStepAgent]:
         CodeAgent(tools=[], model=model, executor_class=kind)
         for kind in (DockerExecutor, ProcessExecutor, WasmExecutor, OwnExecutor)
     ]
-    with CodeAgent([], model, executor_type="process", executor_kwargs={"memory": "1g"}) as agent:
+    with CodeAgent([], model=model, executor_type="process", executor_kwargs={"memory": "1g"}) as agent:
         agent.run("Count.", max_steps=3)
     agents += [
-        CodeAgent([], model, executor=process, max_steps=4, name="worker", description="Works."),
-        CodeAgent([], model, executor=None, executor_type=None, executor_class=None),
-        CodeAgent([], model, managed_agents=agents, additional_authorized_imports=["numpy"]),
+        CodeAgent([], model=model, executor=process, max_steps=4, name="worker", description="Works."),
+        CodeAgent([], model=model, executor=None, executor_type=None, executor_class=None),
+        CodeAgent([], model=model, managed_agents=agents, additional_authorized_imports=["numpy"]),
     ]
     return agents
 

@@ -16,7 +16,7 @@ NAMES = ["local", pytest.param("process", marks=pytest.mark.slow)]
 
 
 def agent_of(model: Any, imports: list[str], **options: Any) -> CodeAgent:
-    return CodeAgent([], model, additional_authorized_imports=imports, **options)
+    return CodeAgent([], model=model, additional_authorized_imports=imports, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -172,7 +172,9 @@ def test_variable_decides_for_subclasses_and_saved_agents_that_name_none(model, 
         Forwarding([], model),
         LocalByDefault([], model, executor_type=None),
         CodeAgent.from_dict(dictionary),
-        CodeAgent([], model, **dict.fromkeys(["executor", "executor_type", "executor_kwargs"])),
+        CodeAgent(
+            [], model=model, **dict.fromkeys(["executor", "executor_type", "executor_kwargs"])
+        ),
     ]
     assert {type(agent.python_executor) for agent in agents} == {RecordingExecutor}
 

@@ -97,7 +97,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("given", "error", "message"), WRONG)
 def test_names_of_variables_are_checked(given, error, message):
-    web = ToolCallingAgent([], ScriptedModel(), name="web", description="Searches.")
+    web = ToolCallingAgent([], model=ScriptedModel(), name="web", description="Searches.")
     helper = helper_with(
         "<code>final_answer(lookup('fine'))</code>", tools=[lookup], managed_agents=[web]
     )

@@ -84,7 +84,9 @@ def test_case_of_an_import_name_stays():
 
 
 def test_star_is_not_a_requirement(tmp_path):
-    agent = CodeAgent([], ScriptedModel(), additional_authorized_imports=["*"], verbosity_level=0)
+    agent = CodeAgent(
+        [], model=ScriptedModel(), additional_authorized_imports=["*"], verbosity_level=0
+    )
     assert agent.to_dict()["requirements"] == ["smolagents"]
 
 
@@ -97,7 +99,7 @@ def test_requirement_of_a_managed_agent_that_needs_the_fork_is_the_managers(tmp_
         description="Works.",
         verbosity_level=0,
     )
-    boss = ToolCallingAgent([], ScriptedModel(), managed_agents=[worker], verbosity_level=0)
+    boss = ToolCallingAgent([], model=ScriptedModel(), managed_agents=[worker], verbosity_level=0)
     boss.save(tmp_path)
     assert lines(tmp_path) == [f"smolagents>={upstream_version}"]
     assert lines(tmp_path / "managed_agents/worker") == [f"smolagents>={upstream_version}"]

@@ -261,7 +261,7 @@ def test_program_of_a_saved_agent_starts_with_its_executor(tmp_path, cls, kwargs
 
 def test_program_of_an_agent_with_an_instance_says_what_to_write(model, tmp_path):
     instance = smolagents.LocalPythonExecutor([])
-    CodeAgent([], smolagents.Model(), executor=instance, verbosity_level=0).save(tmp_path)
+    CodeAgent([], model=smolagents.Model(), executor=instance, verbosity_level=0).save(tmp_path)
     done = start_app(tmp_path)
     assert done.returncode
     assert "was saved with an executor instance" in done.stderr
@@ -287,5 +287,5 @@ def test_requirements_of_an_agent_with_an_executor_ask_for_the_fork(model, tmp_p
 
 
 def test_requirements_of_an_agent_with_local_code_are_upstreams(model, tmp_path):
-    CodeAgent([], model, executor_type="local", verbosity_level=0).save(tmp_path)
+    CodeAgent([], model=model, executor_type="local", verbosity_level=0).save(tmp_path)
     assert "smolagents\n" in (tmp_path / "requirements.txt").read_text()

@@ -28,7 +28,7 @@ def shown(error: BaseException) -> str:
         DockerExecutor,
         AgentSandbox,
         DockerExecutor.setup,
-        lambda: CodeAgent([], object(), executor_type="docker"),
+        lambda: CodeAgent([], model=object(), executor_type="docker"),
     ],
     ids=["executor", "agent sandbox", "setup", "agent"],
 )

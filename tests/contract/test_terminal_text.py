@@ -74,7 +74,12 @@ def test_nothing_that_an_agent_logs_is_obeyed(log, streams):
         f"<code>final_answer({HOSTILE!r})</code>",
     )
     agent = CodeAgent(
-        [Echo()], model, logger=logger, stream_outputs=streams, name="boss", description=HOSTILE
+        [Echo()],
+        model=model,
+        logger=logger,
+        stream_outputs=streams,
+        name="boss",
+        description=HOSTILE,
     )
     assert agent.run(f"task {HOSTILE}") == HOSTILE  # the value stays as it is
     agent.visualize()
@@ -85,6 +90,6 @@ def test_nothing_that_an_agent_logs_is_obeyed(log, streams):
 def test_nothing_that_a_tool_returns_is_obeyed(log):
     logger, written = log
     model = CallingModel(("echo", {"text": HOSTILE}), ("final_answer", {"answer": HOSTILE}))
-    agent = ToolCallingAgent([Echo()], model, logger=logger)
+    agent = ToolCallingAgent([Echo()], model=model, logger=logger)
     assert agent.run("task") == HOSTILE
     check(written())

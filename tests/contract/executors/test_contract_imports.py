@@ -62,7 +62,7 @@ def test_one_list_serves_every_executor(contract, monkeypatch, renamed):
     else:
         chosen = {"executor_class": contract.kind.cls}
     model = Script(PROGRAM)
-    agent = CodeAgent([], model, additional_authorized_imports=imports, max_steps=1, **chosen)
+    agent = CodeAgent([], model=model, additional_authorized_imports=imports, max_steps=1, **chosen)
     contract.keep(agent)
     assert type(agent.python_executor) is contract.kind.cls
     assert agent.run("Which region?") == ANSWER

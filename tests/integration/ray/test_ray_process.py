@@ -48,7 +48,7 @@ def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest
     keywords = {
         "sandbox": "process", "startup_timeout_seconds": _SECONDS, "lease_seconds": _LEASE
     }  # fmt: skip
-    with CodeAgent([double], model, executor_type="ray", executor_kwargs=keywords) as agent:
+    with CodeAgent([double], model=model, executor_type="ray", executor_kwargs=keywords) as agent:
         assert agent.run("compute") == 42
         assert agent.python_executor.engine == RayEngine(sandbox="process", lease_seconds=_LEASE)
 

@@ -81,7 +81,7 @@ def executor() -> Any:
     from smolagents.remote_executors import DockerExecutor
 
     logger = AgentLogger(LogLevel.OFF)
-    return DockerExecutor([], logger, image_name=IMAGE, build_new_image=False, port=18888)
+    return DockerExecutor([], logger=logger, image_name=IMAGE, build_new_image=False, port=18888)
 
 
 def started_executor(found: dict[str, Any]) -> tuple[Any, float]:

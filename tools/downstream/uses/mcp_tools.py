@@ -30,6 +30,6 @@ with ToolCollection.from_mcp(
     parameters, trust_remote_code=True, structured_output=False
 ) as collection:
     code = "final_answer(int(price_of(product='desk')) + 2)"
-    agent = CodeAgent([*collection.tools], ScriptedModel(code))
+    agent = CodeAgent([*collection.tools], model=ScriptedModel(code))
     assert agent.run("What is the answer?") == 42
 print("a tool of an MCP server was called")

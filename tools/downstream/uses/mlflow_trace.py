@@ -14,7 +14,7 @@ mlflow.set_tracking_uri(f"file://{tempfile.mkdtemp()}")
 mlflow.set_experiment("downstream")
 mlflow.smolagents.autolog()
 
-agent = CodeAgent([], ScriptedModel("total = 40", "final_answer(total + 2)"))
+agent = CodeAgent([], model=ScriptedModel("total = 40", "final_answer(total + 2)"))
 assert agent.run("What is the answer?") == 42
 
 trace = mlflow.get_trace(mlflow.get_last_active_trace_id())

@@ -12,7 +12,7 @@ provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(exporter))
 SmolagentsInstrumentor().instrument(tracer_provider=provider)
 
-agent = CodeAgent([price_of], ScriptedModel("final_answer(price_of('desk') + 2)"))
+agent = CodeAgent([price_of], model=ScriptedModel("final_answer(price_of('desk') + 2)"))
 assert agent.run("What is the answer?") == 42
 
 spans = exporter.get_finished_spans()

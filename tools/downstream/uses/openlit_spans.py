@@ -14,7 +14,7 @@ provider.add_span_processor(SimpleSpanProcessor(exporter))
 set_tracer_provider(provider)
 openlit.init(disable_metrics=True, application_name="downstream")
 
-agent = CodeAgent([price_of], ScriptedModel("final_answer(price_of('desk') + 2)"))
+agent = CodeAgent([price_of], model=ScriptedModel("final_answer(price_of('desk') + 2)"))
 assert agent.run("What is the answer?") == 42
 
 names = sorted({span.name for span in exporter.get_finished_spans()})

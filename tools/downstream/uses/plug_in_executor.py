@@ -3,7 +3,9 @@
 from scripted_model import ScriptedModel
 from smolagents import CodeAgent
 
-agent = CodeAgent([], ScriptedModel("final_answer(6 * 7)"), executor_type="downstream-example")
+agent = CodeAgent(
+    [], model=ScriptedModel("final_answer(6 * 7)"), executor_type="downstream-example"
+)
 assert type(agent.python_executor).__name__ == "ExampleExecutor"
 assert agent.run("What is the answer?") == 42
 assert agent.python_executor.calls == 1

@@ -23,7 +23,7 @@ def ask(client, session, message):
 kept = []
 # The server's loop is left out; the client of its own library speaks to the same handlers.
 flask_socketio.SocketIO.run = lambda self, app, **_: kept.append((self, app))
-agent = CodeAgent([], ScriptedModel("count = 41", "final_answer(count + 1)"))
+agent = CodeAgent([], model=ScriptedModel("count = 41", "final_answer(count + 1)"))
 storage = Path(tempfile.mkdtemp()) / "chats.db"
 server.serve(agent, storage_path=str(storage), debug=False)
 sockets, app = kept[0]
