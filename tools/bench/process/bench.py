@@ -35,7 +35,8 @@ def measure(repeat: int) -> Measured:
     """
     with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         rows = _start_rows(floor, 2 * repeat)
-        with ProcessExecutor(["numpy"], None) as executor:
+        # Ten thousand tool calls in one program take minutes on a busy machine.
+        with ProcessExecutor(["numpy"], None, timeout_seconds=600) as executor:
             rows += [*_call_rows(executor, floor, 25 * repeat), *_value_rows(executor, floor)]
     return Measured(rows, "medians; goals are what this executor reaches on an idle machine")
 
