@@ -156,18 +156,14 @@ def test_a_local_name_may_be_that_of_a_tool(code: str) -> None:
     assert interpreter.run("search('x')").output == "found x"
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+WARNINGS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
+UNREPORTED = [pytest.mark.filterwarnings(f"ignore::pytest.{name}") for name in WARNINGS]
+
+
+@pytest.mark.parametrize(
+    "code", [*ANSWERS, *(pytest.param(code, marks=UNREPORTED) for code in SWALLOWED)]
+)
 def test_the_first_final_answer_ends_the_run(code: str) -> None:
-    interpreter = with_tools()
-    result = interpreter.run(code)
-    assert (result.output, result.is_final_answer) == (1, True)
-    assert interpreter.run("1 + 1").output == 2
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("code", SWALLOWED)
-def test_a_final_answer_that_python_swallows_ends_the_run_all_the_same(code: str) -> None:
     interpreter = with_tools()
     result = interpreter.run(code)
     assert (result.output, result.is_final_answer) == (1, True)

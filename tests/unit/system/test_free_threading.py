@@ -29,23 +29,20 @@ def free_threaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("free_threaded")
 @pytest.mark.parametrize(
-    "start",
+    ("start", "executor"),
     [
-        lambda: LocalPythonExecutor([]),
-        lambda: evaluate_python_code("1 + 1"),
-        lambda: CodeAgent(tools=[], model=None),
+        pytest.param(lambda: LocalPythonExecutor([]), "LocalPythonExecutor", id="executor"),
+        pytest.param(lambda: evaluate_python_code("1"), "LocalPythonExecutor", id="function"),
+        pytest.param(lambda: CodeAgent(tools=[], model=None), "LocalPythonExecutor", id="agent"),
+        pytest.param(
+            ProcessExecutor,
+            "ProcessExecutor",
+            id="process",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="starts no child processes"),
+        ),
     ],
-    ids=["executor", "function", "agent"],
 )
-def test_local_refuses_a_free_threaded_build(start):
+def test_free_threaded_build_is_refused(start, executor):
     with pytest.raises(ExecutorStartError) as caught:
         start()
-    assert str(caught.value) == f"LocalPythonExecutor{WORDS}"
-
-
-@pytest.mark.usefixtures("free_threaded")
-@pytest.mark.skipif(sys.platform == "win32", reason="no child processes are started here")
-def test_process_refuses_a_free_threaded_build():
-    with pytest.raises(ExecutorStartError) as caught:
-        ProcessExecutor()
-    assert str(caught.value) == f"ProcessExecutor{WORDS}"
+    assert str(caught.value) == f"{executor}{WORDS}"
