@@ -22,6 +22,17 @@ from guarded_modules import WATCHED
 
 SECRET = "canary-" + os.urandom(8).hex()
 TRIPPED: list[str] = []
+#: Settings that libraries keep, of which docs/executors/local.md says that the host shares them.
+#: Ordinary calls such as ``random.random()`` change them.
+LIBRARY_SETTINGS = {
+    "calendar week",
+    "decimal context",
+    "decimal contexts",
+    "numpy settings",
+    "numpy state",
+    "pandas options",
+    "random state",
+}
 
 _FORBIDDEN_TYPES = (
     types.FrameType,

@@ -184,7 +184,8 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
             return {"reached": reached, "probe": probe, "ran": ran}
         ran += 1
     changes = hostile_canary.changed(before, hostile_canary.fingerprint())
-    return {"reached": [f"changed {name}" for name in changes], "probe": "", "ran": ran}
+    reached = [f"changed {name}" for name in changes if name not in hostile_canary.LIBRARY_SETTINGS]
+    return {"reached": reached, "probe": "", "ran": ran}
 
 
 def child(request: dict[str, Any], numbers: list[int], out: int) -> None:
