@@ -153,7 +153,7 @@ def test_explicit_local_overrides_the_variable_in_every_call(model, variable, tm
     agents = [
         *(CodeAgent(*one) for one in by_place),
         *(Forwarding(*one) for one in by_place),
-        Forwarding([], model, executor_type="local"),
+        Forwarding([], model=model, executor_type="local"),
         LocalByDefault([], model),
         CodeAgent.from_dict(saved.to_dict()),
         CodeAgent.from_dict({**saved.to_dict(), "executor_type": None}, executor_type="local"),
@@ -169,8 +169,8 @@ def test_variable_decides_for_subclasses_and_saved_agents_that_name_none(model, 
     del dictionary["executor_type"]
     variable("recording")
     agents = [
-        Forwarding([], model),
-        LocalByDefault([], model, executor_type=None),
+        Forwarding([], model=model),
+        LocalByDefault([], model=model, executor_type=None),
         CodeAgent.from_dict(dictionary),
         CodeAgent(
             [], model=model, **dict.fromkeys(["executor", "executor_type", "executor_kwargs"])

@@ -60,6 +60,18 @@ def test_class_is_called_with_imports_logger_and_kwargs(model):
     assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
 
 
+def test_class_that_takes_the_logger_by_keyword_only_is_given_it(model):
+    class ByKeyword(RecordingExecutor):
+        def __init__(self, additional_imports: Any, *, size: int = 1, logger: Any) -> None:
+            super().__init__(additional_imports, logger, size=size)
+
+    chosen = {"executor_class": ByKeyword, "additional_authorized_imports": ["numpy"]}
+    agent = agent_with(model, **chosen, executor_kwargs={"size": 3})
+    assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
+    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent gives"):
+        agent_with(model, **chosen, executor_kwargs={"logger": None})
+
+
 def test_agent_runs_its_code_in_the_class(model):
     assert agent_with(model, executor_class=RecordingExecutor).run("anything") == "1 + 1"
 

@@ -268,15 +268,24 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
             keywords = {_PRINT_LENGTH: length, **keywords}
         else:
             _note_unused_length(agent, label)
+    # A release of upstream may take all options by keyword only.
+    by_keyword = [
+        one
+        for one in parameters
+        if one.name == "logger" and one.kind is one.KEYWORD_ONLY and one.default is one.empty
+    ]
+    if by_keyword:
+        del arguments[1:]
+    own_parameters = [*by_place[: len(arguments)], *by_keyword]
     # Python would say that there are two values, and not where the second one comes from.
-    for parameter, own in zip(parameters[: len(arguments)], _OF_THE_AGENT, strict=False):
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in keywords:
+    for parameter, own in zip(own_parameters, _OF_THE_AGENT, strict=False):
+        if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.name in keywords:
             raise ConfigurationError(
                 f"executor_kwargs[{parameter.name!r}]: the agent gives its own {own} to the "
                 f"executor; write {own}= as an argument of the agent, or make the executor "
                 "yourself and write executor=<the instance>"
             )
-    executor = factory(*arguments, **keywords)
+    executor = factory(*arguments, **keywords, **{one.name: agent.logger for one in by_keyword})
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
             f"{label} returned {type(executor).__name__}, which is not a PythonExecutor"
