@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ from bridge_harness import Sandbox
 from smolagents_fork import ProcessExecutor, codec
 from smolagents_fork.errors import ExecutorError, ProtocolError
 from smolagents_fork.guest.frames import HEADER, Kind
+from tests.unit.bridge.hostile_frames import PROCESS, REQUESTS
 
-CORPUS = Path(__file__).parents[2] / "unit" / "bridge" / "corpus"
-REQUESTS = {path.stem: path.read_bytes() for path in sorted((CORPUS / "requests").iterdir())}
-STREAMS = {path.stem: path.read_bytes() for path in sorted((CORPUS / "process").iterdir())}
 CALL = b'{"call":1,"name":"tool","args":["forged"],"kwargs":{}}'
 
 # Sends requests to the host over the kernel's sockets, without the fork's code in the kernel.
@@ -80,7 +77,7 @@ def _bounded() -> Iterator[None]:
 
 
 @pytest.mark.docker
-def test_corpus_from_a_kernel(kernel):
+def test_hostile_frames_from_a_kernel(kernel):
     kernel.executor.send_variables({"frames": REQUESTS})
     replies = kernel.executor(
         "{name: bytes(__smolagents_fork__.exchange(data)) for name, data in frames.items()}"
@@ -170,7 +167,7 @@ def test_interruption_does_not_split_a_message(kernel):
     assert kernel.works()
 
 
-def test_corpus_from_a_child(child):
+def test_hostile_frames_from_a_child(child):
     # With the number of the run, one after the other, without waiting for an answer.
     run = 1
     frames = b"".join(HEADER.pack(Kind.CALL, run, len(data)) + data for data in REQUESTS.values())
@@ -181,13 +178,13 @@ def test_corpus_from_a_child(child):
 
 def test_streams_from_a_child(child):
     ended = 0
-    for name, data in STREAMS.items():
+    for name, data in PROCESS.items():
         for code in (f"import os, time\nos.write(1000, {data!r})\ntime.sleep(0.1)", "1 + 1", "2"):
             try:
                 child.executor(code)
             except ExecutorError:
                 ended += 1
         assert child.executor("3").output == 3, name
-    assert ended >= len(STREAMS) - 1
+    assert ended >= len(PROCESS) - 1
     assert child.called == []
     assert child.works()
