@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from buildsys import lock as lockfile
 from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS, ADDED_SCRIPTS
 from tools.paths import ROOT
 from tools.upstream.fetch import unpack_sdist
+from tools.uv import installer_settings
 
 pytestmark = [pytest.mark.broad, pytest.mark.network, pytest.mark.slow]
 
@@ -52,17 +54,21 @@ def only(folder: Path, pattern: str) -> Path:
 
 
 UV = (sys.executable, "-m", "uv")
-# uv reads certificates from a file only when told; pip has them from its configuration.
-UV_SETTINGS = {"UV_NATIVE_TLS": "true"}
 #: Half of pip's time is bytecode of the packages that a build needs.
 PIP_SETTINGS = {"PIP_COMPILE": "0"}
 #: PyPA's front end. Its environments come from uv, which takes a tenth of pip's time.
 BUILD = (sys.executable, "-m", "build", "--installer", "uv")
 
 
+@functools.cache
+def uv_settings() -> dict[str, str]:
+    """Return what pip is told and uv is not: where releases are, and certificates."""
+    return installer_settings(run(sys.executable, "-m", "pip", "config", "list"), os.environ)
+
+
 def uv_wheel(source: Path, out: Path) -> Path:
     command = ("-m", "uv", "build", "-q", "--wheel", str(source), "--out-dir", str(out))
-    run(sys.executable, *command, **UV_SETTINGS)
+    run(sys.executable, *command, **uv_settings())
     return only(out, "*.whl")
 
 
@@ -83,7 +89,7 @@ def git_wheel(source: Path, out: Path) -> Path:
 
 def build_both(source: Path, out: Path) -> Path:
     """Build like ``python -m build``: the wheel is built from the source distribution."""
-    run(*BUILD, str(source), "--outdir", str(out), **UV_SETTINGS)
+    run(*BUILD, str(source), "--outdir", str(out), **uv_settings())
     return only(out, "*.whl")
 
 
@@ -134,7 +140,7 @@ def test_sdist_gives_the_same_wheel(sdist, wheel):
 
 def test_sdist_gives_the_same_sdist(sdist, tmp_path):
     unpacked = unpack_sdist(sdist, tmp_path)
-    run(*BUILD, "--sdist", str(unpacked), "--outdir", str(tmp_path / "out"), **UV_SETTINGS)
+    run(*BUILD, "--sdist", str(unpacked), "--outdir", str(tmp_path / "out"), **uv_settings())
     assert digest(only(tmp_path / "out", "*.tar.gz")) == digest(sdist)
 
 
@@ -145,7 +151,7 @@ def test_time_zone_umask_modes_and_folder_do_not_matter(checkout, wheel, tmp_pat
         path.chmod(0o777)
     build = f"'{sys.executable}' -m uv build -q --wheel . --out-dir '{tmp_path / 'out'}'"
     habits = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
-    run("sh", "-c", f"umask 077 && {build}", cwd=elsewhere, **habits, **UV_SETTINGS)
+    run("sh", "-c", f"umask 077 && {build}", cwd=elsewhere, **habits, **uv_settings())
     assert digest(only(tmp_path / "out", "*.whl")) == digest(wheel)
 
 
@@ -211,7 +217,7 @@ def test_failed_build_leaves_nothing_behind(checkout, tmp_path):
     done = subprocess.run(
         [*BUILD, "--wheel", ".", "--outdir", str(tmp_path / "out")],
         cwd=project,
-        env={**os.environ, **UV_SETTINGS, "TMPDIR": str(scratch)},
+        env={**os.environ, **uv_settings(), "TMPDIR": str(scratch)},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECONDS,
@@ -249,7 +255,7 @@ def uv_environment(folder: Path, *install: str) -> Callable[..., str]:
 def uv_install(folder: Path, *packages: str) -> None:
     """Install into an environment, as pip would in ten times the time."""
     python = str(folder / "bin" / "python")
-    run(*UV, "pip", "install", "-q", "--python", python, *packages, **UV_SETTINGS)
+    run(*UV, "pip", "install", "-q", "--python", python, *packages, **uv_settings())
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ import smolagents
 import smolagents_fork
 from smolagents_fork import errors
 from tools.paths import ROOT
+from tools.uv import Uv
 
 USES = ROOT / "tests" / "build" / "typed_uses.py"
-UV = (sys.executable, "-m", "uv")
 #: Programs that the maintainers' environment has beside Python.
 PROGRAMS = Path(sys.executable).parent
 
@@ -32,13 +32,9 @@ def run(*command: str, cwd: Path) -> str:
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel into an environment that has nothing else; give its Python."""
-    folder = tmp_path_factory.mktemp("user")
-    build = (*UV, "build", "-q", "--wheel", str(ROOT), "--out-dir", str(folder), "--native-tls")
-    subprocess.run(build, check=True, timeout=600)
-    (wheel,) = folder.glob("*.whl")
-    python = folder / "venv" / "bin" / "python"
-    run(*UV, "venv", "-q", "--python", sys.executable, str(folder / "venv"), cwd=folder)
-    run(*UV, "pip", "install", "-q", "--no-deps", "--python", str(python), str(wheel), cwd=folder)
+    uv, folder = Uv(), tmp_path_factory.mktemp("user")
+    python = uv.environment(folder / "venv")
+    uv.install(python, "--no-deps", uv.wheel(ROOT, folder / "wheel"))
     return python
 
 
