@@ -85,7 +85,8 @@ def _go_on(folder: Folder, plan: Plan) -> int:
     folder.remove()
     print(
         f"{report}\npatches/, upstream.lock, the version and CHANGELOG.md are on {plan.new}; the "
-        f"report is reports/{kept.name}. Read git diff, then commit; git restore . takes it back."
+        f"report is reports/{kept.name}. docs/rebase.md has the steps to the commit; git restore . "
+        "takes it back."
     )
     return 0
 
