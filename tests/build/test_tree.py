@@ -174,8 +174,8 @@ def test_patch_listed_twice_is_named(project, site):
     assert "'executor-class.patch' is listed twice; expected once" in error_of(project, site)
 
 
-@pytest.mark.parametrize(("times", "where"), [(0, ""), (2, r" \(lines 17, 33\)")])
-def test_version_text_found_zero_or_two_times_is_an_error(project, site, times, where):
+@pytest.mark.parametrize("times", [0, 2])
+def test_version_text_found_zero_or_two_times_is_an_error(project, site, times):
     path = site / "smolagents" / "__init__.py"
     version = lockfile.load(project / "upstream.lock").version
     line = f'__version__ = "{version}"\n'.encode()
@@ -184,6 +184,8 @@ def test_version_text_found_zero_or_two_times_is_an_error(project, site, times, 
     for patch in (project / "patches").glob("*.patch"):
         patch.unlink()
     path.write_bytes(content + line if times == 2 else content.replace(line, b""))
+    lines = content.splitlines(keepends=True)
+    where = rf" \(lines {lines.index(line) + 1}, {len(lines) + 1}\)" if times == 2 else ""
     relock(project, site, "smolagents/__init__.py")
     text = error_of(project, site)
     expected = rf"smolagents/__init__\.py: the text to stamp, .*, occurs {times} times{where}; exp"
