@@ -27,146 +27,30 @@ import contextlib
 import re
 import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from tools import lint
 from tools.changed_subjects import unchanged_subjects
-from tools.command import Command, clean_environment, run
+from tools.command import Command, run
 from tools.errors import CommandError, SuiteError, ToolError
-from tools.junit import Outcome, read_junit
+from tools.own_tests import ALL, OwnTests
 from tools.paths import REPORTS, ROOT
 from tools.run_remains import RUN_VARIABLE, RunWatch
 
-__all__ = ["MOST_REPEATED", "OwnTests", "main"]
+__all__ = ["main"]
 
 #: Arguments: run what ``make test`` leaves out; fail for what both runs have noted.
 REST, AFTER = "--rest", "--after"
 #: Mark of tests that ``make test`` leaves out, whatever has changed.
 _BROAD = "broad"
-#: More failures than these are not explained by load, and are not repeated.
-MOST_REPEATED = 5
-#: Lists in the folder of reports, and how many failed tests the last lines name.
-_FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
-_LEFT_LIST = "left-behind.txt"
-#: pytest's exit statuses: all passed, some failed, it came to no end, there was none.
-_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED = 0, 1, 2, 5
-#: xdist's words for a test whose worker died.
-_CRASHED = re.compile(r"^worker '\w+' crashed while running ", re.MULTILINE)
+#: pytest's exit statuses: some tests were collected, there was none.
+_COLLECTED, _NONE_COLLECTED = 0, 5
 _UPSTREAM_SECONDS = 3600.0
 _COLLECT_SECONDS = 600.0
 _COLLECT = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider")
 #: A file in the output of ``_COLLECT``, which ends with the number of its tests.
 _COLLECTED_FILE = re.compile(r"^(\S+\.py): \d+$", re.MULTILINE)
-# A worker in a dead one's place would get no work: the run would wait for ever.
-_ALL = (
-    *("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"),
-    "--durations=20",
-)
-
-
-class OwnTests(NamedTuple):
-    """One run of the fork's own tests.
-
-    Attributes:
-        folder: the checkout.
-        reports: folder for the results, and for the lists of failed and unstable tests.
-        arguments: of pytest, for the first run.
-        variables: for the environment of the tests.
-        python: interpreter that runs them.
-        timeout_seconds: of a run, whose output is then a file in ``reports``; None for a run
-            that may take any time and prints.
-    """
-
-    folder: Path = ROOT
-    reports: Path = REPORTS
-    arguments: Sequence[str] = _ALL
-    variables: Mapping[str, str] = MappingProxyType({})
-    python: Path = Path(sys.executable)
-    timeout_seconds: float | None = None
-
-    def run(self) -> bool:
-        """Run all tests, and a few failed ones again, alone; return whether all passed.
-
-        Raises:
-            SuiteError: see :meth:`outcomes`.
-        """
-        return not _failed(self.outcomes())
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """Run all tests, and a few failed ones again, alone; return the last outcome of each.
-
-        Raises:
-            CommandError: a run took longer than it may.
-            SuiteError: a run wrote no readable results, or failed without a failed test.
-        """
-        self.reports.mkdir(parents=True, exist_ok=True)
-        for name in (_FAILED_LIST, _UNSTABLE_LIST):
-            (self.reports / name).unlink(missing_ok=True)
-        status = self._pytest("tests", "--cache-clear", *self.arguments)
-        outcomes = read_junit(self.reports / "tests.xml")
-        failed = _failed(outcomes)
-        if not failed and status != _PASSED:
-            raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
-        has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
-        if status == _FAILED and len(failed) <= MOST_REPEATED and not has_crashed:
-            print(f"\n== once more, alone: {len(failed)} failed", flush=True)
-            self._pytest("again", "--last-failed", "--last-failed-no-failures=none")
-            with contextlib.suppress(SuiteError):  # a test that ends the process fails again
-                outcomes |= read_junit(self.reports / "again.xml")
-        lasting = _failed(outcomes)
-        unstable = sorted(set(failed) - set(lasting))
-        for name, keys in ((_FAILED_LIST, lasting), (_UNSTABLE_LIST, unstable)):
-            (self.reports / name).write_text("".join(f"{key}\n" for key in keys), "utf-8")
-        return outcomes
-
-    def note_left(self, left: Sequence[str]) -> None:
-        """Keep what the run has left behind, one sentence each."""
-        (self.reports / _LEFT_LIST).write_text("".join(f"{one}\n" for one in left), "utf-8")
-
-    def shortcomings(self) -> list[str]:
-        """List the tests that failed in the run and passed alone, and what the run has left."""
-        return [*self._names(_UNSTABLE_LIST), *self._names(_LEFT_LIST)]
-
-    def print_names(self) -> None:
-        """Name what was left behind, the failed and the unstable tests, as a run's last lines."""
-        if left := self._names(_LEFT_LIST):
-            print("\n== LEFT BEHIND by the tests")
-            print("\n".join(left), flush=True)
-        if failed := self._names(_FAILED_LIST):
-            print(f"\n== FAILED: {len(failed)}")
-            print("\n".join(failed[:_MOST_NAMES]), flush=True)
-        if unstable := self._names(_UNSTABLE_LIST):
-            print("\n== UNSTABLE: failed beside others and passed alone; mend these first")
-            print("\n".join(unstable), flush=True)
-
-    def _names(self, name: str) -> list[str]:
-        try:
-            return (self.reports / name).read_text("utf-8").splitlines()
-        except FileNotFoundError:
-            return []
-
-    def _pytest(self, name: str, *arguments: str) -> int:
-        """Run pytest and return its exit status; the results' name is ``name``.xml."""
-        results = self.reports / f"{name}.xml"
-        results.unlink(missing_ok=True)
-        options = ("-o", "cache_dir=build/test-cache", f"--junitxml={results}")
-        command: list[str | Path] = [self.python, "-m", "pytest", *options, *arguments]
-        folder, environment = self.folder, {**clean_environment(), **self.variables}
-        limit, log = self.timeout_seconds, self.reports / f"{name}.log"
-        if limit is None:
-            return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
-        with Command(command, timeout_seconds=limit, cwd=folder, env=environment, log=log) as one:
-            one.wait((_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED))
-        return one.status or _PASSED
-
-
-def _failed(outcomes: Mapping[str, Outcome]) -> list[str]:
-    return sorted(key for key, one in outcomes.items() if one.status in ("failed", "error"))
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -189,7 +73,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 def _run_named(arguments: Sequence[str]) -> int:
     """Run some tests; what fails beside others is in this Python's own list."""
     reports = REPORTS / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    tests = OwnTests(reports=reports, arguments=(*_ALL, *arguments))
+    tests = OwnTests(reports=reports, arguments=(*ALL, *arguments))
     passed = tests.run()
     tests.print_names()
     return 0 if passed else 1
@@ -198,7 +82,7 @@ def _run_named(arguments: Sequence[str]) -> int:
 def _run_project() -> int:
     REPORTS.mkdir(exist_ok=True)
     left_out = _marks_of_the_rest()
-    tests = OwnTests(arguments=(*_ALL, "-m", f"not ({left_out})"))
+    tests = OwnTests(arguments=(*ALL, "-m", f"not ({left_out})"))
     with _upstreams_tests("--recorded") as upstream:
         if not _linted():
             return 1
@@ -217,7 +101,7 @@ def _run_rest() -> int:
     with _upstreams_tests() as upstream:
         # Otherwise each worker would collect all files.
         files = _collect(*selection)
-        tests = tests._replace(arguments=(*_ALL, *selection, *files))
+        tests = tests._replace(arguments=(*ALL, *selection, *files))
         passed, same = _both(tests if files else None, upstream)
     for part in (before, tests):
         part.print_names()
@@ -240,7 +124,7 @@ def _collect(*selection: str) -> list[str]:
         timeout_seconds=_COLLECT_SECONDS,
         cwd=ROOT,
         log=REPORTS / "collected.log",
-        accepted=(_PASSED, _NONE_COLLECTED),
+        accepted=(_COLLECTED, _NONE_COLLECTED),
     )
     return _COLLECTED_FILE.findall(output)
 

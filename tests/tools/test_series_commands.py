@@ -121,12 +121,8 @@ def test_author_date_subject_and_odd_text_survive(tiny, opened):
     message = tiny_message("odd.patch").replace("Patch odd", "[odd] Ünder 100% = \\o/")
     file = opened.folder / AGENTS
     file.write_bytes(file.read_bytes().replace(b"FIRST_2 = 2\n", "FIRST_2 = 'é'\r\n".encode()))
-    env = {
-        "GIT_AUTHOR_NAME": "Zoë Ångström",
-        "GIT_AUTHOR_EMAIL": "zoe@example.org",
-        "GIT_AUTHOR_DATE": "2024-02-29T23:59:58-0730",
-    }
-    opened.run("commit", "--all", "--quiet", "-m", message, env=env)
+    author = ("--author=Zoë Ångström <zoe@example.org>", "--date=2024-02-29T23:59:58-0730")
+    opened.run("commit", "--all", "--quiet", "-m", message, *author)
     assert "patches/odd.patch" in close_series(tiny, opened.folder)
     assert b"\nDate: Thu, 29 Feb 2024 23:59:58 -0730\n" in (tiny.patches / "odd.patch").read_bytes()
     assert differences(tiny) == {}
