@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.changed_subjects import SUBJECTS, unchanged_subjects
 from tools.git import Git
 from tools.paths import ROOT
+from tools.whole_run.changed_subjects import SUBJECTS, unchanged_subjects
 
 PLACES = ["hosted", "images", "kubernetes", "ray"]
 ALL = ["agent_sandbox", "build", *PLACES, "tools", "wasm"]

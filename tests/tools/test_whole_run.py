@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tools import whole_run
 from tools.errors import CommandError
-from tools.own_tests import MOST_REPEATED, OwnTests
 from tools.paths import ROOT
+from tools.whole_run import __main__ as whole_run
+from tools.whole_run.own_tests import MOST_REPEATED, OwnTests
 
 PASSES = "def test_passes():\n    pass\n"
 FAILS = """

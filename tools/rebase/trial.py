@@ -19,7 +19,6 @@ from tools.command import run
 from tools.errors import CommandError, FetchError, RebaseError, SuiteError, ToolError, last_lines
 from tools.git import Git
 from tools.junit import Outcome
-from tools.own_tests import OwnTests
 from tools.paths import Project
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.replay import series_tag, upstream_tag
@@ -29,6 +28,7 @@ from tools.regression import run as run_regression
 from tools.series.lint import lint_series, missing_test
 from tools.series.repository import commits, refuse_unfinished, write_files
 from tools.uv import Uv
+from tools.whole_run.own_tests import OwnTests
 
 __all__ = ["Check", "Verdict", "copy_checkout", "regression", "scratch_copy", "try_out"]
 

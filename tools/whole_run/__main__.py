@@ -1,10 +1,11 @@
 """The lint, then the tests of the project: the fork's own, and upstream's on the fork.
 
 Without arguments it is ``make test``. It leaves out tests with the mark ``broad``, and those whose
-subject has not changed (:mod:`tools.changed_subjects`), and takes the outcomes of upstream's tests
-on upstream's release from the repository. With ``--rest`` it is ``make test-rest``, which follows
-it: what was left out, and upstream's tests on both sides. ``make test-all`` is both, and then
-``--after``, which fails if a test was not stable in either, or if either left something behind.
+subject has not changed (:mod:`tools.whole_run.changed_subjects`), and takes the outcomes of
+upstream's tests on upstream's release from the repository. With ``--rest`` it is ``make
+test-rest``, which follows it: what was left out, and upstream's tests on both sides. ``make
+test-all`` is both, and then ``--after``, which fails if a test was not stable in either, or if
+either left something behind.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are unstable: the last lines name
@@ -31,12 +32,12 @@ import sys
 from collections.abc import Sequence
 
 from tools import lint
-from tools.changed_subjects import unchanged_subjects
 from tools.command import Command, run
 from tools.errors import CommandError, SuiteError, ToolError
-from tools.own_tests import ALL, OwnTests
 from tools.paths import REPORTS, ROOT
-from tools.run_remains import RUN_VARIABLE, RunWatch
+from tools.whole_run.changed_subjects import unchanged_subjects
+from tools.whole_run.own_tests import ALL, OwnTests
+from tools.whole_run.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["main"]
 
