@@ -237,7 +237,12 @@ def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):
 
         def broken(child: Any, seconds: float) -> Any:
             monkeypatch.undo()
-            turn(child, 0.0)  # the request is sent
+            # The answer comes after this turn, whose frame nobody would take.
+            os.kill(child.pid, signal.SIGSTOP)
+            try:
+                assert turn(child, 0.0) is None  # the request is sent
+            finally:
+                os.kill(child.pid, signal.SIGCONT)
             raise KeyboardInterrupt
 
         monkeypatch.setattr(type(ex._session.guest.process), "turn", broken)
