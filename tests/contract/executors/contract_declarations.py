@@ -306,7 +306,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("local",),
         ("test_code_that_does_not_stop_is_killed", "test_sandbox_that_ends_between_calls"),
-        "There is no sandbox that could end, or be killed: the code runs in your process.",
+        "The code runs in your process: it is not in a sandbox that could end or be killed.",
     ),
     Difference(
         ("local",),
