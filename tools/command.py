@@ -80,7 +80,7 @@ class Command(contextlib.ExitStack):
             except OSError as error:
                 self.close()
                 raise CommandError(f"{words[0]} cannot be started: {error}") from error
-        self.callback(self._end)
+        self.callback(end_session, self._process)
 
     def wait(self, accepted: Collection[int] = (0,)) -> bytes:
         """Wait for its end and return its output, errors only where they are logged with it.
@@ -97,7 +97,7 @@ class Command(contextlib.ExitStack):
             if status not in accepted:
                 problem = f"exited {status}"
         except subprocess.TimeoutExpired:
-            self._end()
+            end_session(self._process)
             problem = f"ran past timeout_seconds={self._timeout_seconds:g} and was ended"
         output = self._output.read_bytes()
         if problem:
@@ -111,13 +111,9 @@ class Command(contextlib.ExitStack):
         """Its exit status; None while it runs."""
         return self._process.poll()
 
-    def _end(self) -> int:
-        """End it with its session, politely and then by force, if it still runs."""
-        return end_session(self._process)
 
-
-def end_session(process: subprocess.Popen[bytes]) -> int:
-    """End a process with its session if it still runs; return its exit status.
+def end_session(process: subprocess.Popen[bytes]) -> None:
+    """End a process with its session, politely and then by force, if it still runs.
 
     Args:
         process: leader of its session.
@@ -128,7 +124,7 @@ def end_session(process: subprocess.Popen[bytes]) -> int:
                 os.killpg(process.pid, sign)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE_SECONDS)
-    return process.wait()
+    process.wait()
 
 
 def run(

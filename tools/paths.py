@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["BUILD", "CACHE", "PATCHES", "REPORTS", "ROOT", "Project"]
+__all__ = ["BUILD", "CACHE", "REPORTS", "ROOT", "Project"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,7 +34,6 @@ class Project:
         self.reports = root / "reports"
 
 
-PATCHES = ROOT / "patches"
 BUILD = ROOT / "build"
 CACHE = BUILD / "cache"
 REPORTS = ROOT / "reports"

@@ -15,17 +15,17 @@ from buildsys.release import verified_release
 from buildsys.series import load_prune_list, load_series
 from buildsys.stamps import apply_stamps, version_stamp
 from buildsys.tree import pruned_package, write_tree
-from tools.paths import PATCHES, ROOT
+from tools.paths import ROOT, Project
 from tools.series.message import parse_message
 
 pytestmark = pytest.mark.network
 
-SERIES = load_series(PATCHES)
+SERIES = load_series(Project().patches)
 
 
 def release(site) -> tuple[dict[str, bytes], str]:
     lock = lockfile.load(ROOT / "upstream.lock")
-    base = pruned_package(verified_release(site, lock), load_prune_list(PATCHES))
+    base = pruned_package(verified_release(site, lock), load_prune_list(Project().patches))
     return base, lock.version
 
 

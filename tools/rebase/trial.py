@@ -218,7 +218,6 @@ def regression(folder: Folder, wheel: Path) -> Report:
             fork_wheel=wheel,
             release=lock.version,
             sdist_sha256=lock.sdist.sha256,
-            tests=(),
             deviations=folder.copy / "tests" / "upstream" / "deviations.toml",
             folder=folder.path / "regression",
             console=Console(file=log, width=120),

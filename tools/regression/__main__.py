@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tools.errors import ToolError
 from tools.regression.environments import relock
-from tools.regression.settings import DEVIATIONS, SCRATCH
+from tools.regression.settings import SCRATCH
 from tools.regression.suite import run
 
 
@@ -23,13 +23,11 @@ def _parser() -> argparse.ArgumentParser:
     add("tests", nargs="*", help="upstream test files or ids (default: all)")
     add("--fork-wheel", type=Path, help="wheel under test (default: build one)")
     add("--release", help="upstream release (default: the locked one)")
-    add("--sdist-sha256", help="sha256 that the release's sdist must have")
     add("--unlocked", action="store_true", help="accept another release, unverified")
     add("--network", action="store_true", help="let tests reach the network")
     add("--run-all", action="store_true", help="run what upstream marks require_run_all")
     add("--recorded", action="store_true", help="take pristine's outcomes from the repository")
     add("--record", action="store_true", help="record pristine's outcomes in the repository")
-    add("--deviations", type=Path, default=DEVIATIONS)
     add(
         "--folder", type=Path, default=SCRATCH, help="scratch folder, with the logs and JUnit files"
     )

@@ -95,8 +95,8 @@ def run(
         version = release or lock.version
         if version != lock.version and not unlocked and sdist_sha256 is None:
             raise SuiteError(
-                f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
-                f"or say --unlocked to run it unverified"
+                f"release {version} is not the locked {lock.version}; "
+                f"say --unlocked to run it unverified"
             )
         sdist, wheel = _release_files(version, lock, sdist_sha256)
         declared = load_deviations(deviations, version)

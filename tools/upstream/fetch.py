@@ -21,7 +21,6 @@ from tools.command import run
 from tools.errors import CommandError, FetchError
 
 __all__ = [
-    "FetchError",
     "check_digest",
     "fetch_sdist",
     "fetch_wheel",
