@@ -250,4 +250,4 @@ def test_the_overlay_stays_out_of_our_own_test_run() -> None:
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.returncode == 5, done.stdout + done.stderr
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stdout + done.stderr

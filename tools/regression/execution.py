@@ -7,9 +7,11 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 from tools.command import run
 from tools.errors import CommandError, SuiteError
@@ -25,9 +27,9 @@ __all__ = ["Runner"]
 TEST_TIMEOUT_SECONDS = 300
 SIDE_TIMEOUT_SECONDS = 1200.0
 
-# pytest: 0 all passed, 1 some failed; alone, a test may also be gone (4, 5) or its file unreadable.
-_RAN = (0, 1)
-_RAN_ALONE = (0, 1, 2, 4, 5)
+# Alone, a test may also be gone, or its file unreadable.
+_RAN = {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+_RAN_ALONE = set(pytest.ExitCode) - {pytest.ExitCode.INTERNAL_ERROR}
 
 # Name of the fork's run as a whole where it came to no end.
 THE_RUN = "tests::the run itself"
@@ -138,7 +140,7 @@ class Runner(NamedTuple):
         selection: Sequence[str],
         label: str,
         options: Sequence[str],
-        accepted: Sequence[int],
+        accepted: Collection[int],
     ) -> _Outcomes:
         junit = self.folder / f"{side.name}-{label}.xml"
         junit.unlink(missing_ok=True)

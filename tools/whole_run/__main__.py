@@ -31,6 +31,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
+import pytest
+
 from tools import lint
 from tools.command import Command, run
 from tools.errors import CommandError, SuiteError, ToolError
@@ -45,8 +47,6 @@ __all__ = ["main"]
 REST, AFTER = "--rest", "--after"
 #: Mark of tests that ``make test`` leaves out, whatever has changed.
 _BROAD = "broad"
-#: pytest's exit statuses: some tests were collected, there was none.
-_COLLECTED, _NONE_COLLECTED = 0, 5
 _UPSTREAM_SECONDS = 3600.0
 _COLLECT_SECONDS = 600.0
 _COLLECT = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider")
@@ -125,7 +125,7 @@ def _collect(*selection: str) -> list[str]:
         timeout_seconds=_COLLECT_SECONDS,
         cwd=ROOT,
         log=REPORTS / "collected.log",
-        accepted=(_COLLECTED, _NONE_COLLECTED),
+        accepted=(pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED),
     )
     return _COLLECTED_FILE.findall(output)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+import pytest
+
 from tools.command import Command, clean_environment
 from tools.errors import SuiteError
 from tools.junit import Outcome, read_junit
@@ -29,8 +31,6 @@ MOST_REPEATED = 5
 #: Lists in the folder of reports, and how many failed tests the last lines name.
 _FAILED_LIST, _UNSTABLE_LIST, _MOST_NAMES = "failed.txt", "unstable.txt", 50
 _LEFT_LIST = "left-behind.txt"
-#: pytest's exit statuses: all passed, some failed, it came to no end, there was none.
-_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED = 0, 1, 2, 5
 #: xdist's words for a test whose worker died.
 _CRASHED = re.compile(r"^worker '\w+' crashed while running ", re.MULTILINE)
 
@@ -76,10 +76,14 @@ class OwnTests(NamedTuple):
         status = self._pytest("tests", "--cache-clear", *self.arguments)
         outcomes = read_junit(self.reports / "tests.xml")
         failed = _failed(outcomes)
-        if not failed and status != _PASSED:
+        if not failed and status != pytest.ExitCode.OK:
             raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
         has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
-        if status == _FAILED and len(failed) <= MOST_REPEATED and not has_crashed:
+        if (
+            status == pytest.ExitCode.TESTS_FAILED
+            and len(failed) <= MOST_REPEATED
+            and not has_crashed
+        ):
             print(f"\n== once more, alone: {len(failed)} failed", flush=True)
             self._pytest("again", "--last-failed", "--last-failed-no-failures=none")
             with contextlib.suppress(SuiteError):  # a test that ends the process fails again
@@ -127,8 +131,10 @@ class OwnTests(NamedTuple):
         if limit is None:
             return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
         with Command(command, timeout_seconds=limit, cwd=folder, env=environment, log=log) as one:
-            one.wait((_PASSED, _FAILED, _INTERRUPTED, _NONE_COLLECTED))
-        return one.status or _PASSED
+            one.wait(
+                set(pytest.ExitCode) - {pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR}
+            )
+        return one.status or pytest.ExitCode.OK
 
 
 def _failed(outcomes: Mapping[str, Outcome]) -> list[str]:
