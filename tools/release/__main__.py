@@ -26,13 +26,6 @@ from tools.uv import Uv
 __all__ = ["export_release", "main", "release"]
 
 
-def _export(git: Git, commit: str, folder: Path) -> None:
-    """Write a commit's files to a folder, so that no untracked file gets into a release."""
-    archive = git.run("archive", "--format=tar", commit).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
-
-
 def _maintainer_git(project: Project, *arguments: str) -> None:
     """Run git with the maintainer's own configuration: their name and signature."""
     run(["git", *arguments], timeout_seconds=60, cwd=project.root)
@@ -61,7 +54,10 @@ def export_release(project: Project, version: str, folder: Path, date: str | Non
     Raises:
         ReleaseError: the changelog has no unreleased section for the version.
     """
-    _export(Git(project.root), "HEAD", folder)
+    # What git has: no untracked file gets into a release.
+    archive = Git(project.root).run("archive", "--format=tar", "HEAD").stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
     tree = Project(folder)
     if date is not None:
         text = tree.changelog.read_text("utf-8")

@@ -79,11 +79,8 @@ class OwnTests(NamedTuple):
         if not failed and status != pytest.ExitCode.OK:
             raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
         has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
-        if (
-            status == pytest.ExitCode.TESTS_FAILED
-            and len(failed) <= MOST_REPEATED
-            and not has_crashed
-        ):
+        can_repeat = len(failed) <= MOST_REPEATED and not has_crashed
+        if status == pytest.ExitCode.TESTS_FAILED and can_repeat:
             print(f"\n== once more, alone: {len(failed)} failed", flush=True)
             self._pytest("again", "--last-failed", "--last-failed-no-failures=none")
             with contextlib.suppress(SuiteError):  # a test that ends the process fails again
