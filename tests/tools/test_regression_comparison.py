@@ -254,3 +254,17 @@ def test_many_differences_are_not_run_again() -> None:
     notes = run_again(found, run_alone, lambda words: None)
     assert notes == ["21 tests differ, more than 20: none was run again alone"]
     assert all(one.kind is Kind.UNDECLARED for one in found)
+
+
+@pytest.mark.parametrize(
+    ("again", "best"),
+    [
+        ((), FAILED),
+        (((FAILED, PASSED), (FAILED, PASSED)), FAILED),
+        (((FAILED, PASSED), (PASSED, PASSED)), PASSED),
+    ],
+)
+def test_best_of_pristine_is_a_pass_if_there_was_one(
+    again: tuple[tuple[Outcome, Outcome], ...], best: Outcome
+) -> None:
+    assert Comparison(A, Kind.GAINED, FAILED, PASSED, again=again).best_of_pristine == best

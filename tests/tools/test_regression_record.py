@@ -6,16 +6,21 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from buildsys import lock as upstream_lock
 from tools.junit import Outcome
 from tools.paths import ROOT
+from tools.regression import suite
 from tools.regression.causes import UNEXPLAINED, classify
+from tools.regression.environments import Environment
 from tools.regression.record import changed_outcomes, conditions, read_record, write_record
 from tools.regression.settings import RECORDS
+from tools.uv import Uv
 
+PASSED = Outcome("passed")
 OUTCOMES = {
-    "tests/test_a.py::test_passes": Outcome("passed"),
+    "tests/test_a.py::test_passes": PASSED,
     "tests/test_a.py::test_skipped": Outcome("skipped", "requires macOS"),
     "tests/test_a.py::test_fails": Outcome("failed", "", "/some/path.py: No module named 'mlx'"),
 }
@@ -64,6 +69,43 @@ def test_changed_outcomes_are_sentences() -> None:
         "tests/test_a.py::test_fails: recorded as failed, now missing",
         "tests/test_a.py::test_new: recorded as missing, now passed",
     ]
+
+
+class BusyMachine:
+    """Runs one test, which fails on pristine's side for the load, and passes alone."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def run_pristine(self, _: object) -> dict[str, Outcome]:
+        return {"tests/test_a.py::test_a": Outcome("failed"), "tests/test_a.py::test_b": PASSED}
+
+    def run_fork(self, _: object) -> dict[str, Outcome]:
+        names = "test_a", "test_b", "test_of_the_fork"
+        return {f"tests/test_a.py::{name}": PASSED for name in names}
+
+    def run_alone(self, *_: object) -> tuple[Outcome, Outcome]:
+        return PASSED, PASSED
+
+
+def test_record_has_the_outcomes_of_tests_that_ran_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdist = tmp_path / "upstream.tar.gz"
+    sdist.write_bytes(b"tests")
+    environment = Environment(Uv(), tmp_path, [], {}, [])
+    recorded: dict[str, Outcome] = {}
+    replaced = {
+        "_release_files": [sdist, sdist],
+        "_unpacked_tests": tmp_path,
+        "wheel_metadata": ("smolagents", "1.0", set[str]()),
+        "build_environment": environment,
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(suite, name, lambda *_, value=value, **__: value)
+    monkeypatch.setattr(suite, "Runner", BusyMachine)
+    monkeypatch.setattr(suite, "write_record", lambda _, outcomes: recorded.update(outcomes))
+    suite.run(fork_wheel=sdist, record=True, folder=tmp_path, console=Console(quiet=True))
+    assert recorded == dict.fromkeys(["tests/test_a.py::test_a", "tests/test_a.py::test_b"], PASSED)
 
 
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("*.json")), ids=lambda path: path.stem)

@@ -54,6 +54,12 @@ class Comparison:
     reason: str = ""
     again: tuple[tuple[Outcome, Outcome], ...] = ()
 
+    @property
+    def best_of_pristine(self) -> Outcome:
+        """Pristine's outcome, or the one of a further run in which the test passed."""
+        runs = [self.pristine, *(pristine for pristine, _ in self.again)]
+        return next((one for one in runs if one.status == "passed"), self.pristine)
+
 
 @dataclass
 class Report:
