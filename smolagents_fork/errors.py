@@ -109,7 +109,7 @@ class ForkError(Exception):
         if text and self.args:
             self.args = (f"{self.args[0]}{text}", *self.args[1:])
 
-    def reworded(self: _Error, message: str) -> _Error:
+    def rephrase(self: _Error, message: str) -> _Error:
         """Return a copy with another message, which keeps all else that the error says.
 
         Args:

@@ -25,7 +25,7 @@ from ..errors import (
 )
 from ..options import accept
 from .call_record import CallRecord
-from .exceptions import described_exception, raised_by_signal, thread_hint
+from .exceptions import describe_exception, raised_by_signal, thread_hint
 from .signatures import StubSpec, describe, make_callable, offer
 from .thread import CallThread, GivenUp, ToolThread
 
@@ -221,7 +221,7 @@ class Dispatcher:
         misfit = self._targets[name][0].misfit(args, kwargs)
         if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))
-        return self._served(number, name, args, kwargs, pause, len(request))
+        return self._serve_call(number, name, args, kwargs, pause, len(request))
 
     def _read(
         self, request: bytes | bytearray | memoryview
@@ -235,7 +235,7 @@ class Dispatcher:
             raise DecodeError("call: a request has an int, a name, a list and a dict")
         return number, name, args, kwargs
 
-    def _served(
+    def _serve_call(
         self,
         number: int,
         name: str,
@@ -272,7 +272,7 @@ class Dispatcher:
                 except Exception as error:
                     value = error
             hint = thread_hint(value, self._reason_for_tool_thread())
-            described = described_exception(_with_name(value, spec), hint)
+            described = describe_exception(_with_name(value, spec), hint)
             problem = f"{type(value).__name__}: {described[2]}"
             reply = encode({"call": number, "error": described})
             return reply
@@ -366,7 +366,7 @@ class Dispatcher:
             raise ProtocolError(
                 f"the sandbox continued after {_PATIENCE} refused calls; the last: {error}"
             )
-        return encode({"call": number, "error": described_exception(error)})
+        return encode({"call": number, "error": describe_exception(error)})
 
 
 def _why_elsewhere(calling_thread: bool | None, tool_timeout_seconds: float | None) -> str:

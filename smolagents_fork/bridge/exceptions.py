@@ -13,7 +13,7 @@ import threading
 import traceback
 from typing import Any
 
-__all__ = ["described_exception", "raised_by_signal", "thread_hint"]
+__all__ = ["describe_exception", "raised_by_signal", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
 # Raised in a generator of the program, these would end it silently (see PEP 479).
@@ -39,7 +39,7 @@ _BARRED_BY_A_LOOP = re.compile(
 )
 
 
-def described_exception(error: BaseException, hint: str = "") -> list[Any]:
+def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
     """Return ``[type, arguments, message]`` for the reply.
 
     Args:
@@ -51,18 +51,18 @@ def described_exception(error: BaseException, hint: str = "") -> list[Any]:
     and ``GeneratorExit``: raised in the program, they would end it silently.
     """
     kind = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
-    message = scrubbed(_text(error)) + hint
+    message = scrub_message(_text(error)) + hint
     exact = kind is type(error)
     if kind.__name__ in _NOT_SENT or (kind is Exception and not exact):
         kind, exact = RuntimeError, False
     if not exact:
         return [kind.__name__, [f"{type(error).__name__}: {message}"], message]
-    args = [scrubbed(arg) if isinstance(arg, str) else arg for arg in error.args]
+    args = [scrub_message(arg) if isinstance(arg, str) else arg for arg in error.args]
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
         # The file names are not in args, but the constructor takes them as arguments.
-        args.append(scrubbed(str(error.filename)))
+        args.append(scrub_message(str(error.filename)))
         if error.filename2 is not None:
-            args += [None, scrubbed(str(error.filename2))]
+            args += [None, scrub_message(str(error.filename2))]
     if hint or not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
     return [kind.__name__, args, message]
@@ -103,7 +103,7 @@ def raised_by_signal(error: BaseException) -> bool:
     return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
-def scrubbed(message: str) -> str:
+def scrub_message(message: str) -> str:
     """Remove tracebacks and paths of this machine from ``message``, and truncate it."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"

@@ -117,13 +117,13 @@ class HostCalls:
             raise RuntimeError(RUN_ENDED)
         attachments = Attachments()
 
-        def encoded(value: Any, argument: object) -> bytes:
+        def encode_value(value: Any, argument: object) -> bytes:
             path = f"argument {argument} of {name}()"
             return encode(value, path=path, max_bytes=self._max_bytes, attachments=attachments)
 
-        parts = [encoded(value, number) for number, value in enumerate(args, 1)]
+        parts = [encode_value(value, number) for number, value in enumerate(args, 1)]
         named = [
-            json.dumps(key).encode() + b":" + encoded(value, repr(key))
+            json.dumps(key).encode() + b":" + encode_value(value, repr(key))
             for key, value in kwargs.items()
         ]
         rest = b'"name":%s,"args":[%s],"kwargs":{%s}}' % (
@@ -269,14 +269,14 @@ def make_binder(name: str, parameters: list[ParameterSpec]) -> Callable[..., dic
     if not late:
         return function  # type: ignore[no-any-return]
 
-    def checked(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    def check_arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
         bound: dict[str, Any] = function(*args, **kwargs)
         missing = [own for own in late if bound[own] is defaults[own]]
         if missing:  # in Python's words, by a function without any other parameter
             make_binder(name, [[own, "POSITIONAL_OR_KEYWORD", None] for own in missing])()
         return bound
 
-    return checked
+    return check_arguments
 
 
 def split_arguments(

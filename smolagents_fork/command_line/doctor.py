@@ -31,7 +31,7 @@ from ..system.checks import (
     run_checks,
 )
 from ..terminal import TerminalConsole
-from .inventories import cluster_named
+from .inventories import find_cluster
 from .outcome import DONE, NOT_DONE, CommandOutcome, UsageError
 
 __all__ = ["ASKED", "doctor"]
@@ -49,7 +49,7 @@ def _package(name: str) -> Finding:
 
 
 def _kubeconfig() -> Finding:
-    if found := cluster_named():
+    if found := find_cluster():
         return ok(found)
     named = os.environ.get("KUBECONFIG", "")
     where = f"KUBECONFIG={named}" if named else "~/.kube/config"

@@ -13,7 +13,7 @@ from ..errors import ExecutorError
 from ..system.inventory import Inventory, SandboxEntry
 from .outcome import UsageError
 
-__all__ = ["INVENTORIES", "Where", "all_sandboxes", "cluster_named", "sandbox_named"]
+__all__ = ["INVENTORIES", "Where", "all_sandboxes", "find_cluster", "find_sandbox"]
 
 _KUBERNETES = "kubernetes"
 #: Executor -> module and class. None of them imports an engine's library before it is used.
@@ -27,7 +27,7 @@ _SHORTEST_PREFIX = 4
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
-def cluster_named() -> str:
+def find_cluster() -> str:
     """Return what names a cluster of Kubernetes to this process; empty without one."""
     named = os.environ.get("KUBECONFIG", "")
     paths = [Path(part) for part in named.split(os.pathsep) if part]
@@ -54,7 +54,7 @@ class Where:
         if self.engine is not None:
             return [self.engine]
         # Pods are asked for over a network, by a client that takes a second to import.
-        pods = self.namespace or (cluster_named() and find_spec(_KUBERNETES))
+        pods = self.namespace or (find_cluster() and find_spec(_KUBERNETES))
         return [name for name in INVENTORIES if name != _KUBERNETES or pods]
 
     def inventory(self, executor: str) -> Inventory:
@@ -87,7 +87,7 @@ def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:
     return sorted(found, key=lambda entry: entry.started_at), missing
 
 
-def sandbox_named(name: str, where: Where) -> SandboxEntry:
+def find_sandbox(name: str, where: Where) -> SandboxEntry:
     """Return the sandbox of that id, container name, or beginning of an id.
 
     Args:

@@ -12,7 +12,7 @@ from rich.text import Text
 from ..errors import ForkError
 from ..system.inventory import ELSEWHERE, GONE, OwnerProcess, SandboxEntry, size_text
 from ..system.proc_table import has_proc
-from .inventories import Where, all_sandboxes, sandbox_named
+from .inventories import Where, all_sandboxes, find_sandbox
 from .outcome import DONE, NOT_DONE, CommandOutcome, age_text, listing
 
 __all__ = ["kill", "logs", "ps"]
@@ -82,7 +82,7 @@ def _memory(entry: SandboxEntry) -> str:
 def logs(arguments: argparse.Namespace) -> CommandOutcome:
     """Print the last lines of a sandbox's log."""
     where = _where(arguments)
-    entry = sandbox_named(arguments.id, where)
+    entry = find_sandbox(arguments.id, where)
     lines = where.inventory(entry.executor).log(entry.id, arguments.lines)
 
     def show(console: Console) -> None:
@@ -101,7 +101,7 @@ def kill(arguments: argparse.Namespace) -> CommandOutcome:
     where = _where(arguments)
     for name in arguments.ids:
         try:
-            entry = sandbox_named(name, where)
+            entry = find_sandbox(name, where)
             where.inventory(entry.executor).kill(entry.id)
             killed.append(entry.id)
         except ForkError as error:

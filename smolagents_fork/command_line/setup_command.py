@@ -25,7 +25,7 @@ def setup(arguments: argparse.Namespace) -> CommandOutcome:
             else f"--print is for kubernetes: setup {arguments.executor} has no manifests"
         )
     if arguments.print:
-        return _printed(arguments)
+        return _print_files(arguments)
     started = time.monotonic()
     made = PREPARATIONS[arguments.executor](arguments.packages)
     seconds = time.monotonic() - started
@@ -37,7 +37,7 @@ def setup(arguments: argparse.Namespace) -> CommandOutcome:
     return CommandOutcome(data, show)
 
 
-def _printed(arguments: argparse.Namespace) -> CommandOutcome:
+def _print_files(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.warm_pool and not arguments.image:
         raise UsageError("--warm-pool needs --image: the name of the pool's image in its registry")
     files = cluster_files(

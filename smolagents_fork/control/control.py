@@ -256,7 +256,7 @@ class Control:
         """
         return self.log.operation("file", {"action": action, "path": path})
 
-    def accessed(self, event: str, phase: str, facts: Mapping[str, Any]) -> None:
+    def record_access(self, event: str, phase: str, facts: Mapping[str, Any]) -> None:
         """Record a connection of the sandbox's, or the use of a secret; from the proxy's threads.
 
         Args:

@@ -112,7 +112,7 @@ def missing_packages(entries: Iterable[str]) -> str:
 
 def _is_found(name: str) -> bool:
     top = name.split(".")[0]
-    return _module_exists(top, None) or _installed(name, None) is not None
+    return _module_exists(top, None) or _find_installed(name, None) is not None
 
 
 def _version_error(entry: ImportEntry) -> str:
@@ -132,7 +132,7 @@ def _version_error(entry: ImportEntry) -> str:
 
 def _provider(entry: ImportEntry) -> metadata.Distribution | None:
     """Find the installed distribution that an entry with a version names."""
-    named = _installed(distribution_for(entry.name) or entry.name, None)
+    named = _find_installed(distribution_for(entry.name) or entry.name, None)
     if named is not None:
         return named
     return next(iter(providers(entry.top)), None)
@@ -158,7 +158,7 @@ def providers(top: str) -> list[metadata.Distribution]:
 def _names(name: str, path: Sequence[str] | None) -> list[str]:
     if _module_exists(name, path):
         return [name]
-    distribution = _installed(name, path)
+    distribution = _find_installed(name, path)
     if distribution is not None:
         return sorted(_modules(distribution)) or [_guess(name)]
     known = import_names_of(name)
@@ -190,7 +190,7 @@ def _module_exists(name: str, path: Sequence[str] | None) -> bool:
     return spec is not None
 
 
-def _installed(name: str, path: Sequence[str] | None) -> metadata.Distribution | None:
+def _find_installed(name: str, path: Sequence[str] | None) -> metadata.Distribution | None:
     where = sys.path if path is None else list(path)
     return next(iter(metadata.distributions(name=name, path=where)), None)
 

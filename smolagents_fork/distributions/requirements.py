@@ -378,8 +378,8 @@ def missing_requirements(asked: Iterable[str], given: Iterable[str]) -> list[str
     given = list(given)
     present = {*requirements_for(given)}
     present |= {distribution_for(parse_entry(text).name) or "" for text in given}
-    known = {_normalized(requirement) for requirement in present}
-    return [one for one in requirements_for(asked) if _normalized(one) not in known]
+    known = {_normalize(requirement) for requirement in present}
+    return [one for one in requirements_for(asked) if _normalize(one) not in known]
 
 
 def distribution_for(name: str) -> str | None:
@@ -410,12 +410,12 @@ def import_names_of(distribution: str) -> tuple[str, ...]:
         >>> import_names_of("PyYAML")
         ('yaml',)
     """
-    wanted = _normalized(distribution)
+    wanted = _normalize(distribution)
     known = [*_RENAMED.items(), *((name, other) for other, name in _VARIANTS.items())]
-    return tuple(name for name, other in known if _normalized(other) == wanted)
+    return tuple(name for name, other in known if _normalize(other) == wanted)
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -22,7 +22,7 @@ __all__ = ["Arguments", "CallOptions", "OnDeath", "audit_sink"]
 OnDeath = Literal["restart", "fail"]
 
 
-def _given_files(_name: str, value: Any) -> Any:
+def _check_files(_name: str, value: Any) -> Any:
     """Return files that can be sent; :class:`GivenFiles` says which cannot."""
     return GivenFiles.of(value)
 
@@ -191,7 +191,7 @@ class CallOptions(Options):
     files: Files | None = option(
         None,
         "files copied into the work folder of each new sandbox",
-        _given_files,
+        _check_files,
         form="path in the sandbox to path on the host, or to bytes",
         elsewhere="data_files input_files upload uploads binds mount mounts volume volumes",
         of_call=True,

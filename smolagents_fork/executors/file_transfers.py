@@ -68,7 +68,7 @@ class FileMethods:
             ExecutorError: it could not be written; says why. An older file stays as it was.
             OSError: the source could not be read. Nothing is written if that is known before.
         """
-        checked_path("put_file", target)
+        check_path("put_file", target)
         with self._transfer("put_file", target) as moved, self._file_store("put_file") as store:
             moved["bytes"] = _put(store, "put_file", source, target)
 
@@ -85,18 +85,18 @@ class FileMethods:
             ExecutorError: there is no such file, or it could not be read; says why.
             ProtocolError: the sandbox sent something else.
         """
-        path = checked_path("get_file", source)
+        path = check_path("get_file", source)
         accept.count("max_bytes", max_bytes)
         with self._transfer("get_file", path) as moved, self._file_store("get_file") as store:
             try:
-                content = _checked_content(store.read_file(path, max_bytes), max_bytes)
+                content = _check_content(store.read_file(path, max_bytes), max_bytes)
                 moved["bytes"] = len(content)
                 return content
             except FileTooLargeError as error:
                 place = store.describe(path)
                 raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
             except ExecutorError as error:
-                raise error.reworded(f"get_file: {store.describe(path)}: {error}") from None
+                raise error.rephrase(f"get_file: {store.describe(path)}: {error}") from None
 
     def list_files(self, path: str = ".") -> list[FileInfo]:
         """Return the files that the code can open, sorted by path.
@@ -111,12 +111,12 @@ class FileMethods:
             ExecutorError: there is nothing at ``path``, or there are too many files.
             ProtocolError: the sandbox sent a path or a size that no file below ``path`` has.
         """
-        path = checked_path("list_files", path)
+        path = check_path("list_files", path)
         with self._file_store("list_files") as store:
             try:
-                return _checked_list(store.list_files(path), path)
+                return _check_list(store.list_files(path), path)
             except ExecutorError as error:
-                raise error.reworded(f"list_files: {store.describe(path)}: {error}") from None
+                raise error.rephrase(f"list_files: {store.describe(path)}: {error}") from None
 
     def _transfer(self, _action: str, _path: str) -> AbstractContextManager[dict[str, Any]]:
         """Record a file that goes in or out; the default does not."""
@@ -156,7 +156,7 @@ class GivenFiles:
         entries: list[tuple[str, str | bytes]] = []
         for target, source in (files or {}).items():
             name = f"files[{target!r}]"
-            checked_path(name, target)
+            check_path(name, target)
             if isinstance(source, (bytes, bytearray, memoryview)):
                 entries.append((target, bytes(source)))
                 continue
@@ -184,7 +184,7 @@ class GivenFiles:
                 raise ExecutorError(f"{action}: {error}") from None
 
 
-def checked_path(name: str, path: str) -> str:
+def check_path(name: str, path: str) -> str:
     """Return ``path`` in its simplest form.
 
     Raises:
@@ -204,7 +204,7 @@ def checked_path(name: str, path: str) -> str:
     return found
 
 
-def _checked_content(content: bytes, max_bytes: int) -> bytes:
+def _check_content(content: bytes, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise ProtocolError(
             f"the sandbox sent {len(content)} bytes, and {max_bytes} were asked for"
@@ -212,7 +212,7 @@ def _checked_content(content: bytes, max_bytes: int) -> bytes:
     return content
 
 
-def _checked_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
+def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
     """Return a list of files that a sandbox sent, sorted by path.
 
     Code in the sandbox can answer in the place of our program there, and callers write to paths of
@@ -269,7 +269,7 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> int:
     """Write a source; return its bytes."""
     written = 0
     # All of them first: what is not there or cannot be named fails before anything is written.
-    entries = [(one, checked_path(action, name)) for one, name in _contents(action, source, target)]
+    entries = [(one, check_path(action, name)) for one, name in _contents(action, source, target)]
     for content, path in entries:
         if content is None:
             _make_folder(store, action, path)
@@ -280,7 +280,7 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> int:
                 store.write_file(path, _Pieces(file, size), size)
             except ExecutorError as error:
                 place = store.describe(path)
-                raise error.reworded(
+                raise error.rephrase(
                     f"{action}: {size} bytes could not be written to {place}: {error}"
                 ) from None
             written += size
@@ -292,7 +292,7 @@ def _make_folder(store: FileStore, action: str, path: str) -> None:
         store.make_folder(path)
     except ExecutorError as error:
         place = store.describe(path)
-        raise error.reworded(f"{action}: folder {place} could not be made: {error}") from None
+        raise error.rephrase(f"{action}: folder {place} could not be made: {error}") from None
 
 
 def _contents(
@@ -317,7 +317,7 @@ def _contents(
         path, name, above = waiting.pop()
         state = path.stat()
         if stat.S_ISREG(state.st_mode):
-            yield functools.partial(_opened, path), name
+            yield functools.partial(_open_source, path), name
             files += 1
         elif stat.S_ISDIR(state.st_mode):
             here = (state.st_dev, state.st_ino)
@@ -336,7 +336,7 @@ def _contents(
             )
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_source(path: Path) -> BinaryIO:
     return path.open("rb")
 
 

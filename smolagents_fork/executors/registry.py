@@ -26,9 +26,9 @@ __all__ = [
     "Factory",
     "available_names",
     "built_in",
+    "describe_saved_instance",
     "fork_class",
-    "imported",
-    "instance_was_saved",
+    "import_reference",
     "plug_in",
     "plug_in_of_class",
 ]
@@ -62,7 +62,7 @@ ENGINES: dict[str, str] = {
 RESERVED_NAMES = frozenset({"class", "instance"})
 
 
-def instance_was_saved(reference: str) -> str:
+def describe_saved_instance(reference: str) -> str:
     """Word the error of an agent that was saved with an executor instance.
 
     Args:
@@ -74,7 +74,7 @@ def instance_was_saved(reference: str) -> str:
     )
 
 
-def imported(reference: str) -> Any:
+def import_reference(reference: str) -> Any:
     """Import what ``module:qualname`` names; never for a text from a file.
 
     Raises:
@@ -91,12 +91,12 @@ def built_in(name: str) -> Factory | None:
     """Return the built-in executor class of that name, or the factory of an engine's, or None."""
     reference = BUILT_IN.get(name)
     if reference is not None:
-        built: Factory = imported(reference)
+        built: Factory = import_reference(reference)
         return built
     engine = ENGINES.get(name)
     if engine is None:
         return None
-    factory: Factory = imported(_ENGINE_FACTORY)(name, imported(engine))
+    factory: Factory = import_reference(_ENGINE_FACTORY)(name, import_reference(engine))
     return factory
 
 
@@ -107,7 +107,7 @@ def fork_class(reference: str) -> type | None:
     imported already, wherever a release has the class. It is never imported.
     """
     if reference in BUILT_IN.values():
-        return imported(reference)  # type: ignore[no-any-return]
+        return import_reference(reference)  # type: ignore[no-any-return]
     module, _, name = reference.partition(":")
     if module.partition(".")[0] != upstream.PACKAGE or name not in _UPSTREAM:
         return None

@@ -101,7 +101,7 @@ def _remove(folder: str, end: float) -> None:
             level = levels[-1]
             if level.folders:
                 name = level.folders.pop()
-                current = _replaced(current, _opened(name, current))
+                current = _swap(current, _open_folder(name, current))
                 levels.append(_Level(name, _identity(current)))
                 continue
             if len(levels) == 1:
@@ -109,7 +109,7 @@ def _remove(folder: str, end: float) -> None:
             level.folders = _remove_files(current, end)
             if not level.folders:
                 levels.pop()
-                current = _replaced(current, os.open("..", os.O_RDONLY | _FOLDER, dir_fd=current))
+                current = _swap(current, os.open("..", os.O_RDONLY | _FOLDER, dir_fd=current))
                 if _identity(current) != levels[-1].identity:
                     raise OSError(errno.ESTALE, "the folder was moved while it was removed")
                 os.rmdir(level.name, dir_fd=current)
@@ -137,7 +137,7 @@ def _check_time(end: float) -> None:
         raise TimeoutError
 
 
-def _replaced(old: int, new: int) -> int:
+def _swap(old: int, new: int) -> int:
     os.close(old)
     return new
 
@@ -147,7 +147,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _opened(name: str, parent: int) -> int:
+def _open_folder(name: str, parent: int) -> int:
     """Open a folder, but not a link to one, to remove what it has."""
     with contextlib.suppress(PermissionError):
         descriptor = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)

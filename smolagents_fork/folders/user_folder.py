@@ -59,7 +59,7 @@ def user_folder() -> str:
     except OSError as error:
         raise ExecutorStartError(f"{error.strerror}: set TMPDIR to a folder of your own") from None
     path = os.path.join(above, f"smolagents-fork{user}")
-    with contextlib.suppress(FileExistsError), _explained(path):
+    with contextlib.suppress(FileExistsError), _explain_errors(path):
         os.mkdir(path, 0o700)
     check_private(path)
     return path
@@ -78,7 +78,7 @@ def check_private(path: str, *, readable: bool = False, option: str = "TMPDIR") 
     """
     if not hasattr(os, "getuid"):
         return
-    with _explained(path, option):
+    with _explain_errors(path, option):
         status = os.lstat(path)
     mode, user = stat.S_IMODE(status.st_mode), os.geteuid()
     if not stat.S_ISDIR(status.st_mode):
@@ -110,7 +110,7 @@ def temporary_folder(prefix: str) -> str:
         >>> os.rmdir(folder)
     """
     folder = _process.folder()
-    with _explained(folder):
+    with _explain_errors(folder):
         return tempfile.mkdtemp(prefix=prefix, dir=folder)
 
 
@@ -124,7 +124,7 @@ def temporary_file(prefix: str) -> tuple[int, str]:
         ExecutorStartError: it cannot be made.
     """
     folder = _process.folder()
-    with _explained(folder):
+    with _explain_errors(folder):
         return tempfile.mkstemp(prefix=prefix, dir=folder)
 
 
@@ -150,9 +150,9 @@ def locked_file(
         return
     path = os.path.join(user_folder(), name)
     while True:
-        number = _opened_file(path)
+        number = _open_file(path)
         try:
-            with _explained(path):
+            with _explain_errors(path):
                 _wait_for_lock(number, deadline, waiting)
             # Its last holder may have removed it meanwhile.
             if not _is_at(number, path):
@@ -178,7 +178,7 @@ def abandoned_files(prefix: str) -> Iterator[Path]:
     if sys.platform == "win32":  # pragma: no cover
         return
     for path in Path(user_folder()).glob(f"{prefix}*"):
-        number = _opened_file(str(path))
+        number = _open_file(str(path))
         try:
             with contextlib.suppress(TimeoutError):
                 _wait_for_lock(number, Deadline(0.0), lambda: None)
@@ -188,8 +188,8 @@ def abandoned_files(prefix: str) -> Iterator[Path]:
             os.close(number)
 
 
-def _opened_file(path: str) -> int:
-    with _explained(path):
+def _open_file(path: str) -> int:
+    with _explain_errors(path):
         number = os.open(path, _FILE, 0o600)
     mode = os.fstat(number).st_mode
     if not stat.S_ISREG(mode):
@@ -233,7 +233,7 @@ def _kind(mode: int) -> str:
 
 
 @contextlib.contextmanager
-def _explained(path: str, option: str = "TMPDIR") -> Iterator[None]:
+def _explain_errors(path: str, option: str = "TMPDIR") -> Iterator[None]:
     try:
         yield
     except (FileExistsError, TimeoutError):
@@ -304,10 +304,10 @@ def remove_abandoned() -> None:
 @contextlib.contextmanager
 def _looking(above: str) -> Iterator[None]:
     """Lock the user's folder: a folder that was made in it just now has no lock yet."""
-    with _explained(above):
+    with _explain_errors(above):
         whole = os.open(above, _FOLDER)
     try:
-        with _explained(above):
+        with _explain_errors(above):
             _wait_for_lock(whole, Deadline(_LOOK_SECONDS), lambda: None)
             yield
     except TimeoutError:

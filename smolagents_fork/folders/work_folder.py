@@ -54,7 +54,7 @@ class WorkFolder:
             raise ExecutorError("it is a folder")
         # No file has this name, and lists leave it out.
         part = f".{secrets.token_hex(8)}.part"
-        with _mapped(), self._parent(path, make=True) as (folder, name):
+        with _mapped_errors(), self._parent(path, make=True) as (folder, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _LINK
             try:
                 with open(os.open(part, flags, 0o600, dir_fd=folder), "wb") as file:
@@ -70,12 +70,12 @@ class WorkFolder:
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`.file_store.FileStore`."""
-        with _mapped(), self._parent(f"{self._relative(path)}/.", make=True):
+        with _mapped_errors(), self._parent(f"{self._relative(path)}/.", make=True):
             pass
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`.file_store.FileStore`."""
-        with _mapped(), open(self.descriptor(path, _FILE), "rb", buffering=0) as file:
+        with _mapped_errors(), open(self.descriptor(path, _FILE), "rb", buffering=0) as file:
             kind = os.fstat(file.fileno())
             if not stat.S_ISREG(kind.st_mode):
                 raise ExecutorError("it is not a regular file")
@@ -91,7 +91,7 @@ class WorkFolder:
         """Return files, or the one at ``path``; see :class:`.file_store.FileStore`."""
         path = self._relative(path)
         found: list[FileInfo] = []
-        with _mapped(), self._parent(path) as (folder, name):
+        with _mapped_errors(), self._parent(path) as (folder, name):
             kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISREG(kind.st_mode):
             return [FileInfo(path, kind.st_size)]
@@ -101,7 +101,7 @@ class WorkFolder:
             inside: list[str] = []
             # Code that works in the folder may have removed what was found before.
             gone = contextlib.suppress(*(() if here == path else (OSError,)))
-            with _mapped(), gone, self._scanned(here) as entries:
+            with _mapped_errors(), gone, self._scan_folder(here) as entries:
                 for entry in entries:
                     seen += 1
                     if seen > MOST_LISTED or here.count("/") > _DEEPEST:
@@ -138,7 +138,7 @@ class WorkFolder:
         return found
 
     @contextlib.contextmanager
-    def _scanned(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    def _scan_folder(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
         number = self.descriptor(path, _FOLDER)
         try:
             with os.scandir(number) as entries:
@@ -169,7 +169,7 @@ class WorkFolder:
 
 
 @contextlib.contextmanager
-def _mapped() -> Iterator[None]:
+def _mapped_errors() -> Iterator[None]:
     """Raise errors of the system as :class:`ExecutorError`."""
     try:
         yield

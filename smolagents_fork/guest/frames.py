@@ -28,7 +28,7 @@ __all__ = [
     "from_host",
     "of_multiplexer",
     "of_relay",
-    "packed",
+    "pack_frame",
     "to_relay",
 ]
 
@@ -100,7 +100,7 @@ class Frame(NamedTuple):
     body: bytes | bytearray
 
 
-def packed(kind: Kind, run: int, body: Body = b"") -> bytes:
+def pack_frame(kind: Kind, run: int, body: Body = b"") -> bytes:
     """Encode a frame.
 
     Raises:

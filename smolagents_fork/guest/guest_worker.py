@@ -180,7 +180,7 @@ class Worker:
         if self._link.stop_asked:
             return Kind.FAILED, _failure("TimeLimitExceededError", _STOPPED)
         try:
-            return Kind.DONE, self._engine.run(code, self._encoded)
+            return Kind.DONE, self._engine.run(code, self._encode_output)
         except FinalAnswer:
             return Kind.FINAL, b""
         except InterpreterError as error:
@@ -195,7 +195,7 @@ class Worker:
             # Raised while an error was described, which must not end the guest.
             return Kind.FAILED, _failure("ProgramFailedError", class_name(error))
 
-    def _encoded(self, value: Any) -> Body:
+    def _encode_output(self, value: Any) -> Body:
         """Encode the program's value, or its text if it cannot be encoded."""
         try:
             parts = encode_parts(value, max_bytes=self._max_value_bytes)

@@ -70,10 +70,10 @@ class RelayedGuest(GuestProcess):
         except OSError as error:
             raise self.death() from error
         if frame is not None and frame.kind is Kind.ENDED:
-            raise self._ended(frame.body)
+            raise self._read_ending(frame.body)
         return frame
 
-    def _ended(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
+    def _read_ending(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
         try:
             found = decode(bytes(body), path="frame")
         except DecodeError as error:
@@ -106,7 +106,7 @@ class RelayedGuest(GuestProcess):
                 while self._death is None and not end.expired():
                     frame = self._stream.turn(end.at_most(0.1))
                     if frame is not None and frame.kind is Kind.ENDED:
-                        self._ended(frame.body)
+                        self._read_ending(frame.body)
         if self._death is None:
             reason = "" if self._killed else self._sandbox.why_lost()
             if not reason:

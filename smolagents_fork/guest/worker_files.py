@@ -16,7 +16,7 @@ from typing import Any
 
 from ..codec import decode, encode
 
-__all__ = ["answer", "joined", "request", "split"]
+__all__ = ["answer", "join_body", "request", "split_body"]
 
 #: Entries that are looked at for one list.
 _MOST_FILES = 10_000
@@ -31,17 +31,17 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
         data: a piece of a file.
         **arguments: Arguments of the action.
     """
-    return joined([action, arguments], data)
+    return join_body([action, arguments], data)
 
 
-def joined(value: Any, data: bytes) -> bytes:
+def join_body(value: Any, data: bytes) -> bytes:
     """Return a body that has a small value before a piece of a file."""
     head = encode(value)
     return len(head).to_bytes(_LENGTH, "big") + head + data
 
 
-def split(body: bytes | bytearray) -> tuple[Any, bytes | bytearray]:
-    """Return the value and the piece of a body; see :func:`joined`.
+def split_body(body: bytes | bytearray) -> tuple[Any, bytes | bytearray]:
+    """Return the value and the piece of a body; see :func:`join_body`.
 
     Raises:
         DecodeError: it has no such value.
@@ -60,14 +60,14 @@ def answer(body: bytes | bytearray, root: str = "") -> bytes:
     Raises:
         OSError: the system refused.
     """
-    (action, arguments), data = split(body)
+    (action, arguments), data = split_body(body)
     if "path" in arguments:
         arguments["path"] = os.path.join(root, arguments["path"])
     if action == "read":
-        return joined(*_read(**arguments))
+        return join_body(*_read(**arguments))
     if action == "list":
-        return joined(_list(root=root, **arguments), b"")
-    return joined(_ACTIONS[action](data, **arguments), b"")
+        return join_body(_list(root=root, **arguments), b"")
+    return join_body(_ACTIONS[action](data, **arguments), b"")
 
 
 def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size: int) -> str:

@@ -16,7 +16,7 @@ import struct
 from collections import deque
 
 from ..errors import ProtocolError
-from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, packed
+from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, pack_frame
 from ..sandboxes.connection_multiplexer import PIECE, WINDOW
 from ..sandboxes.provisioner import ByteStream
 from ..system.forks import disconnect_in_child
@@ -267,7 +267,7 @@ class MultiplexedConnections:
         """Have a frame sent, behind those that wait."""
         if self._is_closed:
             return
-        data = packed(kind, number, body)
+        data = pack_frame(kind, number, body)
         self._unsent.append(memoryview(data))
         self._waiting += len(data)
         if self._waiting >= _MOST_WAITING:

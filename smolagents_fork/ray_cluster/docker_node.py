@@ -73,7 +73,7 @@ class DockerKind:
                 try:
                     self._provisioners[key] = DockerProvisioner(container)
                 except EngineUnavailableError as error:
-                    raise error.reworded(
+                    raise error.rephrase(
                         f"no Docker engine answers ({error}); start one there, or give "
                         "RayEngine(sandbox='process')"
                     ) from error

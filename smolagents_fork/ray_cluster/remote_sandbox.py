@@ -171,7 +171,7 @@ class RemoteSandbox:
             raise StreamLost(f"{self}: {error}") from error
         except ForkError as error:
             text = str(error)
-            raise (error if self.id in text else error.reworded(f"{self}: {text}")) from error
+            raise (error if self.id in text else error.rephrase(f"{self}: {text}")) from error
 
     def _connect(self, op: str, seconds: float, **arguments: Any) -> socket.socket:
         """Send a request, and return the connection, which ends if the node is lost."""

@@ -107,7 +107,7 @@ class Supervisors:
                     if not failed:
                         raise
                     before = "; and ".join(failed.values())
-                    raise error.reworded(f"{error}; before that, {before}") from error
+                    raise error.rephrase(f"{error}; before that, {before}") from error
                 # The engine of the node.
                 supervisor = sandbox.supervisor
                 failed[supervisor.place.node] = supervisor.engine_error = str(error)
@@ -131,7 +131,7 @@ class Supervisors:
             cause = "node" if lost else "unknown"
             raise SandboxDiedError(f"node {place}: {error}", cause=cause) from error
         except ForkError as error:
-            raise error.reworded(f"node {place}: {error}") from error
+            raise error.rephrase(f"node {place}: {error}") from error
         finally:
             if not started:  # or it is started yet
                 sandbox.end()

@@ -79,7 +79,7 @@ def decode_array(decoder: Decoder, tree: dict[str, Any]) -> Any:
         kind = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
         return numpy.array(items, dtype=kind).reshape(shape)
     if dtype == "fields":
-        return _structured(decoder, numpy, shape, tree["v"])
+        return _decode_structured(decoder, numpy, shape, tree["v"])
     return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
@@ -91,7 +91,7 @@ def _numpy_scalar_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     return array[()] if numpy_or_none() is not None else array
 
 
-def _masked_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
+def _decode_masked(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode a masked array."""
     parts = decoder.items(list_of(tree["v"], 2))
     numpy = need_library("numpy")
@@ -147,7 +147,7 @@ def _raw(
     return array
 
 
-def _structured(decoder: Decoder, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
+def _decode_structured(decoder: Decoder, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
     if type(data) is not list or not 0 < len(data) <= 1000:
         raise Fault("a structured array has 1 to 1000 fields")
     columns: dict[str, Any] = {}
@@ -200,6 +200,6 @@ TAGS.update(
     {
         "ndarray": row(decode_array, "dsv", work=5_000, memory=300),
         "np": row(_numpy_scalar_of, "dsv", work=5_000),
-        "masked": row(_masked_of, work=15_000, memory=700),
+        "masked": row(_decode_masked, work=15_000, memory=700),
     }
 )

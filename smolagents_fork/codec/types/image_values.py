@@ -40,10 +40,10 @@ def picture_of(value: Any) -> Any:
     kind = type(value)
     try:
         if _saves_itself(kind):
-            return _opened(_matplotlib_png(value))
+            return _open_image(_matplotlib_png(value))
         if _is_of_plotly(kind):
             with contextlib.suppress(Exception):
-                return _opened(value.to_image(format="png"))
+                return _open_image(value.to_image(format="png"))
             return value.to_html(include_plotlyjs=True)
     except Exception:  # no Pillow, or a figure that cannot be drawn
         return value
@@ -80,13 +80,13 @@ def open_pictures(forms: Mapping[str, Any]) -> Mapping[str, Any]:
         return forms
     data = forms[kind]
     try:
-        image = _opened(base64.b64decode(data) if isinstance(data, str) else data)
+        image = _open_image(base64.b64decode(data) if isinstance(data, str) else data)
     except Exception:  # no Pillow, or no picture
         return forms
     return {**forms, kind: image}
 
 
-def _opened(data: bytes) -> Any:
+def _open_image(data: bytes) -> Any:
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=_FORMATS_OPENED) as image:
@@ -167,7 +167,7 @@ def _image_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     width, height = size
     _check_size(width, height)
     decoder.charge_pixels(width * height)
-    pixels = _unpacked(decoder.raw(tree["v"]), tree["z"] is True, mode, width, height)
+    pixels = _unpack(decoder.raw(tree["v"]), tree["z"] is True, mode, width, height)
     if pixels:
         image = Image.frombytes(mode, (width, height), pixels)
     else:
@@ -182,7 +182,7 @@ def _image_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     return image
 
 
-def _unpacked(
+def _unpack(
     data: bytes | memoryview, is_packed: bool, mode: str, width: int, height: int
 ) -> bytes | memoryview:
     row = (width + 7) // 8 if mode == "1" else width * _MODES[mode]

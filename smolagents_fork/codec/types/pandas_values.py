@@ -169,7 +169,7 @@ def _period_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
 def _interval_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode an Interval."""
     left, right = decoder.items(list_of(tree["v"], 2))
-    return need_library("pandas").Interval(left, right, closed=_closed(tree["c"]))
+    return need_library("pandas").Interval(left, right, closed=_check_side(tree["c"]))
 
 
 def _frame_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
@@ -267,7 +267,9 @@ def _column_of(decoder: Decoder, tree: Any) -> Any:
             return pandas.arrays.PeriodArray(_flat(decoder, values, "i"), dtype=dtype)
         case "interval", "cv":
             left, right = (_index_of(decoder, end) for end in list_of(values, 2))
-            return pandas.arrays.IntervalArray.from_arrays(left, right, closed=_closed(tree["c"]))
+            return pandas.arrays.IntervalArray.from_arrays(
+                left, right, closed=_check_side(tree["c"])
+            )
         case _, "nv" if _NULLABLE.fullmatch(kind):
             mask = _flat(decoder, tree["n"], "b")
             decoder.charge(50 * len(mask), 20 * len(mask))
@@ -354,7 +356,7 @@ def _frequency(decoder: Decoder, text: Any) -> str:
     return text
 
 
-def _closed(text: Any) -> str:
+def _check_side(text: Any) -> str:
     if text not in _CLOSED:
         raise Fault("not a valid closed side of an interval")
     return str(text)

@@ -116,7 +116,7 @@ def _dataclass(encoder: Encoder, value: Any) -> Any:
     """Encode a dataclass instance: class by name, stored fields."""
     declared = type(value).__dataclass_fields__
     names = [name for name in declared if _is_stored_field(declared[name])]
-    return _named(encoder, value, {name: getattr(value, name) for name in names})
+    return _encode_fields(encoder, value, {name: getattr(value, name) for name in names})
 
 
 def _is_stored_field(field: Any) -> bool:
@@ -124,25 +124,25 @@ def _is_stored_field(field: Any) -> bool:
     return repr(getattr(field, "_field_type", None)) == "_FIELD"
 
 
-def _named_tuple(encoder: Encoder, value: Any) -> Any:
+def _encode_named_tuple(encoder: Encoder, value: Any) -> Any:
     """Encode a named tuple: class by name, fields in order."""
-    return _named(encoder, value, dict(zip(value._fields, value, strict=True)))
+    return _encode_fields(encoder, value, dict(zip(value._fields, value, strict=True)))
 
 
 def _attrs(encoder: Encoder, value: Any) -> Any:
     """Encode an instance of a class of attrs: class by name, fields."""
     names = [field.name for field in type(value).__attrs_attrs__]
-    return _named(encoder, value, {name: getattr(value, name) for name in names})
+    return _encode_fields(encoder, value, {name: getattr(value, name) for name in names})
 
 
 def _model(encoder: Encoder, value: Any) -> Any:
     """Encode a model of pydantic: class by name, fields that are set, extra ones too."""
     stored = vars(value)
     fields = {name: stored[name] for name in type(value).model_fields if name in stored}
-    return _named(encoder, value, {**fields, **(value.model_extra or {})})
+    return _encode_fields(encoder, value, {**fields, **(value.model_extra or {})})
 
 
-def _named(encoder: Encoder, value: Any, fields: dict[str, Any]) -> Any:
+def _encode_fields(encoder: Encoder, value: Any, fields: dict[str, Any]) -> Any:
     kind = type(value)
     return _record_tree(encoder, kind.__module__, kind.__qualname__, fields)
 
@@ -235,7 +235,7 @@ def record_encoder(kind: type) -> Encode | None:
     if "__dataclass_fields__" in kind.__dict__ or hasattr(kind, "__dataclass_fields__"):
         return _dataclass
     if issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
-        return _named_tuple
+        return _encode_named_tuple
     if hasattr(kind, "__attrs_attrs__"):
         return _attrs
     # A model can only exist if pydantic is loaded already.

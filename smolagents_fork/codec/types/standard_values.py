@@ -117,7 +117,7 @@ def _path_of(kind: type[pathlib.PurePath]) -> Decode:
 _FACTORIES = {kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple)}
 
 
-def _packed(encoder: Encoder, value: list[Any]) -> Any:
+def _pack_numbers(encoder: Encoder, value: list[Any]) -> Any:
     """Encode a long list of floats or ints as raw numbers; ``None`` for other lists.
 
     Digits are slow: raw numbers are ten times faster.
@@ -136,7 +136,7 @@ def _packed(encoder: Encoder, value: list[Any]) -> Any:
 
 
 def _list(encoder: Encoder, value: list[Any]) -> Any:
-    packed = _packed(encoder, value)
+    packed = _pack_numbers(encoder, value)
     return encoder.items(value, len(value)) if packed is None else packed
 
 

@@ -68,7 +68,7 @@ def clean_up(agent: CodeAgent) -> None:
     errors = []
     token = _visiting.set(True)
     try:
-        for managed in _with_managed(agent):
+        for managed in _list_agents(agent):
             # A managed agent's own, which a subclass may have extended.
             cleanup = getattr(managed, "cleanup", None)
             if managed is agent:
@@ -86,7 +86,7 @@ def clean_up(agent: CodeAgent) -> None:
         raise errors[0]
 
 
-def _with_managed(agent: MultiStepAgent) -> list[Any]:
+def _list_agents(agent: MultiStepAgent) -> list[Any]:
     """Return an agent and all below it, each once; they may be shared, and manage one another."""
     agents = [agent]
     for one in agents:

@@ -48,7 +48,7 @@ def saved_requirements(names: Iterable[str]) -> set[str]:
         if name in (_DISTRIBUTION, FORK_OR_NEWER):
             requirements.add(name)
             continue
-        provided = _provided(name)
+        provided = _find_providers(name)
         if provided is None:
             missing.append(name)
         else:
@@ -76,7 +76,7 @@ def requirements_of_agent(agent: MultiStepAgent, others: Iterable[str]) -> set[s
     return requirements
 
 
-def _provided(name: str) -> tuple[str, ...] | None:
+def _find_providers(name: str) -> tuple[str, ...] | None:
     """Return the requirements for one name; ``None`` if no index can be expected to have one."""
     try:
         requirements = requirements_for([name])

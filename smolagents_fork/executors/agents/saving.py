@@ -186,12 +186,12 @@ def with_saved_executor(
             f"expected the text 'module:qualname'"
         )
     if kind == "instance":
-        raise ConfigurationError(registry.instance_was_saved(reference))
-    merged["executor_class"] = _allowed_class(reference, given.get(ALLOWED) or ())
+        raise ConfigurationError(registry.describe_saved_instance(reference))
+    merged["executor_class"] = _check_class(reference, given.get(ALLOWED) or ())
     return merged
 
 
-def _allowed_class(reference: str, allowed: Iterable[type]) -> Any:
+def _check_class(reference: str, allowed: Iterable[type]) -> Any:
     if isinstance(allowed, type):
         raise ConfigurationTypeError(
             f"{ALLOWED}={allowed.__name__}: write a list: [{allowed.__name__}]"
@@ -234,7 +234,7 @@ def with_managed_agents_of_dict(
     saved = agent_dict["managed_agents"]
     if saved:
         agents = [
-            _agent_class(one["class"]).from_dict(one, **_for_managed(one["class"], passed_on))
+            _agent_class(one["class"]).from_dict(one, **_select_arguments(one["class"], passed_on))
             for one in saved
         ]
         agent_dict = {**agent_dict, "managed_agents": []}
@@ -260,7 +260,7 @@ def with_managed_agents_of_folder(
         return agent_dict, arguments
     agents = []
     for name, class_name in saved.items():
-        passed_on = _for_managed(class_name, {ALLOWED: arguments[ALLOWED]})
+        passed_on = _select_arguments(class_name, {ALLOWED: arguments[ALLOWED]})
         agents.append(
             _agent_class(class_name).from_folder(folder / "managed_agents" / name, **passed_on)
         )
@@ -277,7 +277,7 @@ def _agent_class(name: str) -> Any:
     return AGENT_REGISTRY[name]
 
 
-def _for_managed(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _select_arguments(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Select the caller's arguments that a managed agent accepts.
 
     An executor instance is the manager's alone: two agents would share one state. Arguments of

@@ -56,7 +56,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
     agent.executor_kwargs = as_given(agent.executor_kwargs)
     _name_modules(agent)
     if isinstance(executor_class, str) and ":" in executor_class:
-        executor_class = _imported(agent, executor_class)
+        executor_class = _import_saved_class(agent, executor_class)
     _check_arguments(agent, executor, executor_class)
     chosen = ""
     if agent.executor_type is None:
@@ -72,8 +72,8 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
             _note_unused_length(agent, f"executor={type(executor).__name__}(...)")
         return executor
     if executor_class is not None:
-        return _created(agent, executor_class, executor_class.__name__)
-    return _by_variable(agent, chosen) if chosen else _named(agent)
+        return _create(agent, executor_class, executor_class.__name__)
+    return _by_variable(agent, chosen) if chosen else _create_named(agent)
 
 
 def _name_modules(agent: CodeAgent) -> None:
@@ -92,7 +92,7 @@ def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
     factory = registry.built_in(agent.executor_type)
     if factory is None:
         return None
-    return _created(agent, factory, f"executor_type={agent.executor_type!r}")
+    return _create(agent, factory, f"executor_type={agent.executor_type!r}")
 
 
 def can_serve_managed_agents(executor: Any) -> bool:
@@ -114,18 +114,18 @@ def can_serve_managed_agents(executor: Any) -> bool:
     )
 
 
-def _imported(agent: CodeAgent, reference: str) -> Any:
+def _import_saved_class(agent: CodeAgent, reference: str) -> Any:
     """Import the class that the program of a saved agent names, and drop the name it had there.
 
     Code may name what it likes; a class that a saved file names goes another way.
     """
     kind = agent.executor_type
     if kind == "instance":
-        raise ConfigurationError(registry.instance_was_saved(reference))
+        raise ConfigurationError(registry.describe_saved_instance(reference))
     if kind == "class":
         agent.executor_type = None
     try:
-        return registry.imported(reference)
+        return registry.import_reference(reference)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
             f"executor_class={reference!r} cannot be imported ({type(error).__name__}: {error}); "
@@ -187,7 +187,7 @@ def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
     from smolagents_fork.upstream import LogLevel
 
     try:
-        made = _named(agent)
+        made = _create_named(agent)
     except (ValueError, TypeError, ExecutorStartError) as error:
         kind = type(error) if isinstance(error, ForkError) else ConfigurationError
         raise kind(f"{error} (executor_type is that of the variable {VARIABLE}={name})") from None
@@ -195,7 +195,7 @@ def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
     return made
 
 
-def _named(agent: CodeAgent) -> PythonExecutor:
+def _create_named(agent: CodeAgent) -> PythonExecutor:
     if _is_overridden(agent):
         # A subclass's own method decides, as upstream has it.
         return agent.create_python_executor()
@@ -214,7 +214,7 @@ def _by_name(agent: CodeAgent) -> PythonExecutor:
         return executor
     factory = registry.plug_in(name)
     if factory is not None:
-        return _created(agent, factory, f"executor_type={name!r}")
+        return _create(agent, factory, f"executor_type={name!r}")
     return _by_upstream(agent, name)
 
 
@@ -241,7 +241,7 @@ def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
         ) from error
 
 
-def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
+def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     from smolagents_fork.upstream import LocalPythonExecutor, PythonExecutor
 
     if inspect.isclass(factory) and not issubclass(factory, PythonExecutor):

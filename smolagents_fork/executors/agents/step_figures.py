@@ -104,7 +104,7 @@ def _show_in_notebook(display: Display) -> None:
 
 
 def _publish(forms: dict[str, Any]) -> None:
-    _notebook_shell().display_pub.publish(data=_encoded(forms), metadata={})
+    _notebook_shell().display_pub.publish(data=_encode_images(forms), metadata={})
 
 
 def _show_table(output: CodeOutput) -> None:
@@ -127,7 +127,7 @@ def _notebook_shell() -> Any:
     return shell if hasattr(shell, "kernel") else None
 
 
-def _encoded(forms: dict[str, Any]) -> dict[str, Any]:
+def _encode_images(forms: dict[str, Any]) -> dict[str, Any]:
     return {
         kind: b64encode(form).decode() if isinstance(form, bytes) else form
         for kind, form in forms.items()

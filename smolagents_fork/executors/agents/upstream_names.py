@@ -42,9 +42,9 @@ _NAMES = {
 
 
 def _value(reference: str) -> Any:
-    from ..registry import imported
+    from ..registry import import_reference
 
-    return imported(reference)
+    return import_reference(reference)
 
 
 class _DeferredName:

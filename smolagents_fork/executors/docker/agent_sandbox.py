@@ -398,7 +398,7 @@ class AgentSandbox:
                         raise
                     raise self._note_death(error) from None
             output, stopped = executor.state["_print_outputs"], self._program.stopped
-        code, answer = _checked_ending(ending)
+        code, answer = _check_ending(ending)
         if code or (stopped and code == -_SIGKILL):
             raise _program_error(code, output, stopped, model.last_error)
         return output, answer
@@ -452,7 +452,7 @@ class AgentSandbox:
         self._owner.check("AgentSandbox", action)
 
 
-def _checked_ending(value: Any) -> tuple[int, bytes | None]:
+def _check_ending(value: Any) -> tuple[int, bytes | None]:
     """Return exit code and answer of a program.
 
     Raises:

@@ -172,7 +172,7 @@ class KernelGuest:
         answer = _Answer()
         self._read = lambda: answer.body
         code = _CODE.get(request.task, request.code)
-        bodies = [_joined(body) for body in request.bodies]
+        bodies = [_join(body) for body in request.bodies]
         self._begin(code, bodies, answer, deadline, stop, silent=True)
 
     def _begin(
@@ -303,5 +303,5 @@ def _failure(error: KernelError | None) -> Failure | None:
     return Failure(error.name, error.value, _ANSI.sub("", error.traceback))
 
 
-def _joined(body: Body) -> bytes:
+def _join(body: Body) -> bytes:
     return bytes(body) if isinstance(body, (bytes, bytearray)) else b"".join(body)

@@ -40,7 +40,7 @@ _MODULE, _QUALNAME = vars(type)["__module__"], vars(type)["__qualname__"]
 _GROUP: type[BaseException] | None = getattr(builtins, "BaseExceptionGroup", None)
 
 
-def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
+def _join_types(kind: type[InterpreterError]) -> type[InterpreterError]:
     timeout = issubclass(kind, TimeLimitExceededError)
     theirs = upstream.ExecutionTimeoutError if timeout else upstream.InterpreterError
     names = {"__module__": __name__, "__doc__": kind.__doc__}
@@ -48,7 +48,7 @@ def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
 
 
 _JOINED = {
-    kind: _joined(kind)
+    kind: _join_types(kind)
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, InterpreterError)
 }

@@ -18,7 +18,7 @@ from ...folders.removal import discard_tree
 from ...folders.user_folder import temporary_folder
 from ...folders.work_folder import SUPPORTED, WorkFolder
 from ...system.forks import Owner
-from ..file_transfers import GivenFiles, checked_path
+from ..file_transfers import GivenFiles, check_path
 
 __all__ = ["LocalFiles"]
 
@@ -51,7 +51,7 @@ class LocalFiles:
                         "within a folder: use executor_type='docker'"
                     )
                 path = temporary_folder("local-")
-                self._remove = weakref.finalize(self, _removed, path, Owner())
+                self._remove = weakref.finalize(self, _remove_unless_inherited, path, Owner())
                 folder = WorkFolder(path)
                 try:
                     self._given.send(folder)
@@ -96,7 +96,7 @@ class LocalFiles:
 
     def _open(self, path: str, flags: int) -> int:
         try:
-            return self.folder().descriptor(checked_path("open", path), flags)
+            return self.folder().descriptor(check_path("open", path), flags)
         except OSError as error:
             error.filename = path
             raise
@@ -104,7 +104,7 @@ class LocalFiles:
             raise PermissionError(f"{path!r} cannot be opened: {error}") from None
 
 
-def _removed(path: str, owner: Owner) -> None:
+def _remove_unless_inherited(path: str, owner: Owner) -> None:
     # At the exit of a fork of the owner, the folder is still in use.
     if not owner.inherited:
         discard_tree(path)

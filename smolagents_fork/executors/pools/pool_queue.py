@@ -123,14 +123,14 @@ class PoolQueue(Generic[_Sandbox]):
         """Tell whether a tenant has all it may have."""
         if self._max_per_tenant is None:
             return False
-        return self._used()[tenant] >= self._max_per_tenant
+        return self._count_by_tenant()[tenant] >= self._max_per_tenant
 
     def servable(self) -> int:
         """Count the waiting callers that could have a sandbox at once if there were enough."""
         most = self._max_per_tenant
         if most is None:
             return len(self.waiters)
-        used, waiting = self._used(), self._waiting()
+        used, waiting = self._count_by_tenant(), self._waiting()
         return sum(min(count, most - used[name]) for name, count in waiting.items())
 
     def use(self, sandbox: _Sandbox, tenant: str) -> None:
@@ -143,10 +143,10 @@ class PoolQueue(Generic[_Sandbox]):
 
     def tenants(self) -> dict[str, TenantStats]:
         """Return the figures of each tenant that has or waits for a sandbox."""
-        used, waiting = self._used(), self._waiting()
+        used, waiting = self._count_by_tenant(), self._waiting()
         return {name: TenantStats(used[name], waiting[name]) for name in sorted({*used, *waiting})}
 
-    def _used(self) -> Counter[str]:
+    def _count_by_tenant(self) -> Counter[str]:
         return Counter(self._tenant_of.values())
 
     def _waiting(self) -> Counter[str]:

@@ -428,7 +428,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     # -- the pool's own threads --
 
-    def _wanted(self) -> int:
+    def _count_wanted(self) -> int:
         """Count the starts that are needed and allowed now. The caller holds the lock."""
         total = len(self._ready) + self._starting + self._queue.in_use
         missing = self.min_size + self._queue.servable() - len(self._ready) - self._starting
@@ -448,7 +448,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 if self._closed:
                     return
                 pause = self._seconds_to_start()
-                count = self._wanted() if pause <= 0 else 0
+                count = self._count_wanted() if pause <= 0 else 0
                 old = self._take_idle()
                 if not count and not old:
                     self._changed.wait(self._next_check(pause))
@@ -461,7 +461,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                         target=self._start_one, name="smolagents-fork-pool-start", daemon=True
                     ).start()
                 except RuntimeError as error:  # no thread can be started now
-                    self._start_failed(error)
+                    self._note_failed_start(error)
             for sandbox in old:
                 self._discard(sandbox)
 
@@ -494,7 +494,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             with telemetry.operation("start", type(self).__name__):
                 sandbox = self._start()
         except BaseException as error:
-            self._start_failed(error)
+            self._note_failed_start(error)
             if not isinstance(error, Exception):
                 raise
             return
@@ -509,7 +509,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 return
         sandbox.close()
 
-    def _start_failed(self, error: BaseException) -> None:
+    def _note_failed_start(self, error: BaseException) -> None:
         """Give the error to the first waiter; pause longer each time, to spare the machine."""
         with self._changed:
             self._starting -= 1

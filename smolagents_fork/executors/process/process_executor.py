@@ -215,7 +215,7 @@ class ProcessLauncher(GuestLauncher):
 
     def accept(self, report: Any) -> None:
         """Refuse a child without a measure that may not be missing; serve its listener."""
-        self.report = checked_report(report)
+        self.report = check_report(report)
         in_force = self.report["in_force"].keys()
         missing = [name for name in MEASURES if name in self._required - in_force]
         if missing:
@@ -236,7 +236,7 @@ class ProcessLauncher(GuestLauncher):
         self.place.remove()
 
 
-def checked_report(data: Any) -> dict[str, dict[str, str]]:
+def check_report(data: Any) -> dict[str, dict[str, str]]:
     """Check a READY frame and return the measures in force and those missing."""
     if type(data) is not dict or data.keys() != {"in_force", "missing"}:
         raise ProtocolError("a READY frame has what is in force and what is missing")

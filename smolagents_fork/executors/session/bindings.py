@@ -139,7 +139,7 @@ class Bindings:
         Raises:
             EncodeError: a value cannot be encoded; names the path to it. Nothing is set then.
         """
-        encoded = {name: self._encoded(name, value) for name, value in variables.items()}
+        encoded = {name: self._encode_variable(name, value) for name, value in variables.items()}
         kept = {
             name: (is_pickled, [bytes(part) for part in parts])
             for name, (is_pickled, parts) in encoded.items()
@@ -151,7 +151,7 @@ class Bindings:
             raise
         self._variables.update(kept)
 
-    def _encoded(self, name: str, value: Any) -> tuple[bool, Sequence[Part]]:
+    def _encode_variable(self, name: str, value: Any) -> tuple[bool, Sequence[Part]]:
         attachments, path = Attachments(), f"vars[{name!r}]"
         limit = self._options.max_value_bytes
         try:
@@ -187,7 +187,7 @@ def _define_source(ask: Ask, code: str) -> None:
 def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``final_answer`` so that its arguments may be pickled, as ``allow_pickle`` permits."""
 
-    def unpickled(value: Any) -> Any:
+    def unpickle(value: Any) -> Any:
         if isinstance(value, dict) and value.keys() == {PICKLE_KEY}:
             warnings.warn(_UNPICKLE_WARNING, FutureWarning, stacklevel=3)
             return pickle.loads(value[PICKLE_KEY])
@@ -195,8 +195,6 @@ def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(tool.forward if hasattr(tool, "forward") else tool)
     def final_answer(*args: Any, **kwargs: Any) -> Any:
-        return tool(
-            *map(unpickled, args), **{key: unpickled(value) for key, value in kwargs.items()}
-        )
+        return tool(*map(unpickle, args), **{key: unpickle(value) for key, value in kwargs.items()})
 
     return final_answer

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import DecodeError, ExecutorError, FileTooLargeError, ForkError, ProtocolError
-from ...guest.worker_files import request, split
+from ...guest.worker_files import request, split_body
 from ...results import FileInfo
 
 __all__ = ["GuestFiles"]
@@ -63,12 +63,12 @@ class GuestFiles:
             for start in range(0, len(large) or 1, _PIECE):
                 piece = large[start : start + _PIECE]
                 asked = request("write", piece, path=path, part=part, position=position, size=size)
-                part, _ = _parsed(self._ask(asked), str)
+                part, _ = _parse_answer(self._ask(asked), str)
                 position += len(piece)
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`FileStore`."""
-        _parsed(self._ask(request("folder", path=path)), str)
+        _parse_answer(self._ask(request("folder", path=path)), str)
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`FileStore`."""
@@ -76,7 +76,7 @@ class GuestFiles:
         while len(found) <= max_bytes:
             size = min(_PIECE, max_bytes + 1 - len(found))
             asked = request("read", path=path, position=len(found), size=size, identity=identity)
-            identity, piece = _parsed(self._ask(asked), str)
+            identity, piece = _parse_answer(self._ask(asked), str)
             if len(piece) > size:
                 raise ProtocolError(f"a CONTENT frame of {len(piece)} bytes, over {size}")
             found += piece
@@ -86,7 +86,7 @@ class GuestFiles:
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`FileStore`."""
-        found, _ = _parsed(self._ask(request("list", path=path)), list)
+        found, _ = _parse_answer(self._ask(request("list", path=path)), list)
         infos = []
         for entry in found:
             if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:
@@ -95,10 +95,10 @@ class GuestFiles:
         return infos
 
 
-def _parsed(body: bytes, kind: type) -> tuple[Any, bytes | bytearray]:
+def _parse_answer(body: bytes, kind: type) -> tuple[Any, bytes | bytearray]:
     """Return the value and the piece of an answer."""
     try:
-        value, piece = split(body)
+        value, piece = split_body(body)
     except DecodeError as error:
         raise ProtocolError(f"a CONTENT frame that cannot be read: {error}") from None
     if type(value) is not kind:

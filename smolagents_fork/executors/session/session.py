@@ -374,7 +374,7 @@ class Session:
     def _describe(self, error: NotStopped | SandboxDiedError | ProtocolError) -> ExecutorError:
         """Return the error of a run whose guest is of no more use, without what follows from it."""
         if isinstance(error, SandboxDiedError) and error.cause in _UNKNOWN_CAUSES:
-            return error.reworded(f"{error}{_UNKNOWN}")
+            return error.rephrase(f"{error}{_UNKNOWN}")
         if isinstance(error, ExecutorError):
             return error
         grace = (
@@ -407,7 +407,7 @@ class Session:
         )
         if self.limits.on_death == "fail":
             following = "and on_death='fail': call restart(), or make a new executor"
-        lost = error.reworded(f"{event}; its state is lost, {following}")
+        lost = error.rephrase(f"{event}; its state is lost, {following}")
         lost.event = event
         if self.limits.on_death == "fail":
             self._failure = str(lost)

@@ -145,7 +145,7 @@ class PyodideSource:
         self._lock = threading.Lock()
         self._files: tuple[Installation, tuple[Path, ...]] | None = None
 
-    def _prepared(self) -> tuple[Installation, tuple[Path, ...]]:
+    def _prepare(self) -> tuple[Installation, tuple[Path, ...]]:
         """Return the installation and the wheels, fetched by the first caller."""
         with self._lock:
             if self._files is None:
@@ -169,7 +169,7 @@ class PyodideSource:
             entries: Entries of the list; the wheels' metadata says which modules a distribution
                 has.
         """
-        return import_names(entries, [str(wheel) for wheel in self._prepared()[1]])
+        return import_names(entries, [str(wheel) for wheel in self._prepare()[1]])
 
     def start(self, seconds: float) -> DenoProcess:
         """Start a guest and load everything.
@@ -182,7 +182,7 @@ class PyodideSource:
             SandboxDiedError: the guest has ended.
             ProtocolError: the guest was not loaded in time.
         """
-        base, wheels = self._prepared()
+        base, wheels = self._prepare()
         number, stop_file = temporary_file("wasm-")
         os.close(number)
         readable = [str(base.pyodide), str(base.snapshot), stop_file]

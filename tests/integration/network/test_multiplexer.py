@@ -13,7 +13,7 @@ import pytest
 from background import running
 from proxy_double import ProxyDouble, received, received_with, started_multiplexer
 
-from smolagents_fork.guest.frames import HEADER, Kind, packed
+from smolagents_fork.guest.frames import HEADER, Kind, pack_frame
 from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.sandboxes import connection_multiplexer
 from smolagents_fork.sandboxes.connection_multiplexer import WINDOW
@@ -160,18 +160,18 @@ HOSTILE = {
     "long piece": HEADER.pack(Kind.BYTES, 1, 1 << 20),
     "longest piece": HEADER.pack(Kind.BYTES, 1, (1 << 32) - 1),
     "connection with a body": HEADER.pack(Kind.CONNECTION, 2, 1),
-    "connection opened twice": packed(Kind.CONNECTION, 1),
-    "short count": packed(Kind.PASSED_ON, 1, b"x"),
-    "no count": packed(Kind.PASSED_ON, 1),
-    "count of bytes that were not sent": packed(Kind.PASSED_ON, 1, struct.pack("!I", WINDOW)),
-    "bytes behind the end": packed(Kind.NO_MORE, 1) + packed(Kind.BYTES, 1, b"x"),
-    "more than the window": packed(Kind.BYTES, 1, b"x" * 65536) * (WINDOW // 65536 + 200),
+    "connection opened twice": pack_frame(Kind.CONNECTION, 1),
+    "short count": pack_frame(Kind.PASSED_ON, 1, b"x"),
+    "no count": pack_frame(Kind.PASSED_ON, 1),
+    "count of bytes that were not sent": pack_frame(Kind.PASSED_ON, 1, struct.pack("!I", WINDOW)),
+    "bytes behind the end": pack_frame(Kind.NO_MORE, 1) + pack_frame(Kind.BYTES, 1, b"x"),
+    "more than the window": pack_frame(Kind.BYTES, 1, b"x" * 65536) * (WINDOW // 65536 + 200),
 }
 
 
 @pytest.mark.parametrize("attack", HOSTILE)
 def test_hostile_frames_end_the_stream(stream, attack: str):
-    stream.sendall(packed(Kind.CONNECTION, 1))
+    stream.sendall(pack_frame(Kind.CONNECTION, 1))
     with contextlib.suppress(ConnectionError):  # closed before all was sent
         stream.sendall(HOSTILE[attack])
     received(stream)
@@ -179,33 +179,35 @@ def test_hostile_frames_end_the_stream(stream, attack: str):
 
 def test_frames_of_unknown_connections_are_ignored(stream, echo):
     for kind in (Kind.BYTES, Kind.NO_MORE, Kind.CLOSED, Kind.PASSED_ON):
-        stream.sendall(packed(kind, 7, b"1234" if kind in (Kind.BYTES, Kind.PASSED_ON) else b""))
-    stream.sendall(packed(Kind.CONNECTION, 1) + packed(Kind.BYTES, 1, request_of(echo)))
+        stream.sendall(
+            pack_frame(kind, 7, b"1234" if kind in (Kind.BYTES, Kind.PASSED_ON) else b"")
+        )
+    stream.sendall(pack_frame(Kind.CONNECTION, 1) + pack_frame(Kind.BYTES, 1, request_of(echo)))
     assert b"HTTP/1.1 200 " in received_with(stream, b"\r\n\r\n")
 
 
 def test_number_that_was_closed_may_be_opened_again(stream, echo):
     for _ in range(100):
-        stream.sendall(packed(Kind.CONNECTION, 1) + packed(Kind.CLOSED, 1))
-    stream.sendall(packed(Kind.CONNECTION, 1) + packed(Kind.BYTES, 1, request_of(echo)))
+        stream.sendall(pack_frame(Kind.CONNECTION, 1) + pack_frame(Kind.CLOSED, 1))
+    stream.sendall(pack_frame(Kind.CONNECTION, 1) + pack_frame(Kind.BYTES, 1, request_of(echo)))
     assert b"HTTP/1.1 200 " in received_with(stream, b"\r\n\r\n")
 
 
 def test_frames_in_single_bytes_are_taken(stream, echo):
-    for byte in packed(Kind.CONNECTION, 1) + packed(Kind.BYTES, 1, request_of(echo)):
+    for byte in pack_frame(Kind.CONNECTION, 1) + pack_frame(Kind.BYTES, 1, request_of(echo)):
         stream.sendall(bytes([byte]))
     assert b"HTTP/1.1 200 " in received_with(stream, b"\r\n\r\n")
 
 
 def test_connections_beyond_the_limit_are_closed(stream):
-    stream.sendall(b"".join(packed(Kind.CONNECTION, number) for number in range(1000)))
-    assert packed(Kind.CLOSED, 999) in received_with(stream, packed(Kind.CLOSED, 999))
+    stream.sendall(b"".join(pack_frame(Kind.CONNECTION, number) for number in range(1000)))
+    assert pack_frame(Kind.CLOSED, 999) in received_with(stream, pack_frame(Kind.CLOSED, 999))
 
 
 def test_sandbox_that_reads_no_answers_is_read_no_further(stream):
     """Each of its frames would be answered by one that this process keeps."""
-    frames = b"".join(packed(Kind.CONNECTION, number) for number in range(1000, 5000))
-    stream.sendall(b"".join(packed(Kind.CONNECTION, number) for number in range(1000)))
+    frames = b"".join(pack_frame(Kind.CONNECTION, number) for number in range(1000, 5000))
+    stream.sendall(b"".join(pack_frame(Kind.CONNECTION, number) for number in range(1000)))
     stream.setblocking(False)
     # Its connections beyond the limit have numbers that are free, so they may be told again.
     sent = 0

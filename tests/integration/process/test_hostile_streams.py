@@ -21,7 +21,7 @@ from smolagents_fork.errors import (
     ProtocolError,
     SandboxTimeoutError,
 )
-from smolagents_fork.guest.frames import Kind, packed
+from smolagents_fork.guest.frames import Kind, pack_frame
 
 SHARP = ["os", "time", "threading", "signal"]
 #: What a run may take that has one second. Each of these took half a minute and more.
@@ -66,7 +66,7 @@ DEAF = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 def test_reply_that_is_not_read_holds_no_run(in_time, end, program):
     with executor(timeout_seconds=1 if end == "timeout" else 600) as ex:
         ex.send_tools({"large": lambda: bytes(20_000_000)})
-        code = program + send(packed(Kind.CALL, 1, call(1, "large"))) + WAIT
+        code = program + send(pack_frame(Kind.CALL, 1, call(1, "large"))) + WAIT
         if end == "interrupt":
             begun = threading.Event()
             ex.send_tools({"large": lambda: begun.set() or bytes(20_000_000)})
@@ -88,7 +88,7 @@ def test_reply_that_is_not_read_holds_no_run(in_time, end, program):
 @pytest.mark.parametrize("ask", ["send_variables", "send_tools", "variables"])
 def test_frames_without_end_between_runs_end_the_child(in_time, kind, ask, number):
     with executor() as ex:
-        flood = packed(kind, number, b"x") * 100
+        flood = pack_frame(kind, number, b"x") * 100
         ex(
             "import os, signal\n"
             f"def flood(*_):\n    while True:\n        os.write(1000, {flood!r})\n"
@@ -107,14 +107,17 @@ def test_frames_without_end_end_with_the_run(in_time, kind):
         ex.send_tools({"nothing": lambda: None})
         body = call(1, "nothing") if kind is Kind.CALL else b"x"
         with pytest.raises((SandboxTimeoutError, ProtocolError)):
-            ex(DEAF + f"import os\nwhile True:\n    os.write(1000, {packed(kind, 1, body) * 50!r})")
+            ex(
+                DEAF
+                + f"import os\nwhile True:\n    os.write(1000, {pack_frame(kind, 1, body) * 50!r})"
+            )
         assert ex("1 + 1").output == 2
 
 
 @pytest.mark.parametrize("kind", [Kind.DONE, Kind.CALL, Kind.OUTPUT])
 def test_frame_that_comes_byte_by_byte_holds_no_run(in_time, kind):
     with executor() as ex:
-        head = packed(kind, 1, bytes(60_000 if kind is Kind.OUTPUT else 10_000_000))[:20]
+        head = pack_frame(kind, 1, bytes(60_000 if kind is Kind.OUTPUT else 10_000_000))[:20]
         trickle = f"import os\nos.write(1000, {head!r})\nwhile True:\n    os.write(1000, b' ')\n"
         with pytest.raises((SandboxTimeoutError, ProtocolError)):
             ex(DEAF + trickle)
@@ -132,8 +135,8 @@ def test_calls_after_the_final_answer_are_not_decoded(in_time, monkeypatch):
     monkeypatch.setattr(dispatchers.Dispatcher, "_read", noted)
     with executor(timeout_seconds=600) as ex:
         ex.send_tools({"final_answer": lambda value: value, "late": lambda value: value})
-        answer = packed(Kind.CALL, 1, call(1, "final_answer", b"42"))
-        late = packed(Kind.CALL, 1, call(2, "late", b"[" * 500_000))
+        answer = pack_frame(Kind.CALL, 1, call(1, "final_answer", b"42"))
+        late = pack_frame(Kind.CALL, 1, call(2, "late", b"[" * 500_000))
         result = ex(DEAF + send(answer) + f"while True:\n    os.write(1000, {late!r})")
         assert (result.output, result.is_final_answer) == (42, True)
         assert len(decoded) == 1
@@ -171,7 +174,7 @@ def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
 
 def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
     with executor(timeout_seconds=60) as ex:
-        early = b"".join(packed(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30))
+        early = b"".join(pack_frame(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30))
         ex(
             f"import os, signal, time\nframes = {early!r}\n"
             "def answer(*_):\n    os.write(1000, frames)\n    time.sleep(600)\n"
@@ -186,7 +189,7 @@ def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
 
 def test_result_of_code_that_was_not_read_ends_the_child(in_time):
     with executor(timeout_seconds=60) as ex:
-        early = packed(Kind.DONE, 2, b"42")
+        early = pack_frame(Kind.DONE, 2, b"42")
         ex(
             f"import os, signal, time\nframe = {early!r}\n"
             "def answer(*_):\n    os.write(1000, frame)\n    time.sleep(600)\n"
@@ -266,7 +269,7 @@ def test_answer_that_nobody_waited_for_does_not_count_for_the_next(monkeypatch):
 )  # fmt: skip
 def test_frame_that_costs_more_than_its_bytes(in_time, kind, error, part, count):
     body = f"[{','.join([part] * count)}]".encode()
-    head = packed(kind, 1, body)[: -len(body)]
+    head = pack_frame(kind, 1, body)[: -len(body)]
     code = (
         f"import os\nframe = {head!r} + b'[' + b','.join([{part.encode()!r}] * {count}) + b']'\n"
         f"while frame:\n    frame = frame[os.write(1000, frame):]\n{WAIT}"
@@ -285,7 +288,7 @@ def test_jpeg_that_takes_minutes_is_not_decoded(in_time):
     jpeg = b"\xff\xd8" + header + scan * 2000 + b"\xff\xd9"
     body = encode({"image/jpeg": jpeg, "image/png": jpeg, "text/plain": "words"})
     with executor(timeout_seconds=60) as ex:
-        result = ex(f"{send(packed(Kind.DISPLAY, 1, body))}\n'end'")
+        result = ex(f"{send(pack_frame(Kind.DISPLAY, 1, body))}\n'end'")
         assert result.output == "end"
         (display,) = ex.displays
         assert (display.value, display.forms["image/jpeg"]) == ("words", jpeg)

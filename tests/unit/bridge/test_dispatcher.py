@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from smolagents_fork import codec
 from smolagents_fork.bridge import CallRecord, Dispatcher
-from smolagents_fork.bridge.exceptions import scrubbed
+from smolagents_fork.bridge.exceptions import scrub_message
 from smolagents_fork.bridge.thread import CallThread
 from smolagents_fork.codec import decode
 from smolagents_fork.codec.rpc import RUN_ENDED, HostCalls, rebuilt_exception
@@ -165,7 +165,7 @@ def test_no_path_of_the_host_no_traceback_no_local_leaves(tmp_path):
     ],
 )
 def test_messages_are_scrubbed(message, clean):
-    assert scrubbed(message) == clean
+    assert scrub_message(message) == clean
 
 
 def test_a_rebuilt_exception_is_never_a_class_of_the_data():

@@ -84,7 +84,7 @@ def test_folder_that_is_moved_meanwhile_leads_nowhere_else(
     (top / "a" / "b").mkdir(parents=True)
     (outside / "b").mkdir(parents=True)
     (outside / "kept").touch()
-    opened = removal._opened
+    opened = removal._open_folder
     moves = iter([lambda: os.rename(top / "a" / "b", outside / "moved")])
 
     def moved(name: str, parent: int) -> int:
@@ -93,7 +93,7 @@ def test_folder_that_is_moved_meanwhile_leads_nowhere_else(
             next(moves, lambda: None)()
         return descriptor
 
-    monkeypatch.setattr(removal, "_opened", moved)
+    monkeypatch.setattr(removal, "_open_folder", moved)
     assert remove_tree(str(top), 60)
     assert sorted(os.listdir(outside)) == ["b", "kept", "moved"]
 

@@ -15,7 +15,7 @@ from background import running
 from child_ends import ChildEnds
 
 from smolagents_fork.codec import decode
-from smolagents_fork.guest.frames import Frame, FrameReader, Kind, packed
+from smolagents_fork.guest.frames import Frame, FrameReader, Kind, pack_frame
 from smolagents_fork.process.child_relay import ChildRelay
 
 SECONDS = 60
@@ -60,27 +60,27 @@ def ends():
 
 
 def test_host_that_has_not_read_a_long_value_can_interrupt(ends: Ends):
-    with running(ends.data.sendall, packed(Kind.DONE, 1, bytes(LONG))):
+    with running(ends.data.sendall, pack_frame(Kind.DONE, 1, bytes(LONG))):
         # The host has read the beginning, so the relay is sending the rest.
         assert ends.host.recv(1, socket.MSG_PEEK)
-        ends.host.sendall(packed(Kind.INTERRUPT, 1))
+        ends.host.sendall(pack_frame(Kind.INTERRUPT, 1))
         assert ends.status.recv(1) == b"I"
         assert ends.received().kind is Kind.DONE
 
 
 def test_child_that_does_not_read_a_long_frame_can_be_interrupted_and_killed(ends: Ends):
     code = b"#" * LONG
-    with running(ends.host.sendall, packed(Kind.RUN, 1, code)):
+    with running(ends.host.sendall, pack_frame(Kind.RUN, 1, code)):
         assert ends.data.recv(1, socket.MSG_PEEK)
-    ends.host.sendall(packed(Kind.INTERRUPT, 1))
+    ends.host.sendall(pack_frame(Kind.INTERRUPT, 1))
     assert ends.status.recv(1) == b"I"
-    ends.host.sendall(packed(Kind.KILL, 0))
+    ends.host.sendall(pack_frame(Kind.KILL, 0))
     assert ends.status.recv(1) == b"K"
 
 
 def test_child_that_sends_without_end_can_be_interrupted(ends: Ends):
     over, done = threading.Event(), threading.Event()
-    frame = packed(Kind.OUTPUT, 1, b"x")
+    frame = pack_frame(Kind.OUTPUT, 1, b"x")
 
     def flood() -> None:
         while not over.is_set():
@@ -94,7 +94,7 @@ def test_child_that_sends_without_end_can_be_interrupted(ends: Ends):
 
     with running(read, stop=done.set):
         with running(flood, stop=over.set):
-            ends.host.send(packed(Kind.INTERRUPT, 1))
+            ends.host.send(pack_frame(Kind.INTERRUPT, 1))
             assert ends.status.recv(1) == b"I"
             over.set()
         done.set()
@@ -105,7 +105,7 @@ def test_child_over_its_processor_time_is_killed_on_its_node():
     # The clock is that of this process, which does not stop for a limit.
     ends = Ends(cpu_seconds=0.01)
     with running(ends.relay.run):
-        ends.host.sendall(packed(Kind.RUN, 1, b"code"))
+        ends.host.sendall(pack_frame(Kind.RUN, 1, b"code"))
         end = time.process_time() + 0.02
         while time.process_time() < end:
             pass

@@ -12,7 +12,7 @@ from child_ends import ChildEnds
 
 from smolagents_fork.errors import SandboxDiedError
 from smolagents_fork.guest.frame_stream import FrameStream
-from smolagents_fork.guest.frames import Kind, packed
+from smolagents_fork.guest.frames import Kind, pack_frame
 from smolagents_fork.process.worker import socket_link
 
 ENDED = struct.pack("!i", 3)
@@ -37,7 +37,7 @@ def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
         # The connection was empty when it was polled; then all this arrived.
         monkeypatch.undo()
         readable = look(stream, 0.0)
-        ends.data.sendall(packed(Kind.DONE, 1, b"last"))
+        ends.data.sendall(pack_frame(Kind.DONE, 1, b"last"))
         ends.data.close()
         end(ends)
         return readable
@@ -52,7 +52,7 @@ def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
 
 def test_output_precedes_the_frame_that_was_sent_after_it(ends):
     os.write(ends.output, b"before ")
-    ends.data.sendall(packed(Kind.DONE, 1, b"value"))
+    ends.data.sendall(pack_frame(Kind.DONE, 1, b"value"))
     os.write(ends.output, b"and after")
     first, second = ends.child.turn(60), ends.child.turn(60)
     assert (first.kind, ends.child.text_of(first)) == (Kind.OUTPUT, "before and after")
@@ -62,7 +62,7 @@ def test_output_precedes_the_frame_that_was_sent_after_it(ends):
 
 def test_full_pipe_precedes_a_frame(ends):
     size = os.write(ends.output, bytes(1 << 16))
-    ends.data.sendall(packed(Kind.DONE, 1, b"value"))
+    ends.data.sendall(pack_frame(Kind.DONE, 1, b"value"))
     assert len(ends.child.turn(60).body) == size
     assert ends.child.turn(60).kind is Kind.DONE
 

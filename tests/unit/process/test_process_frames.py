@@ -21,7 +21,7 @@ from smolagents_fork.guest.frames import (
     from_host,
     of_multiplexer,
     of_relay,
-    packed,
+    pack_frame,
     to_relay,
 )
 
@@ -51,7 +51,7 @@ frames = st.builds(
 
 @given(st.lists(frames, max_size=12), st.lists(st.integers(1, 5000), min_size=1, max_size=5))
 def test_frames_come_out_as_they_went_in(sent, sizes):
-    data = b"".join(packed(frame.kind, frame.run, frame.body) for frame in sent)
+    data = b"".join(pack_frame(frame.kind, frame.run, frame.body) for frame in sent)
     reader = FrameReader(CHILD)
     assert read_all(reader, data, sizes) == sent
     assert not reader.partial
@@ -60,14 +60,14 @@ def test_frames_come_out_as_they_went_in(sent, sizes):
 @pytest.mark.parametrize("length", [5, 200_000])
 def test_body_in_parts_is_the_same_frame(length):
     parts = [b"head", memoryview(bytes(length)), b"end"]
-    whole = packed(Kind.DONE, 7, b"".join(parts))
-    assert packed(Kind.DONE, 7, parts) == whole
+    whole = pack_frame(Kind.DONE, 7, b"".join(parts))
+    assert pack_frame(Kind.DONE, 7, parts) == whole
     assert b"".join(frame_parts(Kind.DONE, 7, parts)) == whole
 
 
 def test_frame_after_another_is_checked_too():
     reader = FrameReader(CHILD)
-    data = packed(Kind.ACCEPTED, 1) + HEADER.pack(200, 1, 0)
+    data = pack_frame(Kind.ACCEPTED, 1) + HEADER.pack(200, 1, 0)
     reader.feed(data)
     assert reader.next() == Frame(Kind.ACCEPTED, 1, b"")
     with pytest.raises(ProtocolError, match="an unexpected frame of kind 200"):
@@ -119,7 +119,7 @@ def test_frame_over_its_length_is_not_created():
             return 1 << 32
 
     with pytest.raises(ProtocolError, match="a frame of 4294967296 bytes"):
-        packed(Kind.RUN, 1, Long())
+        pack_frame(Kind.RUN, 1, Long())
 
 
 @pytest.mark.parametrize("length", [0, 100, 64 * 1024, 40 << 20])
