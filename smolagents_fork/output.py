@@ -17,7 +17,7 @@ __all__ = [
     "OutputCallback",
     "PrintContainer",
     "print_whole",
-    "truncated",
+    "truncate",
     "truncation_note",
 ]
 
@@ -36,7 +36,7 @@ def truncation_note(max_length: int) -> str:
     return f"\n..._This content has been truncated to stay below {max_length} characters_...\n"
 
 
-def truncated(content: str, max_length: int) -> str:
+def truncate(content: str, max_length: int) -> str:
     """Truncate ``content`` to its first and last half of ``max_length``, with upstream's note."""
     if len(content) <= max_length:
         return content
@@ -154,7 +154,7 @@ class PrintContainer:
 
     def text(self) -> str:
         """Return what was printed, truncated to the limit."""
-        return truncated(self.value, self._keep)
+        return truncate(self.value, self._keep)
 
     @property
     def value(self) -> str:

@@ -33,7 +33,7 @@ from smolagents_fork.sandboxes.resource_limits import Limits
 
 from .paths import ROOT
 
-__all__ = ["PAGES", "TABLES", "default_shown", "drawn", "type_word"]
+__all__ = ["PAGES", "TABLES", "default_shown", "draw_tables", "type_word"]
 
 PAGES = ("docs/options.md", *(f"docs/executors/{name}.md" for name in (
     "agent-sandbox", "docker", "local", "process", "wasm"
@@ -184,7 +184,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
 }
 
 
-def drawn(page: str) -> str:
+def draw_tables(page: str) -> str:
     """Return a page with its tables of options drawn anew.
 
     Args:
@@ -199,7 +199,7 @@ def main() -> None:
     """Draw the tables of all pages."""
     for name in PAGES:
         path: Path = ROOT / name
-        path.write_text(drawn(path.read_text("utf-8")), "utf-8")
+        path.write_text(draw_tables(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

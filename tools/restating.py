@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-__all__ = ["PAGES", "restated_pages", "versions_on_pages"]
+__all__ = ["PAGES", "restate_pages", "versions_on_pages"]
 
 PAGES = ("README.md", "RELEASING.md", "docs/start/installs.md", "docs/start/migration.md")
 
@@ -32,7 +32,7 @@ def versions_on_pages(root: Path) -> dict[str, set[str]]:
     }
 
 
-def restated_pages(root: Path, old: str, new: str) -> dict[str, bytes | None]:
+def restate_pages(root: Path, old: str, new: str) -> dict[str, bytes | None]:
     """Return the new bytes of every page that names another release than the new one.
 
     Args:

@@ -26,7 +26,7 @@ from ..system.checks import (
     Check,
     CheckResult,
     Finding,
-    failed,
+    fail,
     ok,
     run_checks,
 )
@@ -45,7 +45,7 @@ def _package(name: str) -> Finding:
     try:
         return ok(f"{name} {importlib.metadata.version(name)}")
     except importlib.metadata.PackageNotFoundError:
-        return failed(f"the package {name} is not installed", f"pip install 'smolagents[{name}]'")
+        return fail(f"the package {name} is not installed", f"pip install 'smolagents[{name}]'")
 
 
 def _kubeconfig() -> Finding:
@@ -53,7 +53,7 @@ def _kubeconfig() -> Finding:
         return ok(found)
     named = os.environ.get("KUBECONFIG", "")
     where = f"KUBECONFIG={named}" if named else "~/.kube/config"
-    return failed(f"{where} cannot be read", "set KUBECONFIG to the file of your cluster")
+    return fail(f"{where} cannot be read", "set KUBECONFIG to the file of your cluster")
 
 
 # Checks of what executors on clusters need on this machine.

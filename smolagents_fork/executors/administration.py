@@ -25,7 +25,7 @@ from ..sandboxes.docker.inspection.engine_checks import EngineChecks
 from ..sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from ..sandboxes.kubernetes.pod_manifest import cluster_manifests, yaml_of
 from ..sandboxes.package_index import index_checks
-from ..system.checks import Check, Finding, failed, ok, skipped, warning
+from ..system.checks import Check, Finding, fail, ok, skip, warning
 from ..system.host_pipe import run_program
 from ..wasm.deno_binary import BARE_ENVIRONMENT, INSTALL, find_deno
 from ..wasm.pyodide_files import VERSION, cache_folder, check_files
@@ -64,12 +64,12 @@ def _run_check(
 
     def run() -> Finding:
         if lacking := missing():
-            return skipped(f"needs: {lacking}")
+            return skip(f"needs: {lacking}")
         started = time.monotonic()
         with make() as executor:
             output = executor("1 + 1").output
         if output != 2:
-            return failed(f"1 + 1 gave {output!r}", "report this as a bug")
+            return fail(f"1 + 1 gave {output!r}", "report this as a bug")
         return ok(f"started and ran a line of code in {time.monotonic() - started:.1f} s")
 
     return Check("run", run, _RUN_SECONDS, needs)
@@ -106,7 +106,7 @@ def _process_checks() -> Sequence[Check]:
 def _process_system() -> Finding:
     if sys.platform == "linux":
         return ok("Linux")
-    return failed(f"{sys.platform}: only Linux's kernel confines a process", _ELSEWHERE)
+    return fail(f"{sys.platform}: only Linux's kernel confines a process", _ELSEWHERE)
 
 
 class _Measures:
@@ -130,7 +130,7 @@ class _Measures:
         row, version = self._table["filesystem"], landlock.abi_version()
         if row.in_force:
             return ok(f"version {version}")
-        return failed(
+        return fail(
             row.missing,
             "a kernel since 5.13 has it: add landlock to lsm= on its command line; in a "
             f"container, allow its three system calls (seccomp=). Or {_ELSEWHERE}",
@@ -140,7 +140,7 @@ class _Measures:
         row = self._table["syscalls"]
         if row.in_force:
             return ok(row.held_by)
-        return failed(row.missing, f"needs Linux on x86_64 or aarch64. Or {_ELSEWHERE}")
+        return fail(row.missing, f"needs Linux on x86_64 or aarch64. Or {_ELSEWHERE}")
 
     def namespaces(self) -> Finding:
         if "namespace" in self._table["network"].held_by:
@@ -170,7 +170,7 @@ def _wasm_checks() -> Sequence[Check]:
 
 def _wasm_system() -> Finding:
     if sys.platform == "win32":
-        return failed("Windows has not the means by which it waits", "use executor_type='docker'")
+        return fail("Windows has not the means by which it waits", "use executor_type='docker'")
     return ok(sys.platform)
 
 
@@ -180,7 +180,7 @@ def _deno() -> Finding:
     done = run_program(command, seconds=_DENO_SECONDS, environment=BARE_ENVIRONMENT, folder="/")
     found = re.match(r"deno (\d+)\.(\S+)", done.stdout)
     if done.returncode or found is None:
-        return failed(f"{deno} does not run: {done.stdout.strip()[:300]}", INSTALL)
+        return fail(f"{deno} does not run: {done.stdout.strip()[:300]}", INSTALL)
     text = f"{found[1]}.{found[2]} ({deno})"
     if int(found[1]) != _TESTED_DENO:
         return warning(f"{text}: only Deno {_TESTED_DENO} is tested", INSTALL)
@@ -227,7 +227,7 @@ def _hosted_checks(
     def package() -> Finding:
         if importlib.util.find_spec(module) is not None:
             return ok(f"{module} is installed")
-        return failed(f"{module} is not installed", f"pip install 'smolagents[{extra}]'")
+        return fail(f"{module} is not installed", f"pip install 'smolagents[{extra}]'")
 
     def credentials() -> Finding:
         # Their values are secrets; the service is not asked whether it accepts them.
@@ -235,7 +235,7 @@ def _hosted_checks(
             return ok(f"{variable} is set")
         if file and Path.home().joinpath(file).is_file():
             return ok(f"~/{file} is there")
-        return failed("none found", f"set {variable}")
+        return fail("none found", f"set {variable}")
 
     return lambda: (Check("package", package), Check("credentials", credentials))
 
@@ -248,7 +248,7 @@ def ray_checks() -> Sequence[Check]:
 
     def address() -> Finding:
         if not os.environ.get("RAY_ADDRESS"):
-            return failed(
+            return fail(
                 "RAY_ADDRESS is not set",
                 "set it to the address of the head, such as 10.0.0.1:6379, or give "
                 "RayEngine(address=...)",

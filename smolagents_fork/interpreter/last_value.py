@@ -25,16 +25,16 @@ def keep_last_value(body: list[ast.stmt], name: str) -> bool:
         return False
     last: Any = body[-1]
     if isinstance(last, ast.Expr):
-        body[-1] = _placed(ast.Assign([_store(name)], last.value), last)
+        body[-1] = _copy_position(ast.Assign([_store(name)], last.value), last)
         return True
     if isinstance(last, ast.Assign):
-        last.targets.insert(0, _placed(_store(name), last))
+        last.targets.insert(0, _copy_position(_store(name), last))
         return True
     if isinstance(last, (ast.AnnAssign, ast.AugAssign)):
         if not isinstance(last.target, ast.Name) or last.value is None:
             return False
         value = ast.Name(last.target.id, ast.Load())
-        body.append(_placed(ast.Assign([_store(name)], value), last))
+        body.append(_copy_position(ast.Assign([_store(name)], value), last))
         return True
     blocks = [part.body for part in getattr(last, "cases", ())]
     if hasattr(last, "handlers"):  # try: its else, if it has one, ends it
@@ -49,7 +49,7 @@ def _store(name: str) -> ast.Name:
     return ast.Name(name, ast.Store())
 
 
-def _placed(node: Any, like: ast.stmt) -> Any:
+def _copy_position(node: Any, like: ast.stmt) -> Any:
     """Give a node and those below it the position of a statement, where they have none."""
     ast.copy_location(node, like)
     for below in ast.walk(node):

@@ -25,7 +25,7 @@ from ..text.texts import class_name, exact_text, exception_field, exit_failure, 
 from .program_text import CompiledProgram, find_program
 from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
-__all__ = ["failed", "stopped"]
+__all__ = ["make_failure", "make_stop_error"]
 
 #: Frames, causes and members of a group shown at most, and frames looked at.
 _MOST_FRAMES = 10
@@ -80,7 +80,7 @@ def _trace(frames: list[tuple[CompiledProgram, TracebackType, int]], statement: 
     return "\n".join(lines)
 
 
-def _text_of(error: BaseException) -> str:
+def _read_text(error: BaseException) -> str:
     """Give an exception's own text; its class may be the program's, and raise anything."""
     try:
         text = str(error)
@@ -109,7 +109,7 @@ def _causes(error: BaseException) -> str:
         frames = [] if cause is None else _frames(cause)
         if cause is None or not frames:
             break
-        lines.append(f"\n{word} {class_name(cause)} at line {frames[-1][2]}: {_text_of(cause)}")
+        lines.append(f"\n{word} {class_name(cause)} at line {frames[-1][2]}: {_read_text(cause)}")
         error = cause
     return "".join(lines)
 
@@ -120,7 +120,7 @@ def _members(error: BaseException, depth: int = 1) -> str:
         return ""
     members = _GROUP.exceptions.__get__(error)
     shown = [
-        f"\n{'  ' * depth}{class_name(one)}: {_text_of(one)}{_members(one, depth + 1)}"
+        f"\n{'  ' * depth}{class_name(one)}: {_read_text(one)}{_members(one, depth + 1)}"
         for one in members[:_MOST_FRAMES]
     ]
     return "".join(shown)
@@ -129,7 +129,7 @@ def _members(error: BaseException, depth: int = 1) -> str:
 # -- the errors --
 
 
-def stopped(
+def make_stop_error(
     stop: BaseException, program: CompiledProgram, *, waited: bool = False
 ) -> InterpreterError:
     """Make the error for a run that reached a limit or was interrupted.
@@ -168,7 +168,7 @@ def stopped(
     )
 
 
-def failed(
+def make_failure(
     error: BaseException,
     program: CompiledProgram,
     refused: Mapping[str, str] = MappingProxyType({}),
@@ -192,7 +192,7 @@ def failed(
         kind = ProgramRefusedError
     ours = issubclass(raised, InterpreterError)
     name = "InterpreterError" if ours else class_name(error)
-    text, notes = _text_of(error), _notes_of(error)
+    text, notes = _read_text(error), _notes_of(error)
     if issubclass(raised, RecursionError):
         text += recursion_advice
     elif issubclass(raised, SystemExit):

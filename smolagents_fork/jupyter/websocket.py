@@ -28,7 +28,7 @@ from ..stream.websocket_frames import (
     WebSocketReader,
     control_frame,
     frame_header,
-    joined_writes,
+    join_writes,
     open_websocket,
 )
 from .wire import SUBPROTOCOL_V1
@@ -274,7 +274,7 @@ class Connection:
                 raise SendTimeout(f"the other end did not read {self._stalled} bytes in time")
             self._sock.send_for(timeout, stop)
             try:
-                for data in joined_writes([header, *pieces]):
+                for data in join_writes([header, *pieces]):
                     self._sock.sendall(data)
             except TimeoutError:
                 self._stalled = size

@@ -104,7 +104,7 @@ def decode(payload: bytes | bytearray) -> Message:
     Raises:
         ProtocolError: the layout violates the protocol.
     """
-    channel, parts = _split(payload)
+    channel, parts = _split_parts(payload)
     if len(parts) < 4:
         raise ProtocolError(
             f"received a message of {len(parts)} parts; the protocol needs at least 4"
@@ -140,7 +140,7 @@ def peek_v1(start: bytes) -> Message:
     return Message(channel, header, parent, {}, None)
 
 
-def _split(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
+def _split_parts(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
     """Return channel and parts."""
     try:
         count = struct.unpack_from("<Q", payload)[0]

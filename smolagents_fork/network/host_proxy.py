@@ -112,7 +112,7 @@ class SandboxProxy:
         slots = asyncio.Semaphore(self._access.limits.connections)
         tasks: set[asyncio.Task[None]] = set()
 
-        def ended(connection: socket.socket, task: asyncio.Task[None]) -> None:
+        def close_source(connection: socket.socket, task: asyncio.Task[None]) -> None:
             connection.close()  # of a task that was cancelled before it began
             tasks.discard(task)
             slots.release()
@@ -129,7 +129,7 @@ class SandboxProxy:
                     serving = ProxiedConnection.serve(self._access, connection)
                     task = loop.create_task(serving)
                     tasks.add(task)
-                    task.add_done_callback(functools.partial(ended, connection))
+                    task.add_done_callback(functools.partial(close_source, connection))
             finally:
                 for task in tasks:
                     task.cancel()

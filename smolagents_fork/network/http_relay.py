@@ -113,7 +113,7 @@ class HttpHost:
             if event is h11.NEED_DATA:
                 self._connection.receive_data(await self._stream.read())
             elif isinstance(event, h11.Response | h11.InformationalResponse):
-                fields = _filtered(end_to_end(event.headers.raw_items()), passed)
+                fields = _filter_fields(end_to_end(event.headers.raw_items()), passed)
                 if isinstance(event, h11.Response):
                     fields = passed.begin_body(fields)
                 await send(
@@ -128,14 +128,14 @@ class HttpHost:
                     await send_body(data)
             elif isinstance(event, h11.EndOfMessage):
                 await send_body(passed.end_body())
-                trailer = _filtered(tuple(event.headers.raw_items()), passed)
+                trailer = _filter_fields(tuple(event.headers.raw_items()), passed)
                 await send(h11.EndOfMessage(headers=list(trailer)))
                 return
             else:
                 raise ConnectionError("the host has closed the connection without a response")
 
 
-def _filtered(fields: Fields, passed: SecretFilter) -> Fields:
+def _filter_fields(fields: Fields, passed: SecretFilter) -> Fields:
     return tuple((passed.filter_text(name), passed.filter_text(value)) for name, value in fields)
 
 

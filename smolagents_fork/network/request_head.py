@@ -169,7 +169,7 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
         host, port = parse_authority(text)
         target = b""
     elif event.target[: len(_HTTP)].lower() == _HTTP:
-        authority, slash, path = _split(text[len(_HTTP) :])
+        authority, slash, path = _split_address(text[len(_HTTP) :])
         host, port = parse_authority(authority, _HTTP_PORT)
         target = (slash + path).encode("ascii")
     elif text.startswith("/"):
@@ -190,7 +190,7 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
     return host, port, target
 
 
-def _split(text: str) -> tuple[str, str, str]:
+def _split_address(text: str) -> tuple[str, str, str]:
     """Return authority, ``/`` and path with query of an address without its scheme."""
     authority = re.split(r"[/?]", text, maxsplit=1)[0]
     rest = text[len(authority) :]

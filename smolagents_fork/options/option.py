@@ -164,12 +164,12 @@ class Options:
             if name in given:
                 raise ConfigurationTypeError(f"{owner}: {name} is given by position and by name")
             given[name] = value
-        made = cls(**cls.completed(given))
+        made = cls(**cls.complete(given))
         object.__setattr__(made, "given", frozenset(given))
         return made
 
     @classmethod
-    def completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def complete(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was given, with the options whose defaults depend on it.
 
         Args:

@@ -177,7 +177,7 @@ class Confinement:
             ports={"none": (), "proxy": (PROXY_PORT,), "host": None}[layout.network],
         )
         if "/" not in {*bounds.readable, *layout.readable, *layout.listable}:
-            _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
+            _check_refusal("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
         return f"writes in its folder only, reads of libraries only; Landlock {version}"
 
     def _filter_calls(self, parent: socket.socket) -> bool:
@@ -188,7 +188,7 @@ class Confinement:
         listener = seccomp.install(self._layout.network, listener=kernel.listener)
         if listener is not None:
             give_listener(parent, listener)
-        _see_refused("to set a priority", lambda: os.nice(0))
+        _check_refusal("to set a priority", lambda: os.nice(0))
         return listener is not None
 
     def _limit_files(self) -> str:
@@ -208,7 +208,7 @@ class Confinement:
 
     def _check_processes(self, is_supervised: bool) -> str:
         self._need_filter()
-        _see_refused("to fork", _fork)
+        _check_refusal("to fork", _fork)
         if not is_supervised:
             raise OSError("no new process, but no limit on threads: no seccomp listener")
         return f"no new process, no program, at most {self._bounds.threads} threads; seccomp"
@@ -223,20 +223,20 @@ class Confinement:
             raise OSError(f"{self._namespace}, but UNIX sockets work; needs the system call filter")
         self._need_filter()
         if network == "none":
-            _see_refused("to open a socket", lambda: socket.socket().close(), refusal)
+            _check_refusal("to open a socket", lambda: socket.socket().close(), refusal)
             return "; ".join(filter(None, ("no sockets, seccomp", self._namespace)))
         datagrams = (socket.AF_INET, socket.SOCK_DGRAM)
-        _see_refused(
+        _check_refusal(
             "to open a datagram socket", lambda: socket.socket(*datagrams).close(), refusal
         )
-        _see_refused("to bind a port", _bind)
+        _check_refusal("to bind a port", _bind)
         return f"the proxy's port {PROXY_PORT} only; seccomp; {self._namespace} but loopback"
 
     def _check_signals(self) -> str:
         version = int(self._report.in_force.get("filesystem", "0").split()[-1])
         if not self._is_filtered and version < landlock.SCOPED_SIGNALS:
             raise OSError(f"needs the system call filter, or Landlock {landlock.SCOPED_SIGNALS}")
-        _see_refused("to signal another process", lambda: os.kill(os.getppid(), 0))
+        _check_refusal("to signal another process", lambda: os.kill(os.getppid(), 0))
         return f"to itself only; {'seccomp' if self._is_filtered else f'Landlock {version}'}"
 
 
@@ -266,7 +266,7 @@ def _bind() -> None:
         connection.bind(("127.0.0.1", 0))
 
 
-def _see_refused(what: str, action: Callable[[], object], refusal: int = errno.EPERM) -> None:
+def _check_refusal(what: str, action: Callable[[], object], refusal: int = errno.EPERM) -> None:
     """Check that the kernel refuses ``action``; some emulated kernels accept rules and ignore them.
 
     Args:

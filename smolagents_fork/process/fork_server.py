@@ -220,7 +220,7 @@ class ForkServer:
 
     def _answer(self) -> None:
         """Answer a request for a child; note the end of the host."""
-        data, descriptors = _received(self._control, REQUEST.size)
+        data, descriptors = _receive(self._control, REQUEST.size)
         if len(data) < REQUEST.size:
             self._end = _ServerEnd.ORDERLY if data else _ServerEnd.HOST
             return
@@ -379,7 +379,7 @@ def _arrange(descriptors: list[int], parent: int) -> list[socket.socket]:
     return ends
 
 
-def _received(connection: socket.socket, size: int) -> tuple[bytes, list[int]]:
+def _receive(connection: socket.socket, size: int) -> tuple[bytes, list[int]]:
     """Receive so many bytes, and descriptors; fewer if the other side has closed."""
     try:
         data, descriptors, _, _ = socket.recv_fds(

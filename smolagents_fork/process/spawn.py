@@ -212,14 +212,14 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     with naming_shortages("the child cannot be started"):
         for _ in range(2):
             fork_server = _fork_server(layout)
-            child = _forked(fork_server, bounds, kinds)
+            child = _fork(fork_server, bounds, kinds)
             if child is not None:
                 return child
             fork_server.close()  # it has exited after a long idle time, or was killed
     raise ExecutorStartError("the fork server ended before it forked a child")
 
 
-def _forked(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
+def _fork(fork_server: _ServerProcess, bounds: Bounds, kinds: dict[Kind, int]) -> Child | None:
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         # When descriptors run out, those made before are closed one by one.
         near, far = [], []

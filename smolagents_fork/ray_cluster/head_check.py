@@ -10,7 +10,7 @@ from ..deadline import Deadline, within
 from ..errors import EngineUnavailableError
 from .node_link import tls_context, uses_tls
 
-__all__ = ["CLIENT_SCHEME", "check_head", "refused_token"]
+__all__ = ["CLIENT_SCHEME", "check_head", "find_refused_token"]
 
 #: Begins the address of a server for clients that are not nodes of the cluster.
 CLIENT_SCHEME = "ray://"
@@ -91,7 +91,7 @@ def _first_bytes(connection: socket.socket) -> bytes:
         return connection.recv(_MOST_SHOWN)
 
 
-def refused_token(address: str, text: str) -> EngineUnavailableError | None:
+def find_refused_token(address: str, text: str) -> EngineUnavailableError | None:
     """Return the error for a refused token if Ray says so.
 
     Args:

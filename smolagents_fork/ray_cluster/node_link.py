@@ -298,7 +298,7 @@ class RequestServer:
 
         def begin(connection: socket.socket) -> None:
             try:
-                connection, request = _accepted(connection, key, context)
+                connection, request = _accept(connection, key, context)
             except (OSError, ProtocolError):
                 return
             finally:
@@ -341,7 +341,7 @@ class RequestServer:
                 stream.serve(connection)
 
 
-def _accepted(
+def _accept(
     connection: socket.socket, key: bytes, context: ssl.SSLContext | None
 ) -> tuple[socket.socket, dict[str, Any]]:
     """Return the connection and its request once it has shown the key.

@@ -199,7 +199,7 @@ class Placer:
 
     def do_capacity(self) -> str:
         """Return what the cluster has and what is free, for a message."""
-        return ray_calls.shown_capacity()
+        return ray_calls.describe_capacity()
 
     def do_heard(self) -> dict[str, float]:
         """Return for how many seconds each supervisor has not been heard of."""

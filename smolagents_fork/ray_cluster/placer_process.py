@@ -22,7 +22,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
 from ..system.forks import Owner, forget, keep_open
-from .head_check import check_head, refused_token
+from .head_check import check_head, find_refused_token
 from .node_link import FrameSocket, value_of
 
 __all__ = ["BOOTSTRAP", "PlacerProcess"]
@@ -115,7 +115,7 @@ class PlacerProcess:
     def _wait_for_connection(self, connected: Future[Any]) -> None:
         deadline = Deadline(_CONNECT_SECONDS)
         while not deadline.expired():
-            if refused := refused_token(self.address, " ".join(list(self._stderr))):
+            if refused := find_refused_token(self.address, " ".join(list(self._stderr))):
                 raise refused  # Ray only logs it, and keeps trying
             with contextlib.suppress(TimeoutError, FutureTimeoutError):
                 connected.result(0.1)

@@ -25,9 +25,9 @@ __all__ = [
     "NodeStats",
     "Reservation",
     "SupervisorPlace",
-    "checked",
-    "checked_files",
-    "checked_stats",
+    "check_data",
+    "check_files",
+    "check_stats",
     "failure_data",
     "failure_of",
 ]
@@ -138,7 +138,7 @@ CLASSES: tuple[type, ...] = (
 )  # fmt: skip
 
 
-def checked(value: Any, cls: type[_Data]) -> _Data:
+def check_data(value: Any, cls: type[_Data]) -> _Data:
     """Return a value once it has the class and its fields have their types.
 
     Args:
@@ -170,19 +170,19 @@ def _fault(value: Any, hint: Any) -> str:
     return ""
 
 
-def checked_stats(value: Any) -> ExecutorStats:
+def check_stats(value: Any) -> ExecutorStats:
     """Return the resource use that a node has sent.
 
     Raises:
         ProtocolError: it is not that.
     """
-    found = checked(value, ExecutorStats)
+    found = check_data(value, ExecutorStats)
     if any(number is not None and number < 0 for number in vars(found).values()):
         raise ProtocolError("a node sent negative resource use")
     return found
 
 
-def checked_files(value: Any) -> list[FileInfo]:
+def check_files(value: Any) -> list[FileInfo]:
     """Return the list of files that a node has sent.
 
     Raises:
@@ -190,7 +190,7 @@ def checked_files(value: Any) -> list[FileInfo]:
     """
     if type(value) is not list or len(value) > _MOST_FILES:
         raise ProtocolError("a node sent what is not a list of files, or one that is too long")
-    return [checked(one, FileInfo) for one in value]
+    return [check_data(one, FileInfo) for one in value]
 
 
 def failure_data(error: ForkError) -> list[str]:

@@ -22,16 +22,16 @@ from ..errors import EngineUnavailableError, ExecutorStartError, ProtocolError, 
 from ..folders.removal import remove_tree
 from ..folders.user_folder import temporary_folder
 from ..sandboxes.docker.images.image_plans import image_folder
-from .head_check import CLIENT_SCHEME, refused_token
+from .head_check import CLIENT_SCHEME, find_refused_token
 from .node_supervisor import SupervisorActor
-from .plain_data import CLASSES, Reservation, SupervisorPlace, checked
+from .plain_data import CLASSES, Reservation, SupervisorPlace, check_data
 
 __all__ = [
     "CreatingSupervisor",
     "connect_to_ray",
+    "describe_capacity",
     "fitting_nodes",
     "make_histograms",
-    "shown_capacity",
 ]
 
 _NAMESPACE = "smolagents_fork"
@@ -68,7 +68,7 @@ def connect_to_ray(address: str) -> str:
             # What supervisors import; Ray keeps it by its content, and nodes fetch it once.
             context: Any = ray.init(runtime_env={"py_modules": folders}, **arguments)
     except Exception as error:
-        if refused := refused_token(address, str(error)):
+        if refused := find_refused_token(address, str(error)):
             raise refused from error
         text = " ".join(str(error).split())[:600]
         raise EngineUnavailableError(
@@ -130,7 +130,7 @@ def fitting_nodes(reservation: Reservation) -> list[str]:
     return sorted(fitting)
 
 
-def shown_capacity() -> str:
+def describe_capacity() -> str:
     """Return the nodes of the cluster for a message."""
     try:
         nodes = _alive_nodes(_SHOWN_SECONDS).values()
@@ -163,7 +163,9 @@ def _ask_head(question: str, seconds: float, ask: Callable[[], Any]) -> Any:
     except EngineUnavailableError:
         raise
     except Exception as error:
-        raise EngineUnavailableError(f"{text}: {type(error).__name__}: {_shown(error)}") from error
+        raise EngineUnavailableError(
+            f"{text}: {type(error).__name__}: {_summary(error)}"
+        ) from error
 
 
 def _fits(node: Mapping[str, float], reservation: Reservation) -> bool:
@@ -210,14 +212,14 @@ class CreatingSupervisor:
         try:
             answer = ray.get(done[0], timeout=_POLL_SECONDS)
         except RayError as error:
-            text = f"{type(error).__name__}: {_shown(error)}"
+            text = f"{type(error).__name__}: {_summary(error)}"
             if isinstance(error, RayActorError) and "creation task" not in text:
                 # A node that is lost is worth another try; an error of the supervisor is not.
                 raise SandboxDiedError(text, cause="node") from error
             raise ExecutorStartError(f"the supervisor did not start: {text}") from error
         if type(answer) is not bytes:
             raise ProtocolError("a supervisor answers with its place")
-        return checked(decode(answer, classes=CLASSES), SupervisorPlace)
+        return check_data(decode(answer, classes=CLASSES), SupervisorPlace)
 
     def kill(self) -> None:
         """End its process; no error if it has ended or cannot be reached."""
@@ -225,7 +227,7 @@ class CreatingSupervisor:
             ray.kill(self._actor)
 
 
-def _shown(error: BaseException) -> str:
+def _summary(error: BaseException) -> str:
     """Return the first line of Ray's message, and the error at its end if there is one.
 
     The others are about Ray's own classes and logs.

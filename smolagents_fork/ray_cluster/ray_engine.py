@@ -176,9 +176,9 @@ class RayEngine:
         Raises:
             EngineUnavailableError: Ray is missing, or the cluster cannot be reached; says why.
         """
-        return Cluster(self._checked_place(), self.connect_timeout_seconds)
+        return Cluster(self._check_place(), self.connect_timeout_seconds)
 
-    def _checked_place(self) -> str:
+    def _check_place(self) -> str:
         address = self._place
         if not address:
             raise EngineUnavailableError(

@@ -25,7 +25,7 @@ from ..sandboxes.provisioner import (
 )
 from ..system.first_process_link import FirstProcess
 from .placer_process import PlacerProcess
-from .plain_data import Reservation, checked
+from .plain_data import Reservation, check_data
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 from .supervisors import Cluster
 
@@ -275,7 +275,7 @@ class RemoteContainer(RemoteSandbox):
         if self.ending:
             return SandboxStatus("ended and was removed")
         try:
-            return checked(self.call("status", timeout=_STATUS_SECONDS), SandboxStatus)
+            return check_data(self.call("status", timeout=_STATUS_SECONDS), SandboxStatus)
         except Exception as error:
             if self.lost:
                 return SandboxStatus(f"lost with its node: {self.lost}")

@@ -22,7 +22,7 @@ from ..sandboxes.containers.attached_program import StreamLost
 from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
-from .plain_data import Reservation, SupervisorPlace, checked_files, checked_stats
+from .plain_data import Reservation, SupervisorPlace, check_files, check_stats
 
 __all__ = ["RemoteSandbox", "RemoteSupervisor"]
 
@@ -161,7 +161,7 @@ class RemoteSandbox:
     # -- requests --
 
     @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def name_errors(self) -> Iterator[None]:
         """Name sandbox, node and tenant in the errors of the block; a lost node is one."""
         try:
             yield
@@ -186,10 +186,10 @@ class RemoteSandbox:
         return connection
 
     @contextlib.contextmanager
-    def _requested(self, op: str, seconds: float, **arguments: Any) -> Iterator[socket.socket]:
+    def _request(self, op: str, seconds: float, **arguments: Any) -> Iterator[socket.socket]:
         """Have a connection with a request, whose time is recorded."""
         begun = time.monotonic()
-        with self.named(), self._connect(op, seconds, **arguments) as connection:
+        with self.name_errors(), self._connect(op, seconds, **arguments) as connection:
             yield connection
         self.record("request", time.monotonic() - begun)
 
@@ -206,7 +206,7 @@ class RemoteSandbox:
             SandboxDiedError: the sandbox or its node is gone.
             ExecutorError: it cannot be reached, or the node has raised it.
         """
-        with self.named():
+        with self.name_errors():
             arguments = {"timeout": timeout}
             connection = self._connect("call", timeout, method=method, arguments=arguments)
             try:
@@ -228,7 +228,7 @@ class RemoteSandbox:
         Raises:
             ForkError: what the node raised, or the sandbox or its node is gone.
         """
-        with self._requested("call", timeout, method=method, arguments=arguments) as connection:
+        with self._request("call", timeout, method=method, arguments=arguments) as connection:
             return answer_of(connection, timeout)
 
     # -- files and figures --
@@ -247,7 +247,7 @@ class RemoteSandbox:
         write() if isinstance(pieces, Iterator) else _repeat_after_loss(write)
 
     def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        with self._requested("write", _FILE_SECONDS, path=path, size=size) as connection:
+        with self._request("write", _FILE_SECONDS, path=path, size=size) as connection:
             connection.settimeout(_STALLED_SECONDS)
             sent = 0
             with contextlib.suppress(ConnectionError):  # the node may have an error to tell
@@ -268,7 +268,7 @@ class RemoteSandbox:
 
     def _read_file(self, path: str, max_bytes: int) -> bytes:
         arguments = {"path": path, "max_bytes": max_bytes}
-        with self._requested(
+        with self._request(
             "call", _FILE_SECONDS, method="read_file", arguments=arguments
         ) as connection:
             size = answer_of(connection, _FILE_SECONDS)
@@ -286,11 +286,11 @@ class RemoteSandbox:
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`Sandbox`."""
-        return checked_files(_repeat_after_loss(lambda: self.call("list_files", path=path)))
+        return check_files(_repeat_after_loss(lambda: self.call("list_files", path=path)))
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now; see :class:`Sandbox`."""
-        return checked_stats(_repeat_after_loss(lambda: self.call("stats")))
+        return check_stats(_repeat_after_loss(lambda: self.call("stats")))
 
     def record_call(self, seconds: float) -> None:
         """Record the time of a run of code for the figures of its node; never waits or raises.

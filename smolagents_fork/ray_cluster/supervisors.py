@@ -19,7 +19,7 @@ from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ExecutorStartError, ForkError, SandboxDiedError
 from ..system.forks import reset_in_child
 from .placer_process import PlacerProcess
-from .plain_data import NodeStats, Reservation, SupervisorPlace, checked
+from .plain_data import NodeStats, Reservation, SupervisorPlace, check_data
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
 __all__ = ["Cluster", "Supervisors", "shared_supervisors", "waiting_starts"]
@@ -220,11 +220,11 @@ class Supervisors:
         try:
             while (supervisor := self._free_supervisor(reservation, without)) is None:
                 if creation is not None and creation.done():
-                    _made_place(creation)
+                    _read_place(creation)
                     creation = None
                 if deadline.expired():
                     return None
-                asked_slots = self._asked(reservation) * reservation.slots
+                asked_slots = self._count_requested(reservation) * reservation.slots
                 if creation is None and asked_slots < self._waiting.count(reservation):
                     creation = self._create(name, reservation, without, deadline)
                 elif not self._changed.wait(deadline.at_most(_LOOK_SECONDS)):
@@ -235,14 +235,14 @@ class Supervisors:
             if creation is not None and not creation.done():
                 self.placer.request("cancel", creation=name)
 
-    def _asked(self, reservation: Reservation) -> int:
+    def _count_requested(self, reservation: Reservation) -> int:
         """Return how many supervisors Ray has been asked for and has not made yet."""
         return list(self._creations.values()).count(reservation)
 
     def _free_supervisor(
         self, reservation: Reservation, without: Collection[str]
     ) -> RemoteSupervisor | None:
-        avoided = self._avoided_nodes()
+        avoided = self._list_avoided_nodes()
         group = [
             (one.place.node in avoided, -one.free, number)
             for number, one in enumerate(self._all)
@@ -250,7 +250,7 @@ class Supervisors:
         ]
         return self._all[min(group)[-1]] if group else None
 
-    def _avoided_nodes(self) -> list[str]:
+    def _list_avoided_nodes(self) -> list[str]:
         """Return the ids of the nodes that did not answer lately, or whose engines did not."""
         now = time.monotonic()
         dead_engines = [one.place.node for one in self._all if one.engine_error]
@@ -265,7 +265,7 @@ class Supervisors:
             creation=name,
             reservation=reservation,
             without=list(without),
-            avoided=self._avoided_nodes(),
+            avoided=self._list_avoided_nodes(),
             seconds=deadline.at_most(_CREATION_SECONDS),
         )
         self._creations[creation] = reservation
@@ -284,7 +284,7 @@ class Supervisors:
         used = sum(len(one.sandboxes) for one in group)
         return (
             f"{used} of {len(group) * reservation.slots} slots in use on {len(group)} nodes, "
-            f"{self._asked(reservation)} more asked of Ray, each with {reservation}"
+            f"{self._count_requested(reservation)} more asked of Ray, each with {reservation}"
         )
 
     # -- what the placer says --
@@ -293,7 +293,7 @@ class Supervisors:
         with self._changed:
             self._creations.pop(creation, None)
             with contextlib.suppress(ForkError):  # which the start that waits for it raises
-                place = _made_place(creation)
+                place = _read_place(creation)
                 if place is not None:
                     self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
@@ -345,14 +345,14 @@ class Supervisors:
         return "; ".join([*busy, self.placer.ask("capacity", _WAITING_SECONDS)]) if busy else ""
 
 
-def _made_place(creation: Future[Any]) -> SupervisorPlace | None:
+def _read_place(creation: Future[Any]) -> SupervisorPlace | None:
     """Return the place of a supervisor that was made; ``None`` if it is late.
 
     Raises:
         ForkError: it was not made, or the placer's answer is none.
     """
     place = creation.result()
-    return None if place is None else checked(place, SupervisorPlace)
+    return None if place is None else check_data(place, SupervisorPlace)
 
 
 class Cluster:

@@ -368,7 +368,7 @@ def volume_entries(volumes: Any) -> list[tuple[str, str, str]]:
         return [_of_mapping(source, value) for source, value in volumes.items()]
     if isinstance(volumes, (list, tuple)):
         return [_of_text(text) for text in volumes]
-    raise _refused(volumes)
+    raise _make_error(volumes)
 
 
 def _of_mapping(source: Any, value: Any) -> tuple[str, str, str]:
@@ -380,17 +380,17 @@ def _of_mapping(source: Any, value: Any) -> tuple[str, str, str]:
             and not value.keys() - {"bind", "mode"}
         ):
             return source, target, mode
-    raise _refused({source: value})
+    raise _make_error({source: value})
 
 
 def _of_text(text: Any) -> tuple[str, str, str]:
     parts = text.split(":") if isinstance(text, str) else []
     if len(parts) not in (2, 3) or not all(parts):
-        raise _refused([text])
+        raise _make_error([text])
     return parts[0], parts[1], parts[2] if len(parts) == 3 else "rw"
 
 
-def _refused(value: Any) -> ConfigurationError:
+def _make_error(value: Any) -> ConfigurationError:
     return ConfigurationError(
         f"volumes={value!r}: give {{'/data': {{'bind': '/data', 'mode': 'ro'}}}} or "
         "['/data:/data:ro']; the path of the engine's machine comes first"

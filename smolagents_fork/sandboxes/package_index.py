@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from ..system.checks import Check, Finding, ok, skipped, warning
+from ..system.checks import Check, Finding, ok, skip, warning
 from ..system.host_pipe import run_program
 from ..text.redaction import without_passwords
 from .pip_settings import CA_VARIABLES, ca_bytes
 
-__all__ = ["index_checks", "uncertified"]
+__all__ = ["index_checks", "is_certificate_refused"]
 
 _SECONDS = 25.0
 # Any index has it.
@@ -45,8 +45,8 @@ def _index() -> Finding:
     if not code:
         return ok("pip finds packages with the settings of this user")
     if "No module named pip" in text:
-        return skipped("this Python has no pip to ask with")
-    if uncertified(text):
+        return skip("this Python has no pip to ask with")
+    if is_certificate_refused(text):
         return warning(f"pip does not trust its index: {_cut(text)}", _PROXY)
     return warning(
         f"pip cannot reach its index: {_cut(text)}",
@@ -75,12 +75,12 @@ def _certificates() -> Finding:
         code, text = _ask_pip([], environment)
     if not code:
         return ok("a fresh image trusts the index")
-    if uncertified(text):
+    if is_certificate_refused(text):
         return warning("a fresh image does not trust the index", _PROXY)
-    return skipped("the index does not answer")
+    return skip("the index does not answer")
 
 
-def uncertified(text: str) -> bool:
+def is_certificate_refused(text: str) -> bool:
     """Tell whether pip's output says that a certificate was refused."""
     low = text.lower()
     return "ssl certificate" in low or "certificate_verify_failed" in low

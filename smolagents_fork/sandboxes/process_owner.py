@@ -25,8 +25,8 @@ from ..system.proc_table import command_of, process_exists, start_ticks
 
 __all__ = [
     "check_owner",
-    "named_owner",
     "owner_text",
+    "parse_owner",
     "process_is_gone",
     "this_machine",
 ]
@@ -60,7 +60,7 @@ def check_owner(owner: object) -> str:
     return owner
 
 
-def named_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
+def parse_owner(owner: str, host: str, cluster: str = "") -> OwnerProcess:
     """Return the process that the text names.
 
     Args:

@@ -50,7 +50,7 @@ __all__ = [
     "SandboxSpec",
     "SandboxStatus",
     "StartsSandboxes",
-    "shown_lines",
+    "select_lines",
     "signal_name",
 ]
 
@@ -232,7 +232,7 @@ class SandboxStatus:
         return text
 
 
-def shown_lines(lines: Iterable[str]) -> tuple[str, ...]:
+def select_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the lines of a sandbox's log that say something about it, bounded.
 
     Args:

@@ -115,11 +115,11 @@ class Limits(Options):
             )
 
     @classmethod
-    def completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def complete(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was given, and sizes that fit it."""
         sizes = ("memory", "workdir_size", "tmp_size")
         fitting = fitting_sizes({name: given[name] for name in sizes if name in given})
-        return super().completed({**given, **fitting})
+        return super().complete({**given, **fitting})
 
 
 def fitting_sizes(given: Mapping[str, int | str | None]) -> dict[str, int | str | None]:

@@ -28,7 +28,7 @@ __all__ = [
     "WebSocketReader",
     "control_frame",
     "frame_header",
-    "joined_writes",
+    "join_writes",
     "open_websocket",
 ]
 
@@ -271,7 +271,7 @@ def control_frame(opcode: Opcode, payload: bytes) -> bytes:
     return struct.pack("!BB", 0x80 | opcode, 0x80 | len(payload)) + bytes(4) + payload
 
 
-def joined_writes(
+def join_writes(
     pieces: Sequence[bytes | memoryview],
 ) -> Iterator[bytes | memoryview]:
     """Join short pieces, so that a short message is one write; yield long ones as they are."""

@@ -17,10 +17,10 @@ __all__ = [
     "Check",
     "CheckResult",
     "Finding",
-    "failed",
+    "fail",
     "ok",
     "run_checks",
-    "skipped",
+    "skip",
     "warning",
 ]
 
@@ -53,12 +53,12 @@ def warning(text: str, todo: str) -> Finding:
     return Finding(WARNING, text, todo)
 
 
-def failed(text: str, todo: str) -> Finding:
+def fail(text: str, todo: str) -> Finding:
     """Return the finding that the executor cannot run."""
     return Finding(FAILED, text, todo)
 
 
-def skipped(text: str) -> Finding:
+def skip(text: str) -> Finding:
     """Return the finding that nothing can be known here."""
     return Finding(SKIPPED, text)
 
@@ -106,20 +106,20 @@ def run_checks(checks: Iterable[Check]) -> list[CheckResult]:
     without: set[str] = set()
     for check in checks:
         started = time.monotonic()
-        finding = skipped(f"needs: {check.needs}") if check.needs in without else _limited(check)
+        finding = skip(f"needs: {check.needs}") if check.needs in without else _run_limited(check)
         if finding.state in (FAILED, SKIPPED):
             without.add(check.name)
         results.append(CheckResult(check.name, finding, time.monotonic() - started))
     return results
 
 
-def _limited(check: Check) -> Finding:
+def _run_limited(check: Check) -> Finding:
     late = ForkError(f"no result within {check.seconds:g} s")
     try:
         return within(check.seconds, check.run, late)
     except ForkError as error:
         # The fork's other messages end in what to do.
         hangs = "try again; if it stays so, what is checked hangs or this machine is overloaded"
-        return failed(str(error), hangs if error is late else "")
+        return fail(str(error), hangs if error is late else "")
     except Exception as error:
-        return failed(f"{type(error).__name__}: {error}", "report this as a bug of the check")
+        return fail(f"{type(error).__name__}: {error}", "report this as a bug of the check")

@@ -108,7 +108,7 @@ def _similar(name: str, names: Iterable[Any], hidden: Container[str] = ()) -> st
 def _name_hint(
     error: NameError, tree: ast.Module, entry: TracebackType, hidden: Container[str]
 ) -> str:
-    name = getattr(error, "name", None) or _quoted(str(error))
+    name = getattr(error, "name", None) or _quote_names(str(error))
     if not name:
         return ""
     nodes = list(_nodes_at(tree, entry))
@@ -131,7 +131,7 @@ def _name_hint(
     return f"{found}. {close}" if close else found
 
 
-def _quoted(text: str) -> str:
+def _quote_names(text: str) -> str:
     parts = text.split("'")
     return parts[1] if len(parts) > 2 else ""
 

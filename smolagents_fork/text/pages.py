@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from ..output import DEFAULT_PRINT_LENGTH, truncated
+from ..output import DEFAULT_PRINT_LENGTH, truncate
 from .texts import encodable
 
 __all__ = ["harmless_markdown", "isolated_page"]
@@ -68,5 +68,5 @@ def harmless_markdown(text: str, most: int = DEFAULT_PRINT_LENGTH) -> str:
         >>> harmless_markdown("**no** ![load](http://127.0.0.1:9/x) <img src=y>")
         '**no** ! [load](http://127.0.0.1:9/x) < img src=y>'
     """
-    text = _MARKUP.sub("< ", encodable(truncated(text, most)))
+    text = _MARKUP.sub("< ", encodable(truncate(text, most)))
     return _DIAGRAM.sub(r"\1text ", text.replace("![", "! ["))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from ..output import DEFAULT_PRINT_LENGTH, truncated
+from ..output import DEFAULT_PRINT_LENGTH, truncate
 from .texts import (
     class_name,
     encodable,
@@ -75,7 +75,7 @@ def limited_text(value: Any, most: int = DEFAULT_PRINT_LENGTH) -> str:
             text = exact_text(str(value)) if has_moderate_text(value) else short_text(value)
         except Exception as error:
             text = without_text(value, error)
-    return encodable(truncated(text, most))
+    return encodable(truncate(text, most))
 
 
 def has_moderate_text(value: Any) -> bool:
@@ -120,7 +120,7 @@ def brief_text(value: Any, levels: int = _SHORT_LEVELS) -> str:
         return text + f"... {len(value):,} in all" * (len(value) > _SHORT_CHARACTERS)
     text = plain_text(value, "repr")
     if text is not None:
-        return truncated(text, _SHORT_CHARACTERS)
+        return truncate(text, _SHORT_CHARACTERS)
     is_dict = issubclass(kind, dict)
     if levels and (is_dict or issubclass(kind, _CONTAINERS)):
         size = dict.__len__(value) if is_dict else _base(kind).__len__(value)

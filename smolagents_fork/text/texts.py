@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 __all__ = [
-    "chained_anew",
     "class_name",
     "encodable",
     "exact_text",
@@ -24,6 +23,7 @@ __all__ = [
     "missing_cause",
     "name_of_class",
     "plain_text",
+    "rebuild_chain",
     "without_text",
 ]
 
@@ -107,7 +107,7 @@ def exit_failure(error: BaseException) -> str:
     return f"{text} (exit status 1)"
 
 
-def chained_anew(
+def rebuild_chain(
     error: BaseException | None,
     make: Callable[[BaseException], BaseException],
     is_kept: Callable[[BaseException], bool] = lambda _cause: True,

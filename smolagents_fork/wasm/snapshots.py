@@ -53,7 +53,7 @@ def snapshot_file(
         note("preparing Pyodide, some seconds, once")
         path.parent.mkdir(mode=0o700, exist_ok=True)
         try:
-            data = _taken(pyodide, deno, sources, seconds)
+            data = _take(pyodide, deno, sources, seconds)
         except (SandboxDiedError, ProtocolError) as error:
             raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from None
         write_cached(path, data)
@@ -71,7 +71,7 @@ def _remove_unused(folder: Path) -> None:
                 path.unlink()
 
 
-def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
+def _take(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
     command = confined_command(deno, [str(pyodide)], [], ["snapshot", str(pyodide), "", ""])
     process = DenoProcess(command, {Kind.SNAPSHOT: _MOST_BYTES}, "")
     try:

@@ -173,11 +173,13 @@ def _needs(
         if wheel is None or need.extras.issuperset(requirement.extras | {""}):
             continue  # not there yet, or read before with these extras
         need.extras |= requirement.extras | {""}
-        waiting += [(one, wheel.path.name) for one in _required(wheel, need.extras, environment)]
+        waiting += [
+            (one, wheel.path.name) for one in _read_required(wheel, need.extras, environment)
+        ]
     return needs
 
 
-def _required(
+def _read_required(
     wheel: Wheel, extras: Iterable[str], environment: Mapping[str, str]
 ) -> list[Requirement]:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName

@@ -66,18 +66,18 @@ def wheels_for(
     """
     if not requirements:
         return []
-    offered = {} if folder is None else _checked(folder, lock)
+    offered = {} if folder is None else _check(folder, lock)
     key = json.dumps([PLATFORM, _PYTHON, sorted(requirements), sorted(offered.items())])
     chosen = cache / "requirements" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
-    wheels = _remembered(chosen, cache)
+    wheels = _read_remembered(chosen, cache)
     if wheels is None:
         note(f"fetching wheels for {', '.join(requirements)} with pip, once")
-        wheels = _downloaded(requirements, cache, folder, seconds)
+        wheels = _download(requirements, cache, folder, seconds)
         _remember(chosen, wheels, cache)
     return wheels
 
 
-def _checked(folder: Path, lock: Path) -> dict[str, str]:
+def _check(folder: Path, lock: Path) -> dict[str, str]:
     """Names and hashes of the wheels in ``folder``, which are those of Pyodide's lock."""
     packages = json.loads(lock.read_text("utf-8"))["packages"].values()
     known = {package["file_name"]: package["sha256"] for package in packages}
@@ -97,7 +97,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _remembered(chosen: Path, cache: Path) -> list[Path] | None:
+def _read_remembered(chosen: Path, cache: Path) -> list[Path] | None:
     try:
         wheels = [cache / "wheels" / name for name in json.loads(chosen.read_text("utf-8"))]
     except (OSError, ValueError):
@@ -115,7 +115,7 @@ def _remember(chosen: Path, wheels: Sequence[Path], cache: Path) -> None:
     write_cached(chosen, json.dumps(names).encode())
 
 
-def _downloaded(
+def _download(
     requirements: Sequence[str], cache: Path, folder: Path | None, seconds: float
 ) -> list[Path]:
     deadline = Deadline(seconds)

@@ -11,7 +11,7 @@ from buildsys.version import fork_version
 from tools.changelog import release_notes, with_date, with_release
 from tools.errors import ReleaseError
 from tools.paths import ROOT, Project
-from tools.restating import PAGES, restated_pages, versions_on_pages
+from tools.restating import PAGES, restate_pages, versions_on_pages
 
 OWN = "# C\n\n## [1.0+fork.2] - unreleased\n\n### Added\n\n- more\n\n## [1.0+fork.1] - 2026-01-01\n"
 OLD = "# C\n\n## [1.0+fork.1] - 2026-01-01\n\n- old\n"
@@ -90,7 +90,7 @@ def test_pages_get_new_version_and_records_keep_theirs(tmp_path):
         + record
     )
     (tmp_path / "docs" / "a.md").write_text("1.26.0+fork.1\n")
-    assert restated_pages(tmp_path, "1.26.0", "1.27.0+fork.3") == {
+    assert restate_pages(tmp_path, "1.26.0", "1.27.0+fork.3") == {
         "README.md": (
             "smolagents==1.27.0+fork.3, ==1.27.0.\nx-1.27.0%2Bfork.3-py3.whl, numpy>=1.26.0.1\n"
             + record

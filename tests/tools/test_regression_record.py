@@ -96,7 +96,7 @@ def test_record_has_the_outcomes_of_tests_that_ran_again(
     recorded: dict[str, Outcome] = {}
     replaced = {
         "_release_files": [sdist, sdist],
-        "_unpacked_tests": tmp_path,
+        "_unpack_tests": tmp_path,
         "wheel_metadata": ("smolagents", "1.0", set[str]()),
         "build_environment": environment,
     }

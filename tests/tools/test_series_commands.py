@@ -17,7 +17,7 @@ from tools.git import Git
 from tools.paths import ROOT, Project
 from tools.series.__main__ import main
 from tools.series.edit import close_series, differences, open_series
-from tools.series.repository import BASE, exported
+from tools.series.repository import BASE, export
 
 AGENTS = "smolagents/agents.py"
 
@@ -93,7 +93,7 @@ def test_habits_of_a_maintainer_change_no_byte(tiny, tmp_path, monkeypatch):
     before = all_files(tiny.patches)
     git = open_series(tiny, tiny.build / "series")
     names = series_names(tiny.patches)
-    assert list(exported(git, BASE).items()) == [(name, before[name]) for name in names]
+    assert list(export(git, BASE).items()) == [(name, before[name]) for name in names]
     commit_edit(git, AGENTS, "FIRST_2 = 2\n", "FIRST_2 = 22\n", tiny_message("more.patch"))
     close_series(tiny, git.folder)
     added = (tiny.patches / "more.patch").read_bytes()

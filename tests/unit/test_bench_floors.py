@@ -9,7 +9,7 @@ import pytest
 from tools.bench.companion import Companion, FloorError
 from tools.bench.network import bench as network
 from tools.bench.process.bench import FLOOR_PROGRAM
-from tools.bench.timings import alternated, repeated
+from tools.bench.timings import time_repeatedly, time_turns
 
 ANSWERS = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print({}, flush=True)"
 
@@ -62,7 +62,7 @@ def test_client_of_the_network_measures_requests_to_the_host_of_a_secret():
 
 def test_actions_take_turns():
     order = []
-    found = alternated(
+    found = time_turns(
         {"a": lambda: order.append("a") or 1.0, "b": lambda: order.append("b") or 2.0}, 2
     )
     assert order == ["a", "b", "a", "b"]
@@ -70,4 +70,4 @@ def test_actions_take_turns():
 
 
 def test_action_is_repeated():
-    assert len(repeated(lambda: None, 3)) == 3
+    assert len(time_repeatedly(lambda: None, 3)) == 3

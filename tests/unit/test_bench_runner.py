@@ -11,7 +11,7 @@ import pytest
 import tools.bench.__main__ as command
 from smolagents_fork.errors import ForkError
 from tools.bench import runner
-from tools.bench.runner import PAGE, Measured, collect_metadata, machine_text, recorded
+from tools.bench.runner import PAGE, Measured, collect_metadata, machine_text, put_section
 from tools.bench.table import Row
 from tools.paths import ROOT
 
@@ -101,7 +101,7 @@ def test_busy_machine_is_named():
 )
 def test_missing_or_doubled_markers_are_an_error(page):
     with pytest.raises(ValueError, match=r"no section 'process': it needs the lines"):
-        recorded(page, "process", "text")
+        put_section(page, "process", "text")
 
 
 def test_every_benchmark_has_a_target_of_make_a_line_and_a_section_on_the_page():
@@ -109,4 +109,4 @@ def test_every_benchmark_has_a_target_of_make_a_line_and_a_section_on_the_page()
     for name in command.benchmarks():
         assert f"tools.bench {name} --record" in makefile
         assert f"| `make bench-{name}` |" in page
-        recorded(page, name, "text")
+        put_section(page, name, "text")

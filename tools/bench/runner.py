@@ -12,7 +12,15 @@ import pyperf
 from ..paths import REPORTS, ROOT
 from .table import Row, draw, suite
 
-__all__ = ["PAGE", "Measured", "collect_metadata", "machine_text", "record", "recorded", "say"]
+__all__ = [
+    "PAGE",
+    "Measured",
+    "collect_metadata",
+    "machine_text",
+    "put_section",
+    "record",
+    "say",
+]
 
 #: The page with the last recorded run of every benchmark, each between its markers.
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -80,12 +88,12 @@ def record(name: str, metadata: dict[str, Any], measured: Measured, to_page: boo
     results = suite(measured.rows)
     results.dump(str(REPORTS / f"bench-{name}.json"), replace=True)
     if to_page:
-        PAGE.write_text(recorded(PAGE.read_text("utf-8"), name, text), "utf-8")
+        PAGE.write_text(put_section(PAGE.read_text("utf-8"), name, text), "utf-8")
     print(text)
     return reached
 
 
-def recorded(page: str, name: str, text: str) -> str:
+def put_section(page: str, name: str, text: str) -> str:
     """Return a page's text with ``text`` between the markers of a section.
 
     Raises:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-__all__ = ["alternated", "repeated", "timed"]
+__all__ = ["time_action", "time_repeatedly", "time_turns"]
 
 
-def timed(action: Callable[[], object]) -> float:
+def time_action(action: Callable[[], object]) -> float:
     """Seconds that ``action`` takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def repeated(action: Callable[[], object], count: int) -> list[float]:
+def time_repeatedly(action: Callable[[], object], count: int) -> list[float]:
     """Seconds of each of ``count`` runs."""
-    return [timed(action) for _ in range(count)]
+    return [time_action(action) for _ in range(count)]
 
 
-def alternated(actions: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def time_turns(actions: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     """Seconds of each action by name; they take turns, so that all see the same machine.
 
     Args:

@@ -13,8 +13,8 @@ from tools.changelog import with_release
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.releases import Release, pruned_release
 from tools.rebase.replay import outcomes, upstream_tag
-from tools.restating import restated_pages
-from tools.series.repository import exported, series_files
+from tools.restating import restate_pages
+from tools.series.repository import export, series_files
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
 
@@ -49,7 +49,7 @@ def result_of(folder: Folder, plan: Plan) -> Result:
     project = folder.project
     release = pruned_release(plan.new, load_prune_list(project.patches), project.cache)
     old = pruned_release(plan.old, load_prune_list(project.patches), project.cache)
-    patches = exported(folder.git, upstream_tag(plan.new))
+    patches = export(folder.git, upstream_tag(plan.new))
     dropped = [name for name in series_names(project.patches) if name not in patches]
     notes = [
         *(f"`{name}` is dropped: {_why_dropped(folder, plan, name)}." for name in dropped),
@@ -73,7 +73,7 @@ def result_of(folder: Folder, plan: Plan) -> Result:
     changelog = project.changelog.read_text("utf-8")
     bullets = [f"Built from smolagents {plan.new}; until now from {plan.old}.", *notes]
     files["CHANGELOG.md"] = with_release(changelog, forked, bullets).encode()
-    files |= restated_pages(project.root, plan.old, forked)
+    files |= restate_pages(project.root, plan.old, forked)
     added = sorted(release.tree.keys() - old.tree.keys())
     return Result(files, list(patches), dropped, notes, added)
 

@@ -248,7 +248,7 @@ def _patch_tests(folder: Folder, python: Path, plan: Plan) -> Iterator[Check]:
     run = _own_tests(folder, python, "patches", wanted)
     outcomes = run.outcomes() if wanted else {}
     for name, some in tests.items():
-        passed, problem = _judged(some, outcomes)
+        passed, problem = _judge(some, outcomes)
         note = f"{passed} passed" if some else "they are gone with it"
         yield Check(f"tests of `{name}`{'' if name in names else ' (dropped)'}", problem, note)
     if wanted:
@@ -292,7 +292,7 @@ def _contract(folder: Folder, python: Path) -> Iterator[Check]:
     yield from _unstable(run)
 
 
-def _judged(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int, str]:
+def _judge(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int, str]:
     """Count the test cases that passed, and describe the others.
 
     A test that is skipped shows nothing, so it counts as failed.

@@ -114,7 +114,7 @@ def _find_environment(uv: Uv, folder: Path, made_from: str) -> Environment | Non
     return None
 
 
-def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str, str]:
+def _resolve(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str, str]:
     """Install everything in one environment; returns the groups that could not be had."""
     absent: dict[str, str] = {}
     optional: list[str] = []
@@ -152,7 +152,7 @@ def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool)
     extras = ",".join(sorted(set(EXTRAS) & provided))
     wanted = f"smolagents[{extras}] @ {fork.wheel.resolve().as_uri()}"
     try:
-        absent = _resolved(uv, python, wanted, "-c", CONSTRAINTS)
+        absent = _resolve(uv, python, wanted, "-c", CONSTRAINTS)
     except CommandError as error:
         if pinned or "No solution found" not in str(error):
             raise
@@ -160,7 +160,7 @@ def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool)
             f"{CONSTRAINTS.name} does not suit this release, so both sides have the newest "
             f"versions that do: {last_lines(str(error), lines=4)}"
         )
-        absent = _resolved(uv, python, wanted)
+        absent = _resolve(uv, python, wanted)
     made = Environment(uv, python, _list_packages(uv, python), absent, notes)
     for side in (fork, pristine):
         made.use(side)

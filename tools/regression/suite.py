@@ -36,7 +36,7 @@ def _release_files(version: str, lock: upstream_lock.Lock, sum_given: str | None
     return [sdist, wheel]
 
 
-def _unpacked_tests(sdist: Path, folder: Path) -> Path:
+def _unpack_tests(sdist: Path, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tests = unpack_sdist(sdist, folder) / "tests"
@@ -100,7 +100,7 @@ def run(
             )
         sdist, wheel = _release_files(version, lock, sdist_sha256)
         declared = load_deviations(deviations, version)
-        tests_folder = _unpacked_tests(sdist, folder / "sdist")
+        tests_folder = _unpack_tests(sdist, folder / "sdist")
         if fork_wheel is None:
             say("build the fork ...")
             fork_wheel = Uv().wheel(ROOT, folder / "fork-wheel")

@@ -20,7 +20,7 @@ from tools.errors import ReleaseError, ToolError
 from tools.git import Git
 from tools.paths import ROOT, Project
 from tools.release.artifacts import write_artifacts
-from tools.restating import restated_pages
+from tools.restating import restate_pages
 from tools.uv import Uv
 
 __all__ = ["export_release", "main", "release"]
@@ -111,7 +111,7 @@ def _begin_next(project: Project, changelog: str) -> None:
     following = f"{upstream}+fork.{revision + 1}"
     write_version_file(project.version_file, upstream, revision + 1)
     project.changelog.write_text(with_release(changelog, following), "utf-8")
-    for name, content in restated_pages(project.root, upstream, following).items():
+    for name, content in restate_pages(project.root, upstream, following).items():
         (project.root / name).write_bytes(content or b"")
     _commit(project, f"release: begin {following}", "Changes from here on belong to it.")
 

@@ -48,7 +48,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     missing = [path.name for path in archives if not path.is_file()]
     if missing:
         raise ReleaseError(f"the build did not make {', '.join(missing)}")
-    pinned = _pinned(project)
+    pinned = _pin(project)
     hashes = [f"    --hash=sha256:{_digest(archive)}" for archive in sorted(archives)]
     own = " \\\n".join([f"smolagents=={version}", *hashes])
     (out / "constraints.txt").write_text(f"{pinned}{own}\n", "utf-8")
@@ -56,7 +56,7 @@ def write_artifacts(tree: Path, version: str, out: Path, uv: Uv) -> None:
     _write_sums(out)
 
 
-def _pinned(project: Project) -> str:
+def _pin(project: Project) -> str:
     """Pin what the fork needs, with hashes, for every system and supported Python."""
     fields = project_fields(project.root)
     requirements = [

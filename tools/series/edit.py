@@ -14,7 +14,7 @@ from tools.paths import Project
 from tools.series.repository import (
     BASE,
     create,
-    exported,
+    export,
     folder_digest,
     refuse_unfinished,
     release_base,
@@ -28,7 +28,7 @@ __all__ = ["close_series", "differences", "open_series"]
 _DIGEST = "series.digest"
 
 
-def _created(project: Project, folder: Path) -> Git:
+def _create(project: Project, folder: Path) -> Git:
     lock = lockfile.load(project.lock)
     tree = release_base(lock, load_prune_list(project.patches), project.cache)
     return create(folder, tree, project, lock.version)
@@ -48,7 +48,7 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     if folder.exists() and any(folder.iterdir()) and not force:
         raise SeriesError(f"{folder}: exists; export what is in it, then remove it")
     shutil.rmtree(folder, ignore_errors=True)
-    git = _created(project, folder)
+    git = _create(project, folder)
     git.run("config", _DIGEST, folder_digest(project))
     return git
 
@@ -78,7 +78,7 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
             f"undo that. Open another folder and cherry-pick into it, or use --force"
         )
     there = {f"patches/{path.name}": path.read_bytes() for path in project.patches.iterdir()}
-    files = series_files(project.patches, exported(git, BASE))
+    files = series_files(project.patches, export(git, BASE))
     changed = {name: data for name, data in files.items() if there.get(name) != data}
     write_files(project.root, changed)
     git.run("config", _DIGEST, folder_digest(project))
@@ -99,7 +99,7 @@ def differences(project: Project) -> dict[str, bytes]:
         FetchError: the release is not to be had.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        patches = exported(_created(project, Path(scratch) / "series"), BASE)
+        patches = export(_create(project, Path(scratch) / "series"), BASE)
     return {
         path: correct
         for path, correct in series_files(project.patches, patches).items()

@@ -29,7 +29,7 @@ __all__ = [
     "commit_tree",
     "commits",
     "create",
-    "exported",
+    "export",
     "folder_digest",
     "read_tree",
     "refuse_unfinished",
@@ -219,7 +219,7 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
         )
 
 
-def exported(git: Git, base: str) -> dict[str, bytes]:
+def export(git: Git, base: str) -> dict[str, bytes]:
     """Return the commits after the base as patch files, checked to give the same tree when applied.
 
     Args:

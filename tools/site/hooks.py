@@ -55,7 +55,7 @@ def rewritten(markdown: str, source: str, target: str) -> str:
     A link to a file that the site does not have becomes the file's path in the repository.
     """
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace_link(match: re.Match[str]) -> str:
         text, path, anchor = match[1], match[2], match[3] or ""
         named = os.path.normpath(PurePosixPath(source).parent / path)
         if named in OUTSIDE:
@@ -69,4 +69,4 @@ def rewritten(markdown: str, source: str, target: str) -> str:
         relative = os.path.relpath(found, PurePosixPath(target).parent)
         return f"[{text}]({Path(relative).as_posix()}{anchor})"
 
-    return _LINK.sub(replaced, markdown)
+    return _LINK.sub(replace_link, markdown)

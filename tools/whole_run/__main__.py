@@ -85,7 +85,7 @@ def _run_project() -> int:
     left_out = _marks_of_the_rest()
     tests = OwnTests(arguments=(*ALL, "-m", f"not ({left_out})"))
     with _upstreams_tests("--recorded") as upstream:
-        if not _linted():
+        if not _lint():
             return 1
         passed, same = _both(tests, upstream)
     print(f"left to make test-rest: tests with the mark {left_out}")
@@ -150,12 +150,12 @@ def _both(tests: OwnTests | None, upstream: Command) -> tuple[bool, bool]:
             passed = tests._replace(variables={RUN_VARIABLE: watch.run}).run()
         tests.note_left(watch.left)
     print("\n== upstream's tests", flush=True)
-    same = _ended_well(upstream)
+    same = _has_ended_well(upstream)
     print((REPORTS / "upstream.log").read_text("utf-8", "replace"), flush=True)
     return passed, same
 
 
-def _linted() -> bool:
+def _lint() -> bool:
     """Run the lint, and compile the tests meanwhile."""
     log = REPORTS / "collected.log"
     with Command(_COLLECT, timeout_seconds=_COLLECT_SECONDS, cwd=ROOT, log=log) as collecting:
@@ -166,7 +166,7 @@ def _linted() -> bool:
     return True
 
 
-def _ended_well(upstream: Command) -> bool:
+def _has_ended_well(upstream: Command) -> bool:
     try:
         upstream.wait()
     except CommandError:

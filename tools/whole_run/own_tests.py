@@ -61,7 +61,7 @@ class OwnTests(NamedTuple):
         Raises:
             SuiteError: see :meth:`outcomes`.
         """
-        return not _failed(self.outcomes())
+        return not _list_failed(self.outcomes())
 
     def outcomes(self) -> dict[str, Outcome]:
         """Run all tests, and a few failed ones again, alone; return the last outcome of each.
@@ -75,7 +75,7 @@ class OwnTests(NamedTuple):
             (self.reports / name).unlink(missing_ok=True)
         status = self._pytest("tests", "--cache-clear", *self.arguments)
         outcomes = read_junit(self.reports / "tests.xml")
-        failed = _failed(outcomes)
+        failed = _list_failed(outcomes)
         if not failed and status != pytest.ExitCode.OK:
             raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
         has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
@@ -85,7 +85,7 @@ class OwnTests(NamedTuple):
             self._pytest("again", "--last-failed", "--last-failed-no-failures=none")
             with contextlib.suppress(SuiteError):  # a test that ends the process fails again
                 outcomes |= read_junit(self.reports / "again.xml")
-        lasting = _failed(outcomes)
+        lasting = _list_failed(outcomes)
         unstable = sorted(set(failed) - set(lasting))
         for name, keys in ((_FAILED_LIST, lasting), (_UNSTABLE_LIST, unstable)):
             (self.reports / name).write_text("".join(f"{key}\n" for key in keys), "utf-8")
@@ -134,5 +134,5 @@ class OwnTests(NamedTuple):
         return one.status or pytest.ExitCode.OK
 
 
-def _failed(outcomes: Mapping[str, Outcome]) -> list[str]:
+def _list_failed(outcomes: Mapping[str, Outcome]) -> list[str]:
     return sorted(key for key, one in outcomes.items() if one.status in ("failed", "error"))

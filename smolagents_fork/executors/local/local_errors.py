@@ -19,13 +19,13 @@ from ... import errors, upstream
 from ...errors import InterpreterError, TimeLimitExceededError
 from ...text.hints import advice
 from ...text.texts import (
-    chained_anew,
     class_name,
     encodable,
     exact_text,
     exception_field,
     is_static,
     name_of_class,
+    rebuild_chain,
 )
 
 __all__ = ["as_upstreams", "is_class_of_host", "passive_cause"]
@@ -85,7 +85,7 @@ def passive_cause(
         error: a program's exception; ``None`` for none.
         text_of: makes the text of an exception whose class defines it.
     """
-    return chained_anew(error, lambda link: _passive(link, text_of, 0))
+    return rebuild_chain(error, lambda link: _passive(link, text_of, 0))
 
 
 def _passive(error: BaseException, text_of: Callable[[BaseException], str], depth: int) -> Any:

@@ -481,7 +481,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             )
         else:
             return CodeOutput(
-                output=_passive(result.output, self._text_of),
+                output=_passive(result.output, self._format_output),
                 logs=exact_text(result.logs) + self._notes(),
                 is_final_answer=result.is_final_answer,
             )
@@ -490,7 +490,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             _write_figures(interpreter, interpreter.state)
         if not isinstance(failed, InterpreterError):
             raise failed
-        failure = as_upstreams(failed, self._text_of)
+        failure = as_upstreams(failed, self._format_output)
         raise failure from failure.__cause__
 
     def _own(self, tools: Mapping[str, Any]) -> dict[str, Any]:
@@ -575,11 +575,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         try:
             if self._in_call:  # the program waits for the tool that asks
                 return without_text(output, InterpreterError(_INSIDE))
-            return self._text_of(output)
+            return self._format_output(output)
         finally:
             self._turns.release()
 
-    def _text_of(self, value: Any) -> str:
+    def _format_output(self, value: Any) -> str:
         interpreter, state = self._interpreter, self.state
         names = ("_print_outputs", "_operations_count")
         figures = {name: state[name] for name in names if name in state}

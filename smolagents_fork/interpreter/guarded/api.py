@@ -243,7 +243,7 @@ class Interpreter:
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = meter.count = {"counter": 0}
-        program, function = self._compiled(code)
+        program, function = self._compile(code)
         value: Any = None
         failure: InterpreterError | None = None
         with recursion_room(limits.max_recursion_depth), _interruptions() as interruptions:
@@ -277,7 +277,7 @@ class Interpreter:
         if isinstance(end, FinalAnswer):
             return Result(self._with_source(answer), logs, True)
         if end is not None:
-            raise messages.stopped(end, program, waited=threads.waited and not was_over)
+            raise messages.make_stop_error(end, program, waited=threads.waited and not was_over)
         if failure is not None:
             raise failure
         return Result(self._with_source(value), logs, False)
@@ -305,7 +305,7 @@ class Interpreter:
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count
 
-    def _compiled(self, code: str) -> tuple[CompiledProgram, types.FunctionType]:
+    def _compile(self, code: str) -> tuple[CompiledProgram, types.FunctionType]:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
         self.state["__builtins__"] = self._namespace()
@@ -338,7 +338,7 @@ def _weak(method: Any) -> Callable[..., Any]:
 def _failure(error: BaseException, program: CompiledProgram) -> InterpreterError:
     """Make the error of a program that raised; of its class only the name is safe to tell."""
     try:
-        return messages.failed(
+        return messages.make_failure(
             error,
             program,
             REFUSED_BUILTINS,

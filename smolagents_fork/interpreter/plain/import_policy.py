@@ -47,7 +47,7 @@ def import_function(
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> types.ModuleType:
-        refused = refused_name(name, fromlist or (), allowed)
+        refused = find_refused(name, fromlist or (), allowed)
         if refused and level == 0 and is_import_statement(sys._getframe(1)):
             error = ImportRefusedError(
                 f"Import of {refused} is not allowed. {refusal_advice(refused, allowed)}"
@@ -61,7 +61,7 @@ def import_function(
     return __import__
 
 
-def refused_name(name: str, members: Iterable[str], allowed: Sequence[str]) -> str:
+def find_refused(name: str, members: Iterable[str], allowed: Sequence[str]) -> str:
     """Return the module of an import statement that the list does not have; empty if it has all.
 
     Args:

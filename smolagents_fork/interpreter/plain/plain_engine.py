@@ -125,7 +125,7 @@ class PlainEngine:
         try:
             outcome = self._within(program, use)
         except ProgramStop as stop:
-            raise messages.stopped(stop, program) from None
+            raise messages.make_stop_error(stop, program) from None
         finally:
             self._module.__dict__.pop(_VALUE, None)
         if isinstance(outcome, InterpreterError):
@@ -155,7 +155,7 @@ class PlainEngine:
         """Do all of a run that may be stopped; return the error of a program that raised."""
         try:
             try:
-                value = drawn(self._execute(program))
+                value = draw_figure(self._execute(program))
             finally:
                 self._displays.show_changed_figures()
                 self._report_threads()
@@ -163,7 +163,7 @@ class PlainEngine:
         except (FinalAnswer, ProgramStop):
             raise
         except BaseException as error:
-            return messages.failed(error, program)
+            return messages.make_failure(error, program)
 
     def _execute(self, program: CompiledProgram) -> Any:
         """Run a program; return the value of its last statement."""
@@ -212,7 +212,7 @@ def show_all_figures() -> None:
         displays.show_figures()
 
 
-def drawn(value: Any) -> Any:
+def draw_figure(value: Any) -> Any:
     """Return the picture of a matplotlib figure, which is closed; any other value as it is."""
     if not type(value).__module__.startswith("matplotlib."):
         return value

@@ -171,7 +171,7 @@ class KernelSide:
         written, flushed = dict.fromkeys(self.streams, 1), dict.fromkeys(self.streams, 0)
 
         @functools.wraps(write)
-        def bounded_write(stream, text):
+        def write_within_limit(stream, text):
             self.keep_order(stream)
             if len(text) <= self.left:
                 self.left -= len(text)
@@ -195,7 +195,7 @@ class KernelSide:
                 flush(stream)
                 flushed[stream] = max(flushed[stream], count)
 
-        kind.write, kind.flush = bounded_write, flush_what_was_written
+        kind.write, kind.flush = write_within_limit, flush_what_was_written
 
     def keep_order(self, stream):
         """Forward what precedes a write: output of C code, and text of the other stream."""
@@ -314,7 +314,7 @@ class KernelSide:
             return
         self.shell.user_ns["_"] = value
         try:
-            picture = self.drawn(value)
+            picture = self.draw_figure(value)
             data = self.codec.encode_message(picture, path="result", max_bytes=self.max_value_bytes)
         except self.codec.EncodeError:
             pass
@@ -330,7 +330,7 @@ class KernelSide:
             data = self.codec.encode_message({"text/plain": forms["text/plain"]})
         self.publish({"kind": "forms"}, [data])
 
-    def drawn(self, value):
+    def draw_figure(self, value):
         """Return the picture of a figure of matplotlib; any other value as it is."""
         if not type(value).__module__.startswith("matplotlib."):
             return value
@@ -360,7 +360,7 @@ class KernelSide:
         for kind, text in list(forms.items()):
             if isinstance(text, str) and len(text) > limit:
                 if kind.startswith("text/"):
-                    forms[kind] = self.output.truncated(text, limit)
+                    forms[kind] = self.output.truncate(text, limit)
                 elif len(text) > self.max_value_bytes:
                     del forms[kind]
         return forms
@@ -383,14 +383,14 @@ class KernelSide:
         if self.texts.is_successful_exit(value):
             self.shell._last_traceback = []
             return
-        tb = self.tracebacks.trimmed(tb)
+        tb = self.tracebacks.trim(tb)
         if issubclass(etype, (Stop, *self.shell_errors)):
             with contextlib.suppress(Exception):
                 self.show_by_shell(
                     (etype, value, tb), filename, 0, exception_only, running_compiled_code
                 )
                 return
-        shown = self.texts.chained_anew(value, self.shown_link, self.is_shown)
+        shown = self.texts.rebuild_chain(value, self.format_link, self.is_shown)
         try:
             if isinstance(value, self.groups):
                 lines = self.tracebacks.group_lines(value)
@@ -404,14 +404,14 @@ class KernelSide:
         lines = [*lines, *self.texts.missing_cause(value).splitlines()[1:]]
         self.show_traceback(type(shown), shown, lines)
 
-    def shown_link(self, error):
+    def format_link(self, error):
         made = self.stand_in(error)
-        return made.with_traceback(self.tracebacks.trimmed(made.__traceback__))
+        return made.with_traceback(self.tracebacks.trim(made.__traceback__))
 
     def is_shown(self, cause):
         """Tell whether a cause is shown: one within a library means nothing to the program."""
         entry = self.texts.exception_field(cause, "__traceback__")
-        return entry is None or self.tracebacks.trimmed(entry) is not None
+        return entry is None or self.tracebacks.trim(entry) is not None
 
     def message_of(self, error):
         """Return the text of an exception, which its class may take as long as it likes over."""
@@ -439,8 +439,8 @@ class KernelSide:
         sys.stdout.flush()
         sys.stderr.flush()
         limit = self.max_error_chars
-        text = self.output.truncated(self.message_of(evalue), limit // 4)
-        trace = self.output.truncated("\n".join(str(line) for line in lines), limit)
+        text = self.output.truncate(self.message_of(evalue), limit // 4)
+        trace = self.output.truncate("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
             hook.pub_socket,
@@ -490,7 +490,7 @@ class KernelSide:
             [body] = parent["buffers"]
             buffers = [self.files.answer(bytes(body), self.workdir)]
         except Exception as error:
-            content = {"status": "error", "evalue": self.output.truncated(str(error), 10_000)}
+            content = {"status": "error", "evalue": self.output.truncate(str(error), 10_000)}
         self.kernel.session.send(
             stream, FILE_REPLY, content, parent=parent, ident=ident, buffers=buffers
         )
@@ -511,7 +511,7 @@ class KernelSide:
         """Wrap ``final_answer`` to pickle values that the codec refuses (allow_pickle=True)."""
         import pickle
 
-        def sent(value):
+        def pickle_refused(value):
             try:
                 self.codec.encode(value, max_bytes=self.max_value_bytes)
             except self.codec.EncodeError:
@@ -520,7 +520,10 @@ class KernelSide:
 
         @functools.wraps(stub)
         def final_answer(*args, **kwargs):
-            return stub(*map(sent, args), **{key: sent(value) for key, value in kwargs.items()})
+            return stub(
+                *map(pickle_refused, args),
+                **{key: pickle_refused(value) for key, value in kwargs.items()},
+            )
 
         return final_answer
 
@@ -574,12 +577,12 @@ def _print_whole(original, output):
 def _without_recursion(function, otherwise):
     """Wrap ``function`` to replace a RecursionError of Python's compiler."""
 
-    def bounded(*args, **kwargs):
+    def limit_output(*args, **kwargs):
         with contextlib.suppress(RecursionError):
             return function(*args, **kwargs)
         return otherwise()
 
-    return bounded
+    return limit_output
 
 
 def _packer_of_text(pack, texts):

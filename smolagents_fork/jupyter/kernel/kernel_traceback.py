@@ -22,7 +22,7 @@ def of_library(filename):
     return begins or any(folder in filename for folder in _PACKAGES)
 
 
-def trimmed(entry):
+def trim(entry):
     """Copy a traceback without the frames of libraries; ``None`` if it has no others."""
     entries = []
     while entry is not None:

@@ -122,7 +122,7 @@ class SecretTable:
         Raises:
             SecretRefusedError: it has one.
         """
-        return SecretFilter(self._checked(request, self._entries), [], self._count)
+        return SecretFilter(self._make_check(request, self._entries), [], self._count)
 
     def reveal(self, request: ProxyRequest) -> tuple[ProxyRequest, SecretFilter, list[str]]:
         """Replace placeholders in a request that goes through TLS which ends here.
@@ -135,7 +135,7 @@ class SecretTable:
         """
         permitted = [e for e in self._entries if e.secret.covers(request.host, request.port)]
         others = [entry for entry in self._entries if entry not in permitted]
-        check = self._checked(request, others)
+        check = self._make_check(request, others)
         used: dict[str, None] = {}
         changed = list(self._hidden)
 
@@ -165,7 +165,7 @@ class SecretTable:
         request = dataclasses.replace(request, headers=tuple(headers))
         return request, SecretFilter(check, changed, self._count), list(used)
 
-    def _checked(self, request: ProxyRequest, others: list[_Entry]) -> _BodyCheck:
+    def _make_check(self, request: ProxyRequest, others: list[_Entry]) -> _BodyCheck:
         check = _BodyCheck(others, request)
         check.look(request.target, unquote_to_bytes(request.target))
         for name, value in request.headers:

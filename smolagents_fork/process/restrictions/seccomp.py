@@ -30,7 +30,7 @@ from .syscalls import (
     rules_for,
 )
 
-__all__ = ["install", "program", "supported", "warm_up"]
+__all__ = ["has_table", "install", "program", "warm_up"]
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}  # the system call's number
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
@@ -42,7 +42,7 @@ _ANY_PID = 0x7B5D3F19  # above any process number, and not otherwise used in the
 _VERDICTS = {"allow": _ALLOW, "ask": _ASK, "pretend": _ERRNO}
 
 
-def supported() -> bool:
+def has_table() -> bool:
     """Return whether this machine has a table of system calls."""
     return sys.platform == "linux" and platform.machine() in MACHINES
 
@@ -74,7 +74,11 @@ def program(
     for name, number in numbers.items():
         if name not in rules:
             out += [_jump(_EQUAL, number, 0, 1), _statement(_RETURN, _ALLOW)]
-    out += [_jump(_AT_LEAST, FIRST_COMMON, 0, 1), _refused(errno.ENOSYS), _refused(errno.EPERM)]
+    out += [
+        _jump(_AT_LEAST, FIRST_COMMON, 0, 1),
+        _make_refusal(errno.ENOSYS),
+        _make_refusal(errno.EPERM),
+    ]
     return b"".join(out)
 
 
@@ -92,7 +96,7 @@ def install(network: NetworkScope = "none", *, listener: bool = True) -> int | N
     Raises:
         OSError: this machine has no table, or the kernel refused.
     """
-    if not supported():
+    if not has_table():
         raise OSError(f"no table of system calls for {platform.machine()}")
     if listener:
         try:
@@ -106,7 +110,7 @@ def install(network: NetworkScope = "none", *, listener: bool = True) -> int | N
 
 def warm_up() -> None:
     """Build the filters once, so that forked children reuse them."""
-    if supported():
+    if has_table():
         for network in get_args(NetworkScope):
             _for_this_process(network, True)
 
@@ -145,7 +149,7 @@ def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:
             # The last instruction falls through to the jump over the rest of the clause.
             out += [*test, _jump(_AT_LEAST, 0, left, left)]
         out.append(_statement(_RETURN, verdict))
-    return [*out, _refused(error)]
+    return [*out, _make_refusal(error)]
 
 
 def _test(condition: Condition) -> list[bytes]:
@@ -160,7 +164,7 @@ def _test(condition: Condition) -> list[bytes]:
     ]
 
 
-def _refused(error: int) -> bytes:
+def _make_refusal(error: int) -> bytes:
     return _statement(_RETURN, _ERRNO | error)
 
 

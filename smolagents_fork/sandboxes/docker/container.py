@@ -17,7 +17,7 @@ from ...system.received_listener import receive_listener
 from ..container_options import GATEWAY_PORT
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
-from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, shown_lines
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, select_lines
 from ..removals import Removals
 from .engine import API_TIMEOUT_SECONDS, client_copy, mapped_errors
 from .list_fields import usage
@@ -119,7 +119,7 @@ class DockerSandbox(ContainerSandbox):
             ExecutorStartError: the container has ended.
         """
         host = self._started.published_host
-        return None if host is None else (host, self._published_port(_PORT_SECONDS))
+        return None if host is None else (host, self._find_port(_PORT_SECONDS))
 
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel by the first transport that there is, again after a loss.
@@ -183,7 +183,7 @@ class DockerSandbox(ContainerSandbox):
             return None
         sock = connect_to_gateway(
             started.published_host,
-            self._published_port(deadline.at_most(_PORT_SECONDS)),
+            self._find_port(deadline.at_most(_PORT_SECONDS)),
             deadline,
             is_running=self._is_running,
             answered=started.answered,
@@ -209,7 +209,7 @@ class DockerSandbox(ContainerSandbox):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
             return exec_stream(api, exec_id, seconds)
 
-    def _published_port(self, timeout: float) -> int:
+    def _find_port(self, timeout: float) -> int:
         end = time.monotonic() + timeout
         while True:
             with mapped_errors("asking for the published port", container=self.id):
@@ -269,7 +269,7 @@ class DockerSandbox(ContainerSandbox):
 
     def _log_lines(self) -> tuple[str, ...]:
         text = self._started.connection.tail.text()
-        return shown_lines(text.splitlines()[-_LOG_LINES:])
+        return select_lines(text.splitlines()[-_LOG_LINES:])
 
     def _find_exit(self, api: APIClient) -> tuple[int | None, bool]:
         """Return exit code and out-of-memory from the engine's events, which outlive it."""

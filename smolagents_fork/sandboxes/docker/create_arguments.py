@@ -28,7 +28,7 @@ from ..resource_limits import parse_size
 from .lifetime.labels import labels
 from .streams.gateway_socket import SOCKET_PATH
 
-__all__ = ["container_arguments", "leased", "main_command", "merged", "volume_arguments"]
+__all__ = ["container_arguments", "lease_arguments", "main_command", "merge", "volume_arguments"]
 
 
 def container_arguments(
@@ -105,13 +105,15 @@ def container_arguments(
         arguments["ports"] = {f"{GATEWAY_PORT}/tcp": (host, options.port)}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
-    arguments = merged(arguments, options.run_arguments)
+    arguments = merge(arguments, options.run_arguments)
     if socket_path is not None:
-        arguments |= _connected(arguments, socket_path, proxied=spec.proxy is not None)
-    return {**arguments, **leased(command, spec.lease_seconds)}
+        arguments |= _socket_arguments(arguments, socket_path, proxied=spec.proxy is not None)
+    return {**arguments, **lease_arguments(command, spec.lease_seconds)}
 
 
-def _connected(arguments: Mapping[str, Any], socket_path: str, *, proxied: bool) -> dict[str, Any]:
+def _socket_arguments(
+    arguments: Mapping[str, Any], socket_path: str, *, proxied: bool
+) -> dict[str, Any]:
     """Return the arguments that let the gateway connect to a socket of this machine."""
     from docker.types import Mount
 
@@ -129,7 +131,7 @@ def _is_mode(network: str) -> bool:
     return network.partition(":")[0] in ("none", "host", "container")
 
 
-def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+def merge(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``arguments`` with the user's ``container_run_kwargs`` merged into them.
 
     Environments, labels, ports and tmpfs are merged; every other argument is replaced. Labels of
@@ -206,7 +208,7 @@ def _arguments(value: str | Sequence[str] | None) -> list[str] | None:
     return shlex.split(value) if isinstance(value, str) else list(value)
 
 
-def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
+def lease_arguments(command: Sequence[str], seconds: float) -> dict[str, Any]:
     """Return docker-py's arguments that run ``command`` under the lease.
 
     Args:

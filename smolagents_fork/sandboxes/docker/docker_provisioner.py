@@ -233,8 +233,8 @@ class DockerProvisioner:
                         socket_path=None if gateway is None else gateway.path,
                         command=command,
                     )
-                    container = self._created(arguments)
-                    connection = self._attached(container, spec.lease_seconds)
+                    container = self._create_container(arguments)
+                    connection = self._attach(container, spec.lease_seconds)
                     container.start()
             except BaseException:
                 if connection is not None:
@@ -245,13 +245,13 @@ class DockerProvisioner:
                 raise
         return StartedContainer(container, name, token, self._published_host, connection, gateway)
 
-    def _attached(self, container: Any, lease_seconds: float) -> LoggedConnection:
+    def _attach(self, container: Any, lease_seconds: float) -> LoggedConnection:
         """Attach to the container's input and output."""
         attached = attach(self._client, container.id, output=True, timeout=API_TIMEOUT_SECONDS)
         again = functools.partial(attach_again, self._address, container.id)
         return LoggedConnection(attached, again, lease_seconds)
 
-    def _created(self, arguments: dict[str, Any]) -> Any:
+    def _create_container(self, arguments: dict[str, Any]) -> Any:
         """Create the container.
 
         Raises:

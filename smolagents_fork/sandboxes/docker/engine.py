@@ -122,11 +122,11 @@ def _keep_authority(api: APIClient) -> None:
     if not isinstance(authority, str):
         return
 
-    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+    def merge(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         verify = authority if verify is None else verify
         return type(api).merge_environment_settings(api, url, proxies, stream, verify, cert)
 
-    vars(api)["merge_environment_settings"] = merged
+    vars(api)["merge_environment_settings"] = merge
 
 
 def disconnect(client: DockerClient) -> None:
@@ -229,7 +229,7 @@ def _unavailable(address: EngineAddress, error: Exception) -> str:
         )
     else:
         todo = f"start Docker (or a compatible engine), or set {setting} to one that runs"
-    return f"no container engine answers at {address}: {todo} ({_shown(cause)})"
+    return f"no container engine answers at {address}: {todo} ({_describe_cause(cause)})"
 
 
 def _root_cause(error: BaseException) -> BaseException:
@@ -243,7 +243,7 @@ def _is_shortage_here(error: BaseException) -> bool:
     return is_shortage(error) and not isinstance(error, BlockingIOError)
 
 
-def _shown(error: BaseException) -> str:
+def _describe_cause(error: BaseException) -> str:
     return without_passwords(f"{type(error).__name__}: {error}")
 
 
@@ -299,7 +299,7 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
             f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
         ) from None
     except StoreError as error:
-        raise _helper_failed(action, figures, error) from None
+        raise _make_helper_error(action, figures, error) from None
     except docker.errors.NullResource:
         raise ConfigurationError(f"{action}:{figures} a name is empty") from None
     except docker.errors.APIError as error:
@@ -307,16 +307,16 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
         raise _api_error(f"{action}:{figures} the engine says: {text}", text) from None
     except (docker.errors.DockerException, requests.RequestException) as error:
         if isinstance(error.__cause__, StoreError):
-            raise _helper_failed(action, figures, error.__cause__) from None
+            raise _make_helper_error(action, figures, error.__cause__) from None
         cause = _root_cause(error)
         if _is_shortage_here(cause):
             why = f"the engine cannot be asked: {shortage_text(cause)}"
         else:
-            why = f"the engine does not answer; is it still running? ({_shown(cause)})"
+            why = f"the engine does not answer; is it still running? ({_describe_cause(cause)})"
         raise EngineUnavailableError(f"{action}:{figures} {why}") from None
 
 
-def _helper_failed(action: str, figures: str, error: Exception) -> ExecutorStartError:
+def _make_helper_error(action: str, figures: str, error: Exception) -> ExecutorStartError:
     return ExecutorStartError(
         f"{action}:{figures} a credential helper of the Docker configuration "
         f"{configuration_path()} failed: {error}; mend it, or set DOCKER_CONFIG to a folder with "

@@ -99,18 +99,18 @@ def connect_to_gateway(
     while True:
         try:
             if not answered:
-                with _connected(host, port, deadline) as sock:
+                with _connect(host, port, deadline) as sock:
                     sock.sendall(_REQUEST)
                     if not sock.recv(1):
                         raise ConnectionResetError("it hung up")
-            return _connected(host, port, deadline)
+            return _connect(host, port, deadline)
         except OSError as error:
             if deadline.expired() or not is_running():
                 raise OSError(f"nothing listens on {host}:{port}: {error}") from None
             time.sleep(0.02)
 
 
-def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
+def _connect(host: str, port: int, deadline: Deadline) -> socket.socket:
     sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
     disconnect_in_child(sock)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

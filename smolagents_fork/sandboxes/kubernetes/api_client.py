@@ -91,7 +91,7 @@ class ClusterClient:
             ) from (None if error.name == "kubernetes" else error)
         self._api, found = within(
             _LOAD_SECONDS,
-            lambda: _loaded(context),
+            lambda: _load(context),
             _late("loading the kubeconfig and its credentials", _LOAD_SECONDS),
         )
         self.namespace = namespace or found
@@ -287,7 +287,7 @@ class ClusterClient:
                 raise self._unreachable(action, error) from None
             if 200 <= status < 300:
                 return data
-            if status != 429 or not _paused(headers, deadline):
+            if status != 429 or not _pause(headers, deadline):
                 raise self.refusal(action, status, data)
 
     def _unreachable(self, action: str, error: object) -> EngineUnavailableError:
@@ -382,7 +382,7 @@ class ClusterClient:
             self._api.rest_client.pool_manager.clear()
 
 
-def _loaded(context: str | None) -> tuple[ApiClient, str]:
+def _load(context: str | None) -> tuple[ApiClient, str]:
     """Return a client and its namespace."""
     from kubernetes import client, config
 
@@ -418,7 +418,7 @@ def _late(action: str, seconds: float) -> EngineUnavailableError:
     return EngineUnavailableError(f"{action} took more than {seconds:g} s")
 
 
-def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
+def _pause(headers: Mapping[str, str], deadline: Deadline) -> bool:
     """Wait as long as an overloaded server asks; return whether there was time for it."""
     asked = _PAUSE_SECONDS
     with contextlib.suppress(ValueError):

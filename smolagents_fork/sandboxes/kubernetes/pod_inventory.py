@@ -136,11 +136,11 @@ def reap(client: ClusterClient) -> list[str]:
 
 def _orphan(pod: Mapping[str, Any]) -> str | None:
     """Return the name of a pod that nobody owns any more."""
-    is_orphan = PodRecord(pod).is_orphan or _ended_long_ago(pod)
+    is_orphan = PodRecord(pod).is_orphan or _has_long_ended(pod)
     return str(pod["metadata"]["name"]) if is_orphan else None
 
 
-def _ended_long_ago(pod: Mapping[str, Any]) -> bool:
+def _has_long_ended(pod: Mapping[str, Any]) -> bool:
     for container in (pod.get("status") or {}).get("containerStatuses") or ():
         ended = (container.get("state") or {}).get("terminated") or {}
         with contextlib.suppress(ValueError):

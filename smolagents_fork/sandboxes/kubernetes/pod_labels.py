@@ -101,7 +101,7 @@ class PodRecord:
         """Owner, for lists of sandboxes."""
         node = str((self._pod.get("spec") or {}).get("nodeName") or "")
         place = f"node {node}" if node else ""
-        return process_owner.named_owner(self._owner, self._annotation(_HOST), place)
+        return process_owner.parse_owner(self._owner, self._annotation(_HOST), place)
 
     @property
     def created_at(self) -> float:

@@ -18,7 +18,7 @@ from ..container_options import GATEWAY_PORT
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
 from ..lease_keeper import Lease
-from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, shown_lines, signal_name
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus, select_lines, signal_name
 from ..resource_limits import parse_size
 from .api_client import ClusterClient, ClusterRefusal
 from .channel_socket import ChannelSocket, RelayStream
@@ -185,7 +185,7 @@ class PodSandbox(ContainerSandbox):
             lines = self._client.log_lines(self.name, _LOG_LINES, seconds=_QUERY_SECONDS)
         except ExecutorError as error:
             missing = str(error)
-        return self._with_end(state.status(shown_lines(lines), missing))
+        return self._with_end(state.status(select_lines(lines), missing))
 
     def _with_end(self, status: SandboxStatus) -> SandboxStatus:
         """Return a status with the first process's words about the end, if there are any."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorStartError
-from ..provisioner import SandboxStatus, shown_lines
+from ..provisioner import SandboxStatus, select_lines
 from .api_client import ClusterClient, ClusterRefusal
 
 __all__ = ["PodState", "await_running", "pod_state"]
@@ -97,7 +97,7 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     ended = states.get("terminated")
     if isinstance(ended, Mapping) or state.phase in ("Failed", "Succeeded"):
         last = ended if isinstance(ended, Mapping) else {}
-        reason = _joined(status.get("reason"), status.get("message"))
+        reason = _join(status.get("reason"), status.get("message"))
         code = last.get("exitCode")
         return replace(
             state,
@@ -110,20 +110,20 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     if "running" in states:
         return replace(state, running=True)
     waiting = states.get("waiting") or {}
-    reason = _joined(waiting.get("reason"), waiting.get("message"))
+    reason = _join(waiting.get("reason"), waiting.get("message"))
     if waiting.get("reason") in _HOPELESS:
         return replace(state, waiting=reason, hopeless=True)
-    return replace(state, waiting=_unscheduled(status) or reason)
+    return replace(state, waiting=_find_unscheduled(status) or reason)
 
 
-def _unscheduled(status: Mapping[str, Any]) -> str:
+def _find_unscheduled(status: Mapping[str, Any]) -> str:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return _joined(condition.get("reason"), condition.get("message"))
+            return _join(condition.get("reason"), condition.get("message"))
     return ""
 
 
-def _joined(reason: object, message: object) -> str:
+def _join(reason: object, message: object) -> str:
     """Return a reason and a message as one text, bounded; empty if there is neither."""
     return ": ".join(str(part)[:1000] for part in (reason, message) if part)
 
@@ -236,7 +236,7 @@ class _Warnings:
     def beside(self, state: str) -> str:
         """Return the words of a pod's status with the last warning, unless that says the same."""
         same = self._message and self._message in state
-        warning = "" if same else _joined(self._reason, self._message)
+        warning = "" if same else _join(self._reason, self._message)
         return "; ".join(part for part in (state, warning) if part)
 
 
@@ -252,5 +252,5 @@ def _repeated_seconds(event: Mapping[str, Any]) -> float:
 
 def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:
     with contextlib.suppress(ExecutorStartError):
-        return shown_lines(client.log_lines(name, _LOG_LINES))
+        return select_lines(client.log_lines(name, _LOG_LINES))
     return ()

@@ -73,7 +73,7 @@ def state_of_process():
 STAGES = [
     (docker_provisioner, "prepare_image"),
     (docker_provisioner, "container_arguments"),
-    (DockerProvisioner, "_created"),
+    (DockerProvisioner, "_create_container"),
     (DockerProvisioner, "start"),
     (DockerSandbox, "open_stream"),
     (connection, "create_kernel"),

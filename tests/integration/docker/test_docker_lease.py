@@ -147,11 +147,11 @@ def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, pr
 
 
 def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
-    from smolagents_fork.sandboxes.docker.create_arguments import leased
+    from smolagents_fork.sandboxes.docker.create_arguments import lease_arguments
 
     for init in (True, False):
         container = engine.containers.create(
-            image, init=init, **leased(["sh", "-c", "echo out; exit 7"], 5)
+            image, init=init, **lease_arguments(["sh", "-c", "echo out; exit 7"], 5)
         )
         try:
             container.start()

@@ -82,13 +82,13 @@ def test_engine_that_does_not_allow_it_has_a_relay(make, opened, monkeypatch, re
         path = property(lambda _socket: "/absent/s", ignored)
         monkeypatch.setattr(GatewaySocket, "path", path, raising=False)
     else:
-        given = create_arguments._connected
+        given = create_arguments._socket_arguments
 
         def elsewhere(*arguments, **keywords) -> dict:
             made = given(*arguments, **keywords)
             return {**made, "environment": {**made["environment"], "KG_CLIENT_SOCKET": "/absent"}}
 
-        monkeypatch.setattr(create_arguments, "_connected", elsewhere)
+        monkeypatch.setattr(create_arguments, "_socket_arguments", elsewhere)
     executor = make()
     assert executor("1+1").output == 2
     assert "relay: " in processes(executor)

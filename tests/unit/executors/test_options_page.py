@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tools import option_tables
-from tools.option_tables import drawn
+from tools.option_tables import draw_tables
 from tools.paths import ROOT
 
 
@@ -15,7 +15,7 @@ from tools.paths import ROOT
 def test_tables_are_those_of_the_definitions(page):
     text = (ROOT / page).read_text("utf-8")
     assert "<!-- options: " in text
-    assert drawn(text) == text, "run: python -m tools.option_tables"
+    assert draw_tables(text) == text, "run: python -m tools.option_tables"
 
 
 def test_every_table_is_on_a_page():

@@ -11,7 +11,7 @@ from websocket._abnf import frame_buffer
 from smolagents_fork.codec import decode as decoded_value
 from smolagents_fork.codec import encode_message
 from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
-from smolagents_fork.stream.websocket_frames import frame_header, joined_writes
+from smolagents_fork.stream.websocket_frames import frame_header, join_writes
 
 LONG = bytes(100_000)
 
@@ -29,11 +29,11 @@ def test_frame_is_read_by_another_implementation(size):
 
 def test_short_pieces_are_one_write_and_long_ones_are_not_copied():
     view = memoryview(LONG)
-    writes = list(joined_writes([b"head", b"er", LONG, b"a", view, b"b", b"c"]))
+    writes = list(join_writes([b"head", b"er", LONG, b"a", view, b"b", b"c"]))
     assert writes == [b"header", LONG, b"a", LONG, b"bc"]
     assert writes[1] is LONG
     assert writes[3] is view
-    assert list(joined_writes([b"", b""])) == [b""]
+    assert list(join_writes([b"", b""])) == [b""]
 
 
 def test_buffers_are_views_of_the_payload():

@@ -13,7 +13,7 @@ import certificates
 import pytest
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
-from smolagents_fork.ray_cluster.head_check import check_head, refused_token
+from smolagents_fork.ray_cluster.head_check import check_head, find_refused_token
 from smolagents_fork.ray_cluster.node_link import tls_context
 
 # Answers come at once; only detects hangs.
@@ -122,8 +122,8 @@ def use_tls(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 def test_settings_are_those_of_a_head():
     with answering(SETTINGS) as address:
         check_head(address, _SECONDS)
-        assert refused_token(address, "Ray says nothing of it") is None
-        error = refused_token(address, "rpc error: Unauthenticated")
+        assert find_refused_token(address, "Ray says nothing of it") is None
+        error = find_refused_token(address, "rpc error: Unauthenticated")
     assert str(error).startswith(f"the Ray cluster at {address} refused the token of this process")
 
 

@@ -16,9 +16,9 @@ from smolagents_fork.ray_cluster.plain_data import (
     NodeStats,
     Reservation,
     SupervisorPlace,
-    checked,
-    checked_files,
-    checked_stats,
+    check_data,
+    check_files,
+    check_stats,
 )
 from smolagents_fork.results import ExecutorStats, FileInfo
 from smolagents_fork.sandboxes.container_options import ContainerOptions
@@ -33,33 +33,33 @@ FIGURES: dict[str, Any] = {
 
 
 def test_resource_use_is_checked():
-    assert checked_stats(ExecutorStats(**FIGURES)) == ExecutorStats(**FIGURES)
+    assert check_stats(ExecutorStats(**FIGURES)) == ExecutorStats(**FIGURES)
     for wrong in ({"memory_bytes": 1.5}, {"pids": "2"}, {"cpu_seconds": None}):
         with pytest.raises(ProtocolError, match="a value of the wrong type"):
-            checked_stats(ExecutorStats(**{**FIGURES, **wrong}))
+            check_stats(ExecutorStats(**{**FIGURES, **wrong}))
     for number in (-1, 10**400, float("nan"), float("inf"), float("-inf")):
         with pytest.raises(ProtocolError, match=r"negative|out of range"):
-            checked_stats(ExecutorStats(**{**FIGURES, "cpu_seconds": number}))
+            check_stats(ExecutorStats(**{**FIGURES, "cpu_seconds": number}))
     with pytest.raises(ProtocolError, match="is not a ExecutorStats"):
-        checked_stats(FIGURES)
+        check_stats(FIGURES)
 
 
 def test_files_have_a_path_and_a_size():
-    assert checked_files([FileInfo("a", 1)]) == [FileInfo("a", 1)]
+    assert check_files([FileInfo("a", 1)]) == [FileInfo("a", 1)]
     for path, size in ((1, 1), ("a", "1"), ("a", True)):
         with pytest.raises(ProtocolError, match="a value of the wrong type"):
-            checked_files([FileInfo(path, size)])  # type: ignore[arg-type]  # as a node may send it
+            check_files([FileInfo(path, size)])  # type: ignore[arg-type]  # as a node may send it
     for wrong in ({"path": "a"}, [FileInfo("a", 1)] * 10_001, ["a"]):
         with pytest.raises(ProtocolError):
-            checked_files(wrong)
+            check_files(wrong)
 
 
 def test_place_of_a_supervisor_is_checked():
     place = SupervisorPlace("s", "n", "10.0.0.1", 4000, b"key", False)
-    assert checked(place, SupervisorPlace) is place
+    assert check_data(place, SupervisorPlace) is place
     for wrong in ({"port": "1"}, {"node": b"n"}, {"port": 1 << 70}):
         with pytest.raises(ProtocolError, match="SupervisorPlace"):
-            checked(replace(place, **wrong), SupervisorPlace)  # type: ignore[arg-type]
+            check_data(replace(place, **wrong), SupervisorPlace)  # type: ignore[arg-type]
     assert "key" not in repr(place)
 
 
@@ -80,9 +80,9 @@ def test_dataclasses_pass(value: Any):
 
 def test_log_lines_are_text():
     status = SandboxStatus("ended", log_lines=("a line",))
-    assert checked(status, SandboxStatus) is status
+    assert check_data(status, SandboxStatus) is status
     with pytest.raises(ProtocolError, match=r"SandboxStatus\.log_lines has a value of the wrong"):
-        checked(replace(status, log_lines=("a line", 1)), SandboxStatus)  # type: ignore[arg-type]
+        check_data(replace(status, log_lines=("a line", 1)), SandboxStatus)  # type: ignore[arg-type]
 
 
 def test_object_of_the_host_is_not_sent():

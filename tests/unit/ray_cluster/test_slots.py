@@ -189,11 +189,11 @@ def test_node_that_was_given_up_is_left_for_another_for_a_while(
     nodes = cluster("12", "")
     nodes.start()
     nodes.supervisors._lose(nodes.sandboxes[0].supervisor.place.supervisor, "silence")
-    assert nodes.supervisors._avoided_nodes() == ["1"]
+    assert nodes.supervisors._list_avoided_nodes() == ["1"]
     nodes.made.clear()
     assert nodes.start() == "2"
     nodes.supervisors._given_up["1"] = 0.0
-    assert nodes.supervisors._avoided_nodes() == []
+    assert nodes.supervisors._list_avoided_nodes() == []
 
 
 def test_engine_that_answers_again_is_used_again(cluster: Any):

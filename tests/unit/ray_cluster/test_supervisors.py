@@ -231,7 +231,7 @@ def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pyt
         monkeypatch.setattr(ray_calls, name, 0.01)
     with pytest.raises(EngineUnavailableError, match=r"^the head did not say within 0 s which"):
         ray_calls.fitting_nodes(RESERVATION)
-    assert ray_calls.shown_capacity().startswith("the head did not say")
+    assert ray_calls.describe_capacity().startswith("the head did not say")
     answered.set()
 
 
@@ -242,7 +242,7 @@ def test_capacity_is_shown(monkeypatch: pytest.MonkeyPatch):
     free = {"CPU": 0.5, "memory": float(1 << 29)}
     monkeypatch.setattr(ray_calls.ray, "nodes", lambda: nodes)
     monkeypatch.setattr(ray_calls.ray, "available_resources", lambda: free)
-    assert ray_calls.shown_capacity() == (
+    assert ray_calls.describe_capacity() == (
         "the cluster has 1 nodes, 1 CPUs and 0.0 GiB, of which 0.5 CPUs and 0.5 GiB are free"
     )
 

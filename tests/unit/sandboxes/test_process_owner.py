@@ -14,8 +14,8 @@ import pytest
 from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.process_owner import (
     check_owner,
-    named_owner,
     owner_text,
+    parse_owner,
     process_is_gone,
     this_machine,
 )
@@ -28,7 +28,7 @@ ROOT = pytest.mark.skipif(
 )
 IS_GONE = (
     "import os, sys\n"
-    "from smolagents_fork.sandboxes.process_owner import named_owner, owner_text, process_is_gone\n"
+    "from smolagents_fork.sandboxes.process_owner import parse_owner, owner_text, process_is_gone\n"
     "{before}\n"
     "print(process_is_gone({owner!r}))\n"
 )
@@ -58,7 +58,7 @@ def is_gone_within(owner: str, *within: str, before: str = "") -> bool:
 
 def test_own_process_lives():
     assert not process_is_gone(owner_text())
-    assert named_owner(owner_text(), "").pid == os.getpid()
+    assert parse_owner(owner_text(), "").pid == os.getpid()
 
 
 @LINUX

@@ -11,7 +11,7 @@ from smolagents_fork.system.checks import (
     SKIPPED,
     Check,
     Finding,
-    failed,
+    fail,
     ok,
     run_checks,
 )
@@ -40,7 +40,7 @@ def test_late_check_fails_and_the_next_one_runs():
 def test_check_without_what_it_needs_is_skipped():
     results = run_checks(
         [
-            Check("engine", lambda: failed("none answers", "start one")),
+            Check("engine", lambda: fail("none answers", "start one")),
             Check("image", lambda: raising(AssertionError()), needs="engine"),
             Check("run", lambda: raising(AssertionError()), needs="image"),
             Check("index", lambda: ok("answers")),
@@ -52,9 +52,9 @@ def test_check_without_what_it_needs_is_skipped():
 
 def test_error_of_the_fork_is_the_finding():
     (result,) = run_checks([Check("a", lambda: raising(ExecutorStartError("start it")))])
-    assert result.finding == failed("start it", "")
+    assert result.finding == fail("start it", "")
 
 
 def test_other_error_is_a_bug_of_the_check():
     (result,) = run_checks([Check("a", lambda: raising(KeyError("IPAM")))])
-    assert result.finding == failed("KeyError: 'IPAM'", "report this as a bug of the check")
+    assert result.finding == fail("KeyError: 'IPAM'", "report this as a bug of the check")

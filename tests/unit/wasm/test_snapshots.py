@@ -28,7 +28,7 @@ def made(monkeypatch) -> list[bytes]:
         calls.append(sources)
         return b"memory of " + sources
 
-    monkeypatch.setattr(snapshots, "_taken", taken)
+    monkeypatch.setattr(snapshots, "_take", taken)
     return calls
 
 
@@ -63,7 +63,7 @@ def test_snapshot_that_cannot_be_made_leaves_nothing(tmp_path, deno, monkeypatch
     def taken(*arguments):
         raise SandboxDiedError("Deno process 1 ended with exit code 1: no memory")
 
-    monkeypatch.setattr(snapshots, "_taken", taken)
+    monkeypatch.setattr(snapshots, "_take", taken)
     with pytest.raises(ExecutorStartError, match=r"could not be prepared: .*no memory"):
         snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10, print)
     assert list((tmp_path / "snapshots").iterdir()) == []

@@ -31,7 +31,7 @@ from ...paths import ROOT
 from ..pristine import pristine_python
 from ..runner import Measured, say
 from ..table import Row, percentile
-from ..timings import alternated, repeated, timed
+from ..timings import time_action, time_repeatedly, time_turns
 from . import upstream_side
 from .floor import answering_run, driver, echo, kernel_memory, socket_copies, start_kernel
 from .sides import FLOATS, ONE, array_times, memory
@@ -98,11 +98,11 @@ def _start_rows(client: Any, image: str, count: int, upstream: dict[str, Any]) -
         executor = DockerExecutor(IMPORTS)
         executor(ONE)
         seconds = time.perf_counter() - began
-        cleanups.append(timed(executor.cleanup))
+        cleanups.append(time_action(executor.cleanup))
         time.sleep(0.5)  # the removal goes on behind it, and is not to be measured with the next
         return seconds
 
-    turns = alternated({"floor": lambda: answering_run(client, image), "fork": cold_start}, count)
+    turns = time_turns({"floor": lambda: answering_run(client, image), "fork": cold_start}, count)
     return [
         Row("start to first result, cold", turns["fork"], turns["floor"], upstream["cold"],
             goal=1.5),
@@ -119,15 +119,18 @@ def _call_rows(client: Any, image: str, calls: int, upstream: dict[str, Any]) ->
         used = memory(client, container)
         start_kernel(client, container)
         with driver(container) as kernel, echo(container) as bare:
-            turns = alternated(
-                {"floor": lambda: kernel.ask("call"), "fork": lambda: timed(lambda: executor(ONE))},
+            turns = time_turns(
+                {
+                    "floor": lambda: kernel.ask("call"),
+                    "fork": lambda: time_action(lambda: executor(ONE)),
+                },
                 calls,
             )
-            crossing = statistics.median(repeated(lambda: bare.ask("1"), calls))
+            crossing = statistics.median(time_repeatedly(lambda: bare.ask("1"), calls))
             once = [crossing + kernel.ask("input 1") for _ in range(20)]
             many = crossing + kernel.ask(f"input {TOOL_CALLS}")
         tool_once, tool_many = _tool_times(executor)
-        text = repeated(lambda: executor("'x' * 1_000_000"), max(5, calls // 10))
+        text = time_repeatedly(lambda: executor("'x' * 1_000_000"), max(5, calls // 10))
         executor.send_tools({"final_answer": FinalAnswerTool()})
         array = array_times(executor, 11)
     return [

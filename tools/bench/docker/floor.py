@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..companion import Companion, FloorError
-from ..timings import repeated
+from ..timings import time_repeatedly
 from .sides import memory
 
 __all__ = ["answering_run", "driver", "echo", "kernel_memory", "socket_copies", "start_kernel"]
@@ -115,4 +115,4 @@ def socket_copies(size: int, count: int) -> list[float]:
     ours.settimeout(_SECONDS)
     with process, ours:
         both_ways()  # the first one waits for the start
-        return repeated(both_ways, count)
+        return time_repeatedly(both_ways, count)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..timings import repeated
+from ..timings import time_repeatedly
 
 __all__ = ["FLOATS", "ONE", "array_times", "memory"]
 
@@ -33,7 +33,7 @@ def array_times(executor: Any, count: int) -> list[float]:
         assert len(executor("final_answer(array)").output) == FLOATS
 
     both_ways()  # the first one imports numpy in the sandbox
-    return repeated(both_ways, count)
+    return time_repeatedly(both_ways, count)
 
 
 def memory(client: Any, container: str) -> int:

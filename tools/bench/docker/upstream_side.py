@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-from ..timings import repeated, timed
+from ..timings import time_action, time_repeatedly
 from .sides import ONE, array_times, memory
 
 __all__ = ["IMAGE", "dockerfile"]
@@ -58,12 +58,12 @@ def measured(calls: int, starts: int) -> dict[str, Any]:
     for _ in range(starts):
         made, started = started_executor(found)
         found["cold"].append(time.perf_counter() - started)
-        found["cleanup"].append(timed(made.cleanup))
+        found["cleanup"].append(time_action(made.cleanup))
     made, _ = started_executor(found)
     try:
         found["memory"] = memory(made.client, made.container.id)
-        found["calls"] = repeated(lambda: made(ONE), calls)
-        found["megabyte"] = repeated(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
+        found["calls"] = time_repeatedly(lambda: made(ONE), calls)
+        found["megabyte"] = time_repeatedly(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
         made.send_tools({"final_answer": FinalAnswerTool()})
         try:
             found["array"] = array_times(made, 3)

@@ -23,7 +23,7 @@ from smolagents_fork.system.proxy_environment import PROXY_PORT
 from ..companion import Companion
 from ..runner import Measured
 from ..table import Row
-from ..timings import alternated, timed
+from ..timings import time_action, time_turns
 
 __all__ = ["CLIENT", "measure"]
 
@@ -78,10 +78,10 @@ def measure(repeat: int) -> Measured:
         ended = stack.enter_context(_ended_tls())
         rows += [row for measure in _ENDED_MEASURES for row in _rows(*measure, *ended, repeat)]
         plain = stack.enter_context(makes["process"]())
-        calls = alternated(
+        calls = time_turns(
             {
-                "without": lambda: timed(lambda: plain("1+1")),
-                "with": lambda: timed(lambda: sides["process"]("1+1")),
+                "without": lambda: time_action(lambda: plain("1+1")),
+                "with": lambda: time_action(lambda: sides["process"]("1+1")),
             },
             25 * repeat,
         )
@@ -99,7 +99,7 @@ def _rows(
     sides: dict[str, Any],
     repeat: int,
 ) -> Iterator[Row]:
-    turns = alternated(
+    turns = time_turns(
         {
             "floor": lambda: floor.ask(name),
             **{side: functools.partial(_ask, executor, name) for side, executor in sides.items()},

@@ -18,7 +18,7 @@ from smolagents_fork.process.spawn import stop_fork_servers
 from ..companion import Companion
 from ..runner import Measured
 from ..table import Row, percentile
-from ..timings import alternated, repeated, timed
+from ..timings import time_action, time_repeatedly, time_turns
 
 __all__ = ["FLOOR_PROGRAM", "measure"]
 
@@ -44,7 +44,7 @@ def measure(repeat: int) -> Measured:
 def _start_rows(floor: Companion, count: int) -> list[Row]:
     stop_fork_servers()
     cold = _start()
-    turns = alternated({"floor": lambda: floor.ask("fork"), "warm": _start}, count)
+    turns = time_turns({"floor": lambda: floor.ask("fork"), "warm": _start}, count)
     return [
         Row("start to first result, cold", cold),
         Row("start to first result, warm", turns["warm"], turns["floor"], goal=12),
@@ -61,16 +61,16 @@ def _start() -> float:
 
 def _call_rows(executor: ProcessExecutor, floor: Companion, count: int) -> list[Row]:
     local = LocalPythonExecutor(["numpy"])
-    turns = alternated(
+    turns = time_turns(
         {
             "floor": lambda: floor.ask("pipe"),
-            "here": lambda: timed(lambda: local("1+1")),
-            "now": lambda: timed(lambda: executor("1+1")),
+            "here": lambda: time_action(lambda: local("1+1")),
+            "now": lambda: time_action(lambda: executor("1+1")),
         },
         count,
     )
     executor.send_tools({"same": lambda value: value})
-    many = timed(lambda: executor(f"for i in range({TOOL_CALLS}): same(i)")) / TOOL_CALLS
+    many = time_action(lambda: executor(f"for i in range({TOOL_CALLS}): same(i)")) / TOOL_CALLS
     return [
         Row("call of 1+1, in this process", turns["here"]),
         Row("call of 1+1", turns["now"], turns["floor"], goal=25),
@@ -81,17 +81,17 @@ def _call_rows(executor: ProcessExecutor, floor: Companion, count: int) -> list[
 
 def _value_rows(executor: ProcessExecutor, floor: Companion) -> list[Row]:
     array = numpy.random.default_rng(0).random(FLOATS)
-    turns = alternated(
+    turns = time_turns(
         {
             "floor": lambda: floor.ask(f"copy {array.nbytes}"),
-            "in": lambda: timed(lambda: executor.send_variables({"array": array})),
-            "out": lambda: timed(lambda: executor("array")),
+            "in": lambda: time_action(lambda: executor.send_variables({"array": array})),
+            "out": lambda: time_action(lambda: executor("array")),
         },
         9,
     )
     return [
         Row("a million floats in", turns["in"], turns["floor"], goal=3.5),
         Row("a million floats out", turns["out"], turns["floor"], goal=3.5),
-        Row("a text of 1 MB out", repeated(lambda: executor("'x' * 1_000_000"), 5)),
-        Row("cleanup", repeated(ProcessExecutor([], None).cleanup, 1)),
+        Row("a text of 1 MB out", time_repeatedly(lambda: executor("'x' * 1_000_000"), 5)),
+        Row("cleanup", time_repeatedly(ProcessExecutor([], None).cleanup, 1)),
     ]

@@ -14,7 +14,7 @@ import time
 __all__ = ["main"]
 
 
-def forked() -> float:
+def time_fork() -> float:
     """Seconds until a forked child has written a byte to a pipe."""
     reading, writing = os.pipe()
     began = time.perf_counter()
@@ -77,7 +77,7 @@ def main() -> None:
     for line in sys.stdin:
         what, _, size = line.strip().partition(" ")
         if what == "fork":
-            seconds = forked()
+            seconds = time_fork()
         elif what == "pipe":
             seconds = pipes.round_trip()
         else:

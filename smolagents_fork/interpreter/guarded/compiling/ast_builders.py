@@ -106,14 +106,14 @@ def check_nodes(tree: ast.AST) -> None:
         kind = type(node)
         rule = policy.NODES.get(kind)
         if rule is None:
-            raise _unsupported(node, kind.__name__)
+            raise _refuse_node(node, kind.__name__)
         for field in rule.required:
             if getattr(node, field) is None:
-                raise _unsupported(node, f"{kind.__name__} without {field}")
+                raise _refuse_node(node, f"{kind.__name__} without {field}")
         nodes += _below(node)
 
 
-def _unsupported(node: ast.AST, what: str) -> ProgramRefusedError:
+def _refuse_node(node: ast.AST, what: str) -> ProgramRefusedError:
     return ProgramRefusedError(f"{what} is not supported. (line {getattr(node, 'lineno', 1)})")
 
 

@@ -148,11 +148,11 @@ def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> Code
     """
     prefix = f"{_FUNCTION}.<locals>."
 
-    def bound(code: CodeType, top: bool = False) -> CodeType:
+    def bind_constants(code: CodeType, top: bool = False) -> CodeType:
         constants: list[object] = []
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                constant = bound(constant)
+                constant = bind_constants(constant)
             elif isinstance(constant, str) and constant.startswith(prefix):
                 constant = constant[len(prefix) :]  # a qualified name, up to Python 3.10
             elif isinstance(constant, frozenset):
@@ -170,4 +170,4 @@ def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> Code
         note(made)
         return made
 
-    return bound(program.code, top=True)
+    return bind_constants(program.code, top=True)

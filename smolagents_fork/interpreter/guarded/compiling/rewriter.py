@@ -102,7 +102,7 @@ def normal(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
-def mangled(name: str, class_name: str | None) -> str:
+def mangle(name: str, class_name: str | None) -> str:
     """Give ``name`` as the compiler stores it inside a class (language reference, 6.2.1)."""
     if class_name is None or not name.startswith("__") or name.endswith("__") or "." in name:
         return name
@@ -231,7 +231,7 @@ class Rewriter:
         return place(ast.If(test=self._ticking(), body=[ast.Pass()], orelse=[]), like)
 
     @staticmethod
-    def _metered(items: ast.expr) -> ast.expr:
+    def _meter_iteration(items: ast.expr) -> ast.expr:
         """Build what a loop goes over: each item for a tick."""
         return place(call("compress", items, guard("ticks")), items)
 
@@ -270,7 +270,7 @@ class Rewriter:
                 return self._refusal(f"Forbidden access to name: {name}", node)
         return node
 
-    def _refused_dunder(self, name: str, node: ast.AST, called: bool) -> ast.expr:
+    def _refuse_dunder(self, name: str, node: ast.AST, called: bool) -> ast.expr:
         hint = {"__class__": "; use type(x)", "__dict__": "; use vars(x)"}.get(name, "")
         what = "call to dunder function" if called else "access to dunder attribute"
         return self._refusal(f"Forbidden {what}: {name}{hint}", node, "refuse_attribute")
@@ -281,19 +281,19 @@ class Rewriter:
         bare = node in self._bare
         node.value = self._visit(node.value)
         if not isinstance(node.ctx, ast.Load):
-            return self._written(node, name, dunder)
+            return self._rewrite_target(node, name, dunder)
         if dunder:
             if bare and name in ("__class__", "__dict__"):
-                return self._refused_dunder(name, node, called)
+                return self._refuse_dunder(name, node, called)
             if name in self._allowed_dunders or name == "__class__":
                 return node
             if name == "__getattribute__" and not _is_object_or_super(node.value):
-                return self._refused_dunder(name, node, called)
+                return self._refuse_dunder(name, node, called)
             if name in policy.GUARDED_DUNDERS:
                 return place(call("read", node.value, const(name)), node)
-            return self._refused_dunder(name, node, called)
+            return self._refuse_dunder(name, node, called)
         if name[:1] == "_":
-            return self._private(node, mangled(name, self._scope.class_name))
+            return self._private(node, mangle(name, self._scope.class_name))
         if called and name in policy.CALLED_ONLY:
             return place(call("called", node.value, const(name)), node)
         if name in policy.GUARDED_ATTRIBUTES:
@@ -314,13 +314,13 @@ class Rewriter:
         guarded = place(call("read", node.value, const(name)), node)
         return self._unless_mine(node.value, node, guarded)
 
-    def _written(self, node: ast.Attribute, name: str, dunder: bool) -> ast.expr:
+    def _rewrite_target(self, node: ast.Attribute, name: str, dunder: bool) -> ast.expr:
         """Rewrite a target: what is written into is looked at, once."""
         if dunder and name not in policy.WRITABLE_DUNDERS:
             verb = "delete" if isinstance(node.ctx, ast.Del) else "assign to"
             self._refused_bindings.append(f"Cannot {verb} dunder attribute: {name}")
         value = node.value
-        guarded = call("writable", value, const(mangled(name, self._scope.class_name)))
+        guarded = call("writable", value, const(mangle(name, self._scope.class_name)))
         node.value = self._unless_mine(value, value, guarded)
         return node
 
@@ -331,7 +331,7 @@ class Rewriter:
         if isinstance(function, ast.Attribute):
             if function.attr in _CHECKED_METHODS and not self._is_small_call(node):
                 name = place(const(function.attr), function)
-                return self._guarded_call("sized_call", node, self._visit(function.value), name)
+                return self._guard_call("sized_call", node, self._visit(function.value), name)
             node.func = self._visit_Attribute(function, called=True)
         elif isinstance(function, ast.Name):
             node.func = self._visit_Name(function)
@@ -345,7 +345,7 @@ class Rewriter:
         for keyword in node.keywords:
             keyword.value = self._visit(keyword.value)
 
-    def _guarded_call(self, name: str, node: ast.Call, *first: ast.expr) -> ast.expr:
+    def _guard_call(self, name: str, node: ast.Call, *first: ast.expr) -> ast.expr:
         self._arguments_of(node)
         node.func = place(guard(name), node.func)
         node.args = [*first, *node.args]
@@ -472,9 +472,9 @@ class Rewriter:
             self._bind(target.id)
             value = call(f"i{guarded}", load(target.id), self._visit(node.value))
             return place(assign(target.id, value), node)
-        return self._augmented_part(node, guarded)
+        return self._rewrite_augmented_part(node, guarded)
 
-    def _augmented_part(self, node: ast.AugAssign, guarded: str) -> ast.stmt:
+    def _rewrite_augmented_part(self, node: ast.AugAssign, guarded: str) -> ast.stmt:
         """Rewrite ``x.y *= z`` and ``x[y] *= z``: the target is evaluated once, as Python does."""
         target = node.target
         assert isinstance(target, (ast.Attribute, ast.Subscript))
@@ -483,7 +483,7 @@ class Rewriter:
             name = normal(target.attr)
             if policy.is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
                 self._refused_bindings.append(f"Cannot assign to dunder attribute: {name}")
-            part, key = "attribute_part", const(mangled(name, self._scope.class_name))
+            part, key = "attribute_part", const(mangle(name, self._scope.class_name))
         else:
             part, key = "item_part", self._visit(target.slice)
         # One call reads the part, before the value is evaluated, and gives what writes it.
@@ -577,7 +577,7 @@ class Rewriter:
     # -- loops and comprehensions --
 
     def _visit_For(self, node: ast.For) -> ast.stmt:
-        node.iter = self._metered(self._visit(node.iter))
+        node.iter = self._meter_iteration(self._visit(node.iter))
         node.target = self._visit(node.target)
         with self._in_loop():
             node.body = self.statements(node.body)
@@ -639,7 +639,7 @@ class Rewriter:
                 if generator.is_async:
                     generator.ifs.insert(0, place(self._ticking(), node))
                 else:
-                    generator.iter = self._metered(generator.iter)
+                    generator.iter = self._meter_iteration(generator.iter)
             for field in ("key", "value") if isinstance(node, ast.DictComp) else ("elt",):
                 setattr(node, field, self._visit(getattr(node, field)))
         self._scope.receiver_uses += inner.receiver_uses
@@ -700,7 +700,7 @@ class Rewriter:
 
     def _visit_Import(self, node: ast.Import) -> list[ast.stmt]:
         return [
-            self._imported(
+            self._assign_import(
                 alias.asname or alias.name.split(".")[0],
                 node,
                 "import",
@@ -710,7 +710,9 @@ class Rewriter:
             for alias in node.names
         ]
 
-    def _imported(self, name: str, node: ast.stmt, importer: str, *arguments: object) -> ast.stmt:
+    def _assign_import(
+        self, name: str, node: ast.stmt, importer: str, *arguments: object
+    ) -> ast.stmt:
         self._bind(name)
         return place(assign(name, call(importer, *map(const, arguments))), node)
 
@@ -728,5 +730,5 @@ class Rewriter:
                 result.append(place(what, node))
                 continue
             name = alias.asname or alias.name
-            result.append(self._imported(name, node, "import_from", module, alias.name))
+            result.append(self._assign_import(name, node, "import_from", module, alias.name))
         return result

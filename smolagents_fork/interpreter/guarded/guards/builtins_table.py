@@ -22,7 +22,7 @@ from .sizes import Sizes
 __all__ = ["program_builtins", "program_guards"]
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _make_refusal(name: str) -> Callable[..., Any]:
     """Make what stands for a builtin that is refused."""
     advice = policy.REFUSED_BUILTINS[name]
 
@@ -79,7 +79,7 @@ def program_builtins(
         if isinstance(function, types.FunctionType):
             function.__name__ = function.__qualname__ = name
             function.__module__ = "builtins"
-    refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
+    refused = {name: _make_refusal(name) for name in policy.REFUSED_BUILTINS}
     # For C code, which imports what it needs; the name in a program means another function.
     refused["__import__"] = builtins.__import__
     return {**harmless, **raised, **refused, **guarded, **tools}
@@ -118,5 +118,5 @@ def program_guards(
         "sized_call": sizes.call,
         "refuse": _refuse,
         "refuse_attribute": _refuse_attribute,
-        "__import__": _refused("__import__"),
+        "__import__": _make_refusal("__import__"),
     }

@@ -75,11 +75,11 @@ class ProgramClasses:
         identity = id(cls)
         identities, references = self.identities, self._references
 
-        def gone(_reference: object) -> None:
+        def remove(_reference: object) -> None:
             identities.discard(identity)
             references.pop(identity, None)
 
-        references[identity] = weakref.ref(cls, gone)
+        references[identity] = weakref.ref(cls, remove)
         identities.add(identity)
 
     def _recognize(self, cls: Any) -> bool:

@@ -66,7 +66,7 @@ def _number(value: Any) -> int:
     return int.__index__(value) if issubclass(type(value), int) else 0
 
 
-def _multiplied(left: Any, right: Any) -> _Estimate:
+def _estimate_product(left: Any, right: Any) -> _Estimate:
     if issubclass(type(left), int) and issubclass(type(right), int):
         return _Estimate(_number(left).bit_length() + _number(right).bit_length(), _BITS)
     for sequence, count in ((left, right), (right, left)):
@@ -76,17 +76,17 @@ def _multiplied(left: Any, right: Any) -> _Estimate:
     return _NOTHING
 
 
-def _raised(base: Any, exponent: Any) -> _Estimate:
+def _estimate_power(base: Any, exponent: Any) -> _Estimate:
     size = _number(base).bit_length()
     return _Estimate(size * max(0, _number(exponent)) if size > 1 else 0, _BITS)
 
 
-def _shifted(value: Any, count: Any) -> _Estimate:
+def _estimate_shift(value: Any, count: Any) -> _Estimate:
     size = _number(value).bit_length()
     return _Estimate(size + max(0, _number(count)) if size else 0, _BITS)
 
 
-def _joined(separator: Any, items: Any = (), *_: Any) -> _Estimate:
+def _estimate_join(separator: Any, items: Any = (), *_: Any) -> _Estimate:
     if (type(items) is not list and type(items) is not tuple) or len(items) <= _FEW:
         return _NOTHING  # an iterator, or some items of what there is
     try:
@@ -96,11 +96,11 @@ def _joined(separator: Any, items: Any = (), *_: Any) -> _Estimate:
     return _Estimate(size + _length(separator) * len(items), _TEXT)
 
 
-def _padded(_value: Any, width: Any = 0, *_: Any) -> _Estimate:
+def _estimate_padding(_value: Any, width: Any = 0, *_: Any) -> _Estimate:
     return _Estimate(_number(width), _TEXT)
 
 
-def _replaced(value: Any, old: Any = "", new: Any = "", *_: Any) -> _Estimate:
+def _estimate_replacement(value: Any, old: Any = "", new: Any = "", *_: Any) -> _Estimate:
     size, more = _length(value), _length(new)
     if more <= _length(old) or size * more <= _SHORT:
         return _NOTHING
@@ -114,13 +114,13 @@ def _with_tabs(value: Any, tabsize: Any = 8, *_: Any) -> _Estimate:
 
 #: The one table of sizes: an operator or a method, to an estimate of its result.
 ESTIMATES: Mapping[str, Callable[..., _Estimate]] = {
-    "*": _multiplied,
-    "**": _raised,
-    "<<": _shifted,
-    **dict.fromkeys(("center", "ljust", "rjust", "to_bytes", "zfill"), _padded),
+    "*": _estimate_product,
+    "**": _estimate_power,
+    "<<": _estimate_shift,
+    **dict.fromkeys(("center", "ljust", "rjust", "to_bytes", "zfill"), _estimate_padding),
     "expandtabs": _with_tabs,
-    "join": _joined,
-    "replace": _replaced,
+    "join": _estimate_join,
+    "replace": _estimate_replacement,
 }
 _PHRASES = {"*": "A multiplication", "**": "A power", "<<": "A shift"}
 
@@ -197,11 +197,11 @@ class Sizes:
         """Make the guard of an augmented assignment."""
         apply = _IN_PLACE[operation]
 
-        def checked(value: Any, operand: Any) -> Any:
+        def check_size(value: Any, operand: Any) -> Any:
             self.check(operation, value, operand)
             return apply(value, operand)
 
-        return checked
+        return check_size
 
     # -- methods --
 

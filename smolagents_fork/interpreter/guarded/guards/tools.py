@@ -111,23 +111,24 @@ class ToolCaller:
                 # A copy: what a program does to it does not change the tool.
                 setattr(call, attribute, copy.deepcopy(getattr(tool, attribute)))
         with contextlib.suppress(Exception):  # some have none; a tool may raise anything
-            call.__signature__ = _shown_signature(tool)  # type: ignore[attr-defined]
+            call.__signature__ = _make_signature(tool)  # type: ignore[attr-defined]
         return call
 
 
-def _shown_signature(tool: Any) -> inspect.Signature:
+def _make_signature(tool: Any) -> inspect.Signature:
     signature = inspect.signature(tool, follow_wrapped=False)
     empty = inspect.Parameter.empty
     parameters = [
         one.replace(
-            annotation=empty, default=empty if one.default is empty else _shown(one.default)
+            annotation=empty,
+            default=empty if one.default is empty else _show_default(one.default),
         )
         for one in signature.parameters.values()
     ]
     return signature.replace(parameters=parameters, return_annotation=empty)
 
 
-def _shown(default: Any) -> Any:
+def _show_default(default: Any) -> Any:
     if default is None or default is inspect.Parameter.empty:
         return default
     if type(default) in (bool, int, float, ShownDefault):

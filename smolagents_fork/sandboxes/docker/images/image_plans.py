@@ -37,11 +37,11 @@ __all__ = [
     "DOCKERFILE",
     "SCRIPT",
     "ImagePlan",
-    "addressed",
     "archive_installation",
     "image_folder",
     "is_address",
     "plan",
+    "plan_addressed",
 ]
 
 BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE = "SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim"
@@ -130,13 +130,13 @@ def plan(
     if image is not None:
         core = ImagePlan(image)
     elif dockerfile_content is not None:
-        core = addressed(REPOSITORY + "-custom", {DOCKERFILE: dockerfile_content.encode()})
+        core = plan_addressed(REPOSITORY + "-custom", {DOCKERFILE: dockerfile_content.encode()})
     else:
         folder = image_folder("jupyter")
         names = (SCRIPT, CONFIG, "requirements.txt", "kernel_server.py")
         files = {name: folder.joinpath(name).read_bytes() for name in names}
         base = base_image or os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
-        core = addressed(REPOSITORY, files, ImagePlan(base))
+        core = plan_addressed(REPOSITORY, files, ImagePlan(base))
         if with_smolagents:
             core = _agent_plan(core)
     if not requirements:
@@ -146,7 +146,7 @@ def plan(
     # Only the fork's own image is known to have a virtual environment.
     script = image_folder("jupyter").joinpath("packages.sh" if own else "packages-any.sh")
     parsed = tuple(str(parse_requirement(one)) for one in requirements)
-    return addressed(repository, {SCRIPT: script.read_bytes()}, core, parsed)
+    return plan_addressed(repository, {SCRIPT: script.read_bytes()}, core, parsed)
 
 
 def _agent_plan(kernel: ImagePlan) -> ImagePlan:
@@ -154,10 +154,10 @@ def _agent_plan(kernel: ImagePlan) -> ImagePlan:
     folder = image_folder("agent")
     files = {name: folder.joinpath(name).read_bytes() for name in (SCRIPT, "requirements.txt")}
     # smolagents changes more often than what it requires, so it has a layer of its own.
-    required = addressed(_AGENT_REPOSITORY, files, kernel)
+    required = plan_addressed(_AGENT_REPOSITORY, files, kernel)
     script = folder.joinpath("smolagents.sh").read_bytes()
     files = {SCRIPT: script, "smolagents.zip": archive_installation()}
-    return addressed(_AGENT_REPOSITORY, files, required)
+    return plan_addressed(_AGENT_REPOSITORY, files, required)
 
 
 def archive_installation() -> bytes:
@@ -208,7 +208,7 @@ def is_address(name: str) -> bool:
     return _IS_ADDRESS.fullmatch(name) is not None
 
 
-def addressed(
+def plan_addressed(
     repository: str,
     files: Mapping[str, bytes],
     base: ImagePlan | None = None,

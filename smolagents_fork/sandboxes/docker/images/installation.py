@@ -42,7 +42,7 @@ from ..streams.exec_stream import run_lines
 from ..streams.hijacking import attach
 from .build_errors import late_message, step_failure
 from .builds import Build, archive_files
-from .image_plans import CONFIG, SCRIPT, ImagePlan, addressed
+from .image_plans import CONFIG, SCRIPT, ImagePlan, plan_addressed
 from .image_reference import parse_reference
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
         if not packages or not set(packages) <= needed.keys():
             return None
         fewer = tuple(needed[one] for one in packages)
-        tag = addressed(repository, wanted.files, wanted.base, fewer).tag
+        tag = plan_addressed(repository, wanted.files, wanted.base, fewer).tag
         return (len(packages), entry_id(listed)) if tag in (listed.get("RepoTags") or ()) else None
 
     listed = client.api.images(filters={"label": f"{CORE_LABEL}={core['Id']}"})

@@ -79,7 +79,7 @@ class DockerInventory(Inventory):
             pattern: shell pattern that a name or the id of the container or image has to match.
         """
 
-        def wanted(*names: str) -> bool:
+        def is_wanted(*names: str) -> bool:
             return any(fnmatchcase(name, pattern) for name in names)
 
         found = [
@@ -91,11 +91,11 @@ class DockerInventory(Inventory):
                 f"its owner, process {entry.owner.pid}, is gone",
             )
             for entry in self.sandboxes()
-            if entry.owner.state == GONE and wanted(entry.id, entry.name)
+            if entry.owner.state == GONE and is_wanted(entry.id, entry.name)
         ]
         going = {name for removal in found for name in removal.names}
         for image in self.images():
-            if going.issuperset(image.used_by) and wanted(image.id, *image.names):
+            if going.issuperset(image.used_by) and is_wanted(image.id, *image.names):
                 reason = "no container uses it" if image.names else "a newer one has replaced it"
                 found.append(Removal(image.id, "image", image.names, image.own_bytes, reason))
         return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
-from ....system.checks import Check, Finding, failed, ok, skipped, warning
+from ....system.checks import Check, Finding, fail, ok, skip, warning
 from ....system.inventory import size_text
 from ...package_index import index_checks
 from ..engine import connect, inspect_image, mapped_errors, remote_host
@@ -86,7 +86,7 @@ class EngineChecks:
         import docker
 
         if remote_host(self._client, EngineAddress.of()) is not None:
-            return skipped("the engine runs on another machine")
+            return skip("the engine runs on another machine")
         with mapped_errors("asking for the bridge"):
             try:
                 found: Any = self._client.api.inspect_network("bridge")
@@ -131,7 +131,7 @@ class EngineChecks:
                 # Its stub has no types.
                 patient.api.inspect_distribution(base)  # type: ignore[no-untyped-call]
         except ExecutorError as error:
-            return failed(
+            return fail(
                 f"the base image {base} is not on the engine, and no registry gives it: {error}",
                 f"give the engine a way to the registry, load the image (docker load), or set "
                 f"{BASE_IMAGE_VARIABLE} to one that it has",

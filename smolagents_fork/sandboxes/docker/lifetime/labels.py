@@ -81,4 +81,4 @@ def owner_of(container_labels: Mapping[str, str]) -> OwnerProcess:
         container_labels: Container labels from :func:`own_labels`.
     """
     host = str(container_labels.get(HOST_LABEL, ""))[:_MOST_HOST_CHARS]
-    return process_owner.named_owner(container_labels[LABEL], host)
+    return process_owner.parse_owner(container_labels[LABEL], host)

@@ -89,7 +89,7 @@ def hijack(
     finally:
         if sock is not None:
             sock.close()
-    raise _refused(url, answer, refusal)
+    raise _make_refusal(url, answer, refusal)
 
 
 def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> socket.socket:
@@ -106,7 +106,7 @@ def attach(client: DockerClient, container: str, *, output: bool, timeout: float
     return hijack(client.api, path, query=params, seconds=timeout)
 
 
-def _refused(url: str, answer: http.client.HTTPResponse, body: bytes) -> Exception:
+def _make_refusal(url: str, answer: http.client.HTTPResponse, body: bytes) -> Exception:
     """Return docker-py's error for an answer that is not a stream."""
     import docker
     import requests

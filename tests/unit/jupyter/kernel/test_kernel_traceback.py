@@ -48,7 +48,7 @@ def test_frames_of_libraries_are_trimmed():
     error = raised(read)
     entry = error.__traceback__
     assert functions(entry)[-3:] == ["loads", "decode", "raw_decode"]
-    trimmed = kernel_traceback.trimmed(entry)
+    trimmed = kernel_traceback.trim(entry)
     assert functions(trimmed)[-1] == "read"
     lines = [line for _, line in traceback.walk_tb(trimmed)]
     assert lines == [line for _, line in traceback.walk_tb(entry)][: len(lines)]
@@ -58,8 +58,8 @@ def test_traceback_within_a_library_is_trimmed_to_nothing():
     error = raised(json.loads, "{")
     while functions(error.__traceback__)[0] != "loads":
         error = error.with_traceback(error.__traceback__.tb_next)
-    assert kernel_traceback.trimmed(error.__traceback__) is None
-    assert kernel_traceback.trimmed(None) is None
+    assert kernel_traceback.trim(error.__traceback__) is None
+    assert kernel_traceback.trim(None) is None
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="groups came with Python 3.11")

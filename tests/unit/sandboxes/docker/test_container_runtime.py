@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from smolagents_fork.sandboxes.docker.create_arguments import merged
+from smolagents_fork.sandboxes.docker.create_arguments import merge
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
     LABEL,
@@ -27,7 +27,7 @@ def test_users_arguments_are_merged_or_replace():
         "remove": True,
         "cpu_quota": 5,
     }
-    assert merged(base, extra) == {
+    assert merge(base, extra) == {
         "environment": {"A": "1", "B": "2=3"},
         "mem_limit": "2g",
         "network": "mine",
@@ -38,8 +38,8 @@ def test_users_arguments_are_merged_or_replace():
 def test_labels_of_users_do_not_replace_those_that_name_the_owner():
     own = labels("name")
     for given in ({LABEL: "another:1:1", "mine": ""}, [LABEL, "mine"]):
-        assert merged({"labels": own}, {"labels": given})["labels"] == {**own, "mine": ""}
-    assert merged({"labels": own}, {"labels": None})["labels"] == own
+        assert merge({"labels": own}, {"labels": given})["labels"] == {**own, "mine": ""}
+    assert merge({"labels": own}, {"labels": None})["labels"] == own
 
 
 def test_owner():

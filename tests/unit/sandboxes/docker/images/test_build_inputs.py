@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.sandboxes import pip_settings
-from smolagents_fork.sandboxes.docker.create_arguments import leased
+from smolagents_fork.sandboxes.docker.create_arguments import lease_arguments
 from smolagents_fork.sandboxes.docker.images import image_plans, installation
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -44,7 +44,7 @@ def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkey
 
 @pytest.mark.parametrize(("seconds", "whole"), [(0.001, "1"), (5.0, "5"), (7.1, "8")])
 def test_lease_is_rounded_up_to_whole_seconds(seconds, whole):
-    arguments = leased(["main"], seconds)
+    arguments = lease_arguments(["main"], seconds)
     assert arguments["entrypoint"][-1] == whole
     assert arguments["command"] == ["main"]
 
