@@ -136,7 +136,7 @@ class CallLock:
             raise ExecutorError(f"{action} was cancelled before it began")
 
     @contextlib.contextmanager
-    def unless_taken(self) -> Iterator[bool]:
+    def try_lock(self) -> Iterator[bool]:
         """Try to acquire the lock; yield whether it succeeded."""
         taken = self._lock.acquire(blocking=False)
         try:

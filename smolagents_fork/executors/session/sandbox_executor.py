@@ -337,8 +337,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         session = self._session
         if session is None or not self._started or self._closed or self._is_inherited():
             return False
-        with self._calls.unless_taken() as mine:
-            return session.is_alive() if mine else True  # another thread runs code
+        with self._calls.try_lock() as is_owner:
+            return session.is_alive() if is_owner else True  # another thread runs code
 
     # -- running code: called by agents and users --
 

@@ -32,7 +32,7 @@ from .guards.tools import ToolCaller
 from .guards.views import ModuleViews
 from .meter import Meter, RunLimits, recursion_room
 from .modules.event_loops import EventLoops
-from .modules.overrides import Parts, overrides_of
+from .modules.overrides import InterpreterParts, overrides_of
 from .modules.places import ProgramPlaces, note_import
 from .modules.threads import ProgramThreads
 from .policy import REFUSED_BUILTINS
@@ -98,7 +98,7 @@ class Interpreter:
         self._threads = ProgramThreads(self.meter, self._places)
         waiting = self._threads.members()
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
-        self._parts = Parts(
+        self._parts = InterpreterParts(
             self._sizes,
             self._attributes,
             self._places,
@@ -106,7 +106,7 @@ class Interpreter:
             self.modules,
         )
         self._caller = ToolCaller(
-            self.meter, self._classes.owns, self._attributes.vet, self._places.suspended
+            self.meter, self._classes.owns, self._attributes.check, self._places.suspended
         )
         self._tools: dict[str, Any] = {}
         self._functions: dict[str, Any] = {}

@@ -355,7 +355,7 @@ class Meter:
         if not self.tools:
             raise RuntimeError(RUN_ENDED)
         with self._lock:
-            self._put_off()
+            self._extend_deadline()
             self._away += 1
             return self.number
 
@@ -363,11 +363,11 @@ class Meter:
         """Start the clock again: the tool has ended, perhaps after the run that called it."""
         with self._lock:
             if number == self.number:
-                self._put_off()
+                self._extend_deadline()
                 self._away = max(0, self._away - 1)
 
-    def _put_off(self) -> None:
-        """Put the deadline off by what tools have worked since the last of them came or went.
+    def _extend_deadline(self) -> None:
+        """Extend the deadline by what tools have worked since the last of them came or went.
 
         Not so if code of the program ran meanwhile, which the count shows: a function that was
         given to the tool, or another thread.

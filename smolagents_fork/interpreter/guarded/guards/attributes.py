@@ -86,7 +86,7 @@ class AttributeGuard:
             value = _OF_SUPER(value)
         return self._classes.owns(value)
 
-    def vet(self, value: Any) -> Any:
+    def check(self, value: Any) -> Any:
         """Give ``value`` as a program may have it."""
         if type(value) in _ORDINARY:
             return value
@@ -103,7 +103,7 @@ class AttributeGuard:
         name = exact_name(name)
         if is_a(value, types.ModuleType) and not policy.is_dunder(name):
             # A view says what is refused and why.
-            return self.vet(self._default(self.vet(value), name, default))
+            return self.check(self._default(self.check(value), name, default))
         try:
             found = getattr(value, name)
         except AttributeError:
@@ -129,7 +129,7 @@ class AttributeGuard:
     def _judge(self, value: Any, name: str, found: Any) -> Any:
         """Give what was found under a name as a program may have it, or refuse it."""
         if policy.is_plain(name) or self._is_open(value, name):
-            return self.vet(found)
+            return self.check(found)
         if name in policy.BY_NAME_DUNDERS:
             return self._by_name(name, found)
         if name in policy.GUARDED_DUNDERS and self.owns(found):
@@ -232,7 +232,7 @@ class AttributeGuard:
             return real_namespace(value)
         if self.owns(value):
             return vars(value)
-        shown = {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+        shown = {k: self.check(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
         return types.MappingProxyType(shown)
 
     def dir_(self, *arguments: Any) -> list[str]:

@@ -33,7 +33,7 @@ class ToolCaller:
     Args:
         meter: stops the clock while a tool works, and refuses calls of a run that is over.
         owns: tells whether a function is the program's.
-        vet: gives a tool's result as a program may have it.
+        check: gives a tool's result as a program may have it.
         suspended: lets this thread write to the host's own streams while a tool works.
     """
 
@@ -41,12 +41,12 @@ class ToolCaller:
         self,
         meter: Meter,
         owns: Callable[[Any], bool],
-        vet: Callable[[Any], Any],
+        check: Callable[[Any], Any],
         suspended: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._meter = meter
         self._owns = owns
-        self._vet = vet
+        self._check = check
         self._suspended = suspended
         self._working: dict[object, Callable[..., Any]] = {}
 
@@ -76,7 +76,7 @@ class ToolCaller:
                 meter.check_thread()
             # Also when it raised: that may be how it ended because of the interruption.
             meter.check_interrupted()
-        return self._vet(result)
+        return self._check(result)
 
     def interrupt(self) -> None:
         """Ask every tool at work that has an ``interrupt()``, as agents have, to stop."""

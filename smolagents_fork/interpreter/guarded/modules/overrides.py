@@ -20,10 +20,10 @@ from ..guards.text_format import Formatter
 from ..guards.views import ModuleViews
 from .places import ProgramPlaces
 
-__all__ = ["OVERRIDES", "Parts", "overrides_of"]
+__all__ = ["OVERRIDES", "InterpreterParts", "overrides_of"]
 
 
-class Parts(NamedTuple):
+class InterpreterParts(NamedTuple):
     """The parts of an interpreter that overrides are made of.
 
     Args:
@@ -42,7 +42,7 @@ class Parts(NamedTuple):
 
 
 #: Makes an override from the member's name and the library's own member.
-_Maker = Callable[[Parts, str, Any], Any]
+_Maker = Callable[[InterpreterParts, str, Any], Any]
 
 
 def _part(path: str) -> _Maker:
@@ -54,7 +54,7 @@ def _part(path: str) -> _Maker:
 # -- members that take attribute names --
 
 
-def _attrgetter(parts: Parts, _name: str, _real: Any) -> Any:
+def _attrgetter(parts: InterpreterParts, _name: str, _real: Any) -> Any:
     read = parts.attributes.read
 
     def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
@@ -74,11 +74,11 @@ def _attrgetter(parts: Parts, _name: str, _real: Any) -> Any:
 # -- members that wait, or make classes for the program --
 
 
-def _waiting(parts: Parts, name: str, _real: Any) -> Any:
+def _waiting(parts: InterpreterParts, name: str, _real: Any) -> Any:
     return parts.waiting[name]
 
 
-def _dataclass(parts: Parts, _name: str, real: Any) -> Any:
+def _dataclass(parts: InterpreterParts, _name: str, real: Any) -> Any:
     def dataclass(cls: Any = None, /, **keywords: Any) -> Any:
         def decorate(one: Any) -> Any:
             return real(parts.attributes.writable(one, "__init__"), **keywords)
@@ -117,7 +117,7 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
 }
 
 
-def overrides_of(module: types.ModuleType, parts: Parts) -> dict[str, Any]:
+def overrides_of(module: types.ModuleType, parts: InterpreterParts) -> dict[str, Any]:
     """Make the overrides of one module's members.
 
     Args:
