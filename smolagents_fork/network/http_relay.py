@@ -29,8 +29,8 @@ class HttpHost:
         self._port = port
         self._stream = stream
         self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
-        # Why the body of a request was not sent to its end.
-        self._refusal: HostRefusedError | None = None
+        # Why the client's request is not read to its end.
+        self._failure: Exception | None = None
 
     def serves(self, request: ProxyRequest) -> bool:
         """Tell whether the connection can take a request."""
@@ -50,7 +50,7 @@ class HttpHost:
             passed: Filter of the request's body and its response.
 
         Raises:
-            HostRefusedError: the body has what may not be sent.
+            HostRefusedError: the body has what may not be sent, or there is too much of it.
             h11.RemoteProtocolError: a side violates HTTP.
             OSError: the host has closed the connection without a response.
         """
@@ -61,17 +61,18 @@ class HttpHost:
         sending = asyncio.ensure_future(self._send_body(request.connection, client, passed))
         try:
             await self._return_response(request.connection, client, passed)
-            if request.connection.their_state is not h11.DONE:
+            if self._failure is None and request.connection.their_state is not h11.DONE:
                 return False  # the host has answered before it has read the whole request
             await sending
         except (OSError, h11.RemoteProtocolError):
-            if self._refusal is not None:
-                raise self._refusal from None
-            raise
+            if self._failure is None:
+                raise
         finally:
             sending.cancel()
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 await sending
+        if self._failure is not None:
+            raise self._failure
         if self._connection.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
             self._connection.start_next_cycle()
             self._stream.watch_for_end()
@@ -81,22 +82,21 @@ class HttpHost:
     async def _send_body(
         self, incoming: h11.Connection, client: Stream, passed: SecretFilter
     ) -> None:
-        while True:
-            event = incoming.next_event()
-            if event is h11.NEED_DATA:
-                incoming.receive_data(await client.read())
-            elif isinstance(event, h11.Data | h11.EndOfMessage):
-                try:
-                    passed.check_body(_body_text(event))
-                except HostRefusedError as error:
-                    self._refusal = error
-                    self._stream.close()  # the host does not get the rest, nor do we wait for it
-                    return
-                await self._stream.write(self._connection.send(event) or b"")
-                if isinstance(event, h11.EndOfMessage):
-                    return
-            else:
-                raise h11.RemoteProtocolError("the request is incomplete")
+        event: object = None
+        while not isinstance(event, h11.EndOfMessage):
+            try:
+                event = incoming.next_event()
+                if event is h11.NEED_DATA:
+                    incoming.receive_data(await client.read())
+                    continue
+                if not isinstance(event, h11.Data | h11.EndOfMessage):
+                    raise h11.RemoteProtocolError("the request is incomplete")
+                passed.check_body(_body_text(event))
+            except (HostRefusedError, OSError, h11.RemoteProtocolError) as error:
+                self._failure = error
+                self._stream.close()  # the host does not get the rest, nor do we wait for it
+                return
+            await self._stream.write(self._connection.send(event) or b"")
 
     async def _return_response(
         self, incoming: h11.Connection, client: Stream, passed: SecretFilter

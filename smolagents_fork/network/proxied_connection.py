@@ -114,7 +114,10 @@ class ProxiedConnection:
         self._origin: tuple[str, int] | None = None
         self._watch = watch
         self._host: HttpHost | None = None
-        self._reached: list[tuple[str, int, SocketStream]] = []
+        # The present request, while it has no response, and what the record says of it.
+        self._request: ProxyRequest | None = None
+        self._facts: dict[str, Any] = {}
+        self._reached: list[tuple[str, int, SocketStream | None]] = []
 
     @classmethod
     async def serve(cls, access: Access, connection: socket.socket) -> None:
@@ -132,8 +135,6 @@ class ProxiedConnection:
             client = await SocketStream.of(connection, access.record, watch)
             proxied = cls(access, client, watch)
             await proxied.run()
-        except HostRefusedError as error:  # in the middle of a transfer
-            access.record.refuse(str(error))
         except (OSError, EOFError, asyncio.TimeoutError, h11.ProtocolError):
             pass  # a side has gone, or said nothing: both sides are closed
         finally:
@@ -146,7 +147,8 @@ class ProxiedConnection:
     async def report_end(self) -> None:
         """Report what was moved to and from each host."""
         for host, port, stream in self._reached:
-            moved = {"bytes_sent": stream.sent, "bytes_received": stream.received}
+            sent, received = (0, 0) if stream is None else (stream.sent, stream.received)
+            moved = {"bytes_sent": sent, "bytes_received": received}
             with contextlib.suppress(HostRefusedError):  # there is nothing left to refuse
                 await self._access.record.report("connection", "end", host=host, port=port, **moved)
 
@@ -156,6 +158,8 @@ class ProxiedConnection:
             while await self._serve_request():
                 pass
             await self._client.finish()
+        except HostRefusedError as error:
+            await self._refuse(error)
         except _ResponseError as error:
             await self._respond(error.status, str(error))
         finally:
@@ -165,15 +169,19 @@ class ProxiedConnection:
     async def _serve_request(self) -> bool:
         """Serve one request; return whether another may follow."""
         limits = self._access.limits
+        host, port = self._origin or (None, None)
+        self._request, self._facts = None, {"host": host, "port": port}
         try:
             # The first wait of a kept connection is idle time, and the watch ends it.
             first = await self._client.read_exactly(1)
             rest = await asyncio.wait_for(self._client.read_head(), limits.head_seconds)
             request = parse_request(first + rest, self._origin)
-        except asyncio.LimitOverrunError:
-            raise _ResponseError(400, HEAD_TOO_LONG) from None
-        except BadRequestError as error:
-            raise _ResponseError(400, str(error)) from None
+        except (asyncio.LimitOverrunError, BadRequestError) as error:
+            reason = str(error) if isinstance(error, BadRequestError) else HEAD_TOO_LONG
+            await self._report_refusal("connection", reason, self._facts)
+            raise _ResponseError(400, reason) from None
+        self._request = request
+        self._facts = {"host": request.host, "port": request.port}
         if request.is_tunnel:
             return await self._serve_tunnel(request)
         try:
@@ -183,12 +191,6 @@ class ProxiedConnection:
                     self._host.close()
                 self._host = await self._open_host(request)
             return await self._host.exchange(request, self._client, passed)
-        except SecretRefusedError as error:
-            facts = {"name": error.name, "host": request.host, "port": request.port}
-            await self._report_refusal("secret", error, facts)
-            if request.connection.our_state is h11.SEND_RESPONSE:
-                raise _ResponseError(403, str(error)) from None
-            raise
         except (OSError, h11.RemoteProtocolError) as error:
             if request.connection.our_state is h11.SEND_RESPONSE:
                 raise _ResponseError(502, f"host {request.host!r}: {error}") from None
@@ -206,8 +208,7 @@ class ProxiedConnection:
             return request, table.check_plain(request)
         revealed, passed, names = table.reveal(request)
         for name in names:
-            facts = {"name": name, "host": request.host, "port": request.port}
-            await self._report_begin("secret", facts)
+            await self._report_begin("secret", {"name": name, **self._facts})
         return revealed, passed
 
     async def _open_host(self, request: ProxyRequest) -> HttpHost:
@@ -239,41 +240,48 @@ class ProxiedConnection:
         try:
             await self._access.record.report(event, "begin", **facts)
         except HostRefusedError as error:
-            await self._report_refusal(event, error, facts)
+            await self._report_refusal(event, str(error), facts)
             raise _ResponseError(403, str(error)) from None
 
-    async def _report_refusal(
-        self, event: str, error: HostRefusedError, facts: dict[str, Any]
-    ) -> None:
-        self._access.record.refuse(str(error))
+    async def _refuse(self, error: HostRefusedError) -> None:
+        """Report a refusal, also in the middle of a transfer; tell the client if it can read it."""
+        if isinstance(error, SecretRefusedError):
+            facts = {"name": error.name, **self._facts}
+            await self._report_refusal("secret", str(error), facts)
+        else:
+            await self._report_refusal("connection", str(error), self._facts)
+        request = self._request
+        if request is not None and request.connection.our_state is h11.SEND_RESPONSE:
+            await self._respond(403, str(error))
+
+    async def _report_refusal(self, event: str, reason: str, facts: dict[str, Any]) -> None:
+        self._access.record.refuse(reason)
         with contextlib.suppress(HostRefusedError):  # it is refused already
-            await self._access.record.report(event, "refused", **facts, error=str(error))
+            await self._access.record.report(event, "refused", **facts, error=reason)
 
     async def _connect(self, request: ProxyRequest) -> tuple[tuple[AllowedHost, ...], SocketStream]:
         """Decide about a host, and connect to the address that was checked.
 
         Raises:
-            _ResponseError: the host is refused or does not answer.
+            HostRefusedError: the host is not in the list, or has another address.
+            _ResponseError: it does not answer, or the connection cannot be recorded.
         """
         access, host = self._access, request.host
-        facts = {"host": host, "port": request.port}
         try:
             entries = access.policy.find(host, request.port)
             async with access.lookups:
                 addresses = await asyncio.wait_for(
                     resolve_host(host, access.lookup), access.limits.connect_seconds
                 )
-            permitted = access.policy.select(host, entries, addresses)
-        except HostRefusedError as error:
-            await self._report_refusal("connection", error, facts)
-            raise _ResponseError(403, str(error)) from None
         except asyncio.TimeoutError:
             raise _ResponseError(
                 504, f"the name of host {host!r} was not resolved in time"
             ) from None
         except OSError as error:
             raise _ResponseError(502, f"host {host!r} has no address: {error}") from None
-        await self._report_begin("connection", facts)
+        permitted = access.policy.select(host, entries, addresses)
+        await self._report_begin("connection", self._facts)
+        stream = None
         try:
             stream = await connect_stream(
                 permitted, request.port, access.limits.connect_seconds, access.record, self._watch
@@ -281,7 +289,8 @@ class ProxiedConnection:
         except OSError as error:
             reason = error.strerror or error
             raise _ResponseError(502, f"host {host!r}, port {request.port}: {reason}") from None
-        self._reached.append((host, request.port, stream))
+        finally:
+            self._reached.append((host, request.port, stream))
         return entries, stream
 
     async def _serve_tunnel(self, request: ProxyRequest) -> bool:
@@ -308,6 +317,7 @@ class ProxiedConnection:
 
     async def _establish(self) -> None:
         """Tell the client to begin; what it has sent already is in the reader, behind the head."""
+        self._request = None
         await self._client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
 
     async def _read_hello(self, host: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import queue
 import select
 import socket
 import ssl
@@ -103,9 +104,13 @@ SMUGGLED = {
 
 @pytest.mark.parametrize("case", SMUGGLED)
 def test_ambiguous_request_is_refused(proxied, plain, case):
-    double = proxied(listed(plain))
+    events = queue.Queue()
+    double = proxied(listed(plain), on_event=lambda *event: events.put(event))
     answer = double.ask(SMUGGLED[case].replace(PORT, str(plain.port)).encode())
     assert answer.startswith(b"HTTP/1.1 400 "), answer
+    event, phase, facts = events.get(timeout=30)
+    assert (event, phase, facts["host"]) == ("connection", "refused", None)
+    assert double.record.text == f"\nRefused by the network proxy: {facts['error']}"
     assert plain.accepted == 0
     assert double.lookups == []
 
@@ -236,9 +241,12 @@ def test_name_without_an_address_is_an_error_of_the_host(proxied):
 
 
 def test_closed_port_is_an_error_of_the_host(proxied, plain):
-    double = proxied(AllowedHost("api.test:1", private=True))
+    events = queue.Queue()
+    entry = AllowedHost("api.test:1", private=True)
+    double = proxied(entry, on_event=lambda *event: events.put(event))
     answer = double.ask(b"CONNECT api.test:1 HTTP/1.0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 502 host 'api.test', port 1: ")
+    assert [events.get(timeout=30)[1] for _ in range(2)] == ["begin", "end"]
 
 
 # -- tunnels --
@@ -268,12 +276,17 @@ FIRST_BYTES = {
 
 @pytest.mark.parametrize("case", FIRST_BYTES)
 def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
-    double = proxied(listed(secure))
+    events = queue.Queue()
+    double = proxied(listed(secure), on_event=lambda *event: events.put(event))
     connection = tunnel(double, f"api.test:{secure.port}")
     with connection, contextlib.suppress(ConnectionError):
         connection.sendall(FIRST_BYTES[case])
         assert received(connection) == b""
     assert "\nRefused by the network proxy: connection to host 'api.test': " in double.record.text
+    phases, facts = zip(*(events.get(timeout=30)[1:] for _ in range(3)), strict=True)
+    assert phases == ("begin", "refused", "end")
+    assert facts[1]["host"] == "api.test"
+    assert facts[1]["error"] in double.record.text
     assert secure.requests == []
 
 
@@ -450,6 +463,18 @@ def test_call_moves_no_more_bytes_than_it_may(proxied, plain):
     last = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
     assert double.ask(last).endswith(b"got /")
     assert double.record.text == ""
+    upload = f"{POST}Content-Length: 2000000\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    answer = double.ask(upload + b"x" * 2_000_000)
+    assert answer.startswith(f"HTTP/1.1 403 {limit}\r\n".encode())
+
+
+def test_client_that_ends_within_its_body_keeps_no_place(proxied, plain):
+    double = proxied(listed(plain), limits=ProxyLimits(connections=1))
+    with double.connect() as connection:
+        head = f"{POST}Content-Length: 100\r\n\r\n".replace(PORT, str(plain.port))
+        connection.sendall(head.encode() + b"begun")
+    last = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+    assert double.ask(last).endswith(b"got /")
 
 
 def test_hundred_streams_at_once_work(proxied, plain):
