@@ -279,7 +279,7 @@ class ProxiedConnection:
             ) from None
         except OSError as error:
             raise _ResponseError(502, f"host {host!r} has no address: {error}") from None
-        permitted = access.policy.select(host, entries, addresses)
+        permitted = access.policy.select(host, request.port, entries, addresses)
         await self._report_begin("connection", self._facts)
         stream = None
         try:

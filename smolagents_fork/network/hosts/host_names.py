@@ -17,6 +17,8 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 # that is a decimal, octal or hexadecimal number.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+# Of an address of a page, or of a network.
+_OTHER_PARTS = re.compile(r"[/?#@\\]")
 _HIGHEST_PORT = 65535
 
 
@@ -86,6 +88,8 @@ def parse_authority(text: str, default_port: int | None = None) -> tuple[str, in
         >>> parse_authority("Example.org:443"), parse_authority("[::1]", 80)
         (('example.org', 443), ('::1', 80))
     """
+    if _OTHER_PARTS.search(text):
+        raise HostNameError(f"{text!r} has more than a host and a port, as in 'example.org:443'")
     host, colon, port = text.rpartition(":")
     if not colon or text[-1:] == "]":
         host, port = text, ""

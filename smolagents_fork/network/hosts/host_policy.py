@@ -167,20 +167,27 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
         entries = tuple(entry for entry in self._entries if entry.covers(host, port))
         if entries:
             return entries
-        if any(entry.covers(host) for entry in self._entries):
+        others = [entry for entry in self._entries if entry.covers(host)]
+        if others:
+            is_private = any(entry.private for entry in others)
             raise HostRefusedError(
                 f"port {port} of host {host!r} is not in {self.described}: "
-                f"the entry would be '{_in_brackets(host)}:{port}'"
+                f"the entry would be {_quote_entry(host, port, private=is_private)}"
             )
         raise HostRefusedError(f"host {host!r} is not in {self.described}")
 
     def select(
-        self, host: str, entries: Sequence[AllowedHost], addresses: Sequence[IPAddress]
+        self,
+        host: str,
+        port: int,
+        entries: Sequence[AllowedHost],
+        addresses: Sequence[IPAddress],
     ) -> list[IPAddress]:
         """Return those addresses of a host that may be dialled, in their order.
 
         Args:
             host: Host in its one spelling.
+            port: Port of the connection.
             entries: Entries that allow the host, see :meth:`find`.
             addresses: Addresses that the host resolves to, or that it is; one or more.
 
@@ -194,7 +201,7 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
             return permitted
         what, opening = classify_address(addresses[0])
         remedy = {
-            "private": f": the entry would be AllowedHost({host!r}, private=True)",
+            "private": f": the entry would be {_quote_entry(host, port, private=True)}",
             "literal": ", which only an entry for that very address allows",
         }.get(opening, "")
         raise HostRefusedError(
@@ -203,8 +210,10 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
         )
 
 
-def _in_brackets(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _quote_entry(host: str, port: int, *, private: bool) -> str:
+    """Return the entry that would allow a connection, as a list of hosts has it."""
+    text = repr(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    return f"AllowedHost({text}, private=True)" if private else text
 
 
 def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | None:

@@ -55,6 +55,10 @@ def test_other_port_is_refused_with_the_entry_that_would_allow_it():
         POLICY.find("api.github.com", 22)
     assert str(caught.value).startswith("port 22 of host 'api.github.com' is not in allowed_hosts=")
     assert str(caught.value).endswith(": the entry would be 'api.github.com:22'")
+    policy = HostPolicy([AllowedHost("::1", private=True)], "DockerExecutor")
+    with pytest.raises(HostRefusedError) as caught:
+        policy.find("::1", 22)
+    assert str(caught.value).endswith(": the entry would be AllowedHost('[::1]:22', private=True)")
 
 
 def test_long_list_is_cut_in_messages():
@@ -114,14 +118,24 @@ def test_inner_address_is_opened_by_its_own_rule(text: str):
 
 
 def test_refused_address_is_named_with_what_is_behind_it():
-    entries = [AllowedHost("a.example")]
+    entries = [AllowedHost("a.example:8080")]
     policy = HostPolicy(entries, "ProcessExecutor")
     with pytest.raises(HostRefusedError) as caught:
-        policy.select("a.example", entries, [ipaddress.ip_address("10.0.0.1")])
+        policy.select("a.example", 8080, entries, [ipaddress.ip_address("10.0.0.1")])
     assert str(caught.value) == (
         "host 'a.example' has the address 10.0.0.1 (private), which is not in "
-        "allowed_hosts=['a.example'] of this ProcessExecutor: the entry would be "
-        "AllowedHost('a.example', private=True)"
+        "allowed_hosts=['a.example:8080'] of this ProcessExecutor: the entry would be "
+        "AllowedHost('a.example:8080', private=True)"
+    )
+
+
+@pytest.mark.parametrize("text", ["https://api.github.com", "api.github.com/x", "me:pw@a.example"])
+def test_address_of_a_page_is_refused_as_such(text: str):
+    with pytest.raises(ConfigurationError) as caught:
+        AllowedHost(text)
+    assert str(caught.value) == (
+        f"allowed_hosts: {text!r}: {text!r} has more than a host and a port, as in "
+        "'example.org:443'"
     )
 
 
