@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["AgentStep", "ProposedCall", "ProposedRun", "Refused", "present_step", "stepping"]
+__all__ = [
+    "AgentStep",
+    "ProposedCall",
+    "ProposedRun",
+    "Refused",
+    "is_own_code",
+    "mark_own_code",
+    "present_step",
+    "stepping",
+]
 
 
 class Refused(PermissionError):
@@ -67,6 +76,26 @@ def stepping(step: AgentStep | None) -> Iterator[None]:
 def present_step() -> AgentStep | None:
     """Return the step that this code belongs to; ``None`` if no agent runs it."""
     return _present.get()
+
+
+_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "smolagents_fork_own_code", default=False
+)
+
+
+@contextlib.contextmanager
+def mark_own_code() -> Iterator[None]:
+    """Have code run in the block without question and record: it is the fork's, not a model's."""
+    token = _own_code.set(True)
+    try:
+        yield
+    finally:
+        _own_code.reset(token)
+
+
+def is_own_code() -> bool:
+    """Tell whether the code that is about to run is the fork's."""
+    return _own_code.get()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

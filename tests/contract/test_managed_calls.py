@@ -48,6 +48,22 @@ def test_variables_end_with_a_call_that_failed(model):
     assert helper.python_executor.variables == {"data": None}
 
 
+@pytest.mark.parametrize("executor", ["local", "process"])
+def test_removal_of_variables_is_neither_asked_about_nor_recorded(executor):
+    asked, lines = [], []
+    helper = helper_with(
+        ANSWER,
+        executor_type=executor,
+        executor_kwargs={"before_run": lambda run: asked.append(run.code), "audit": lines.append},
+    )
+    with helper:
+        assert "41" in helper("one", additional_args={"data": 41})
+        assert asked == ["final_answer(data)"]
+        assert [line["phase"] for line in lines if line["event"] == "run"] == ["begin", "end"]
+        with pytest.raises(Exception, match="data"):
+            helper.python_executor("data")
+
+
 def test_run_of_the_host_keeps_its_variables():
     helper = helper_with(ANSWER)
     assert helper.run("one", additional_args={"data": 41}) == 41
