@@ -20,7 +20,8 @@ def proxy_environment(port: int) -> dict[str, str]:
     """
     address = f"http://127.0.0.1:{port}"
     values = {
-        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), address),
+        # aiohttp has a name of its own for WebSockets.
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "WSS_PROXY", "ALL_PROXY"), address),
         "NO_PROXY": "localhost,127.0.0.1,::1",
     }
     return {**values, **{name.lower(): value for name, value in values.items()}}

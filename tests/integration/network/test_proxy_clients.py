@@ -130,6 +130,19 @@ def test_unlisted_host_is_refused_and_recorded(use_proxy, secure, get, scheme):
         assert expected in told
 
 
+def test_aiohttp_asks_the_proxy_for_websockets(use_proxy, secure):
+    use_proxy(secure)
+
+    async def open_socket():
+        context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+        async with aiohttp.ClientSession(trust_env=True) as session:
+            await session.ws_connect(f"wss://api.test:{secure.port}/a", ssl=context)
+
+    with pytest.raises(aiohttp.WSServerHandshakeError):  # the server has none
+        asyncio.run(open_socket())
+    assert secure.requests == ["GET /a HTTP/1.1"]
+
+
 def test_urllib_shows_the_reason_of_a_refusal(use_proxy, plain):
     use_proxy(plain)
     # urlopen() keeps the proxies that it found when it was first called.
@@ -218,7 +231,7 @@ def test_pip_asks_a_listed_index(use_proxy, secure):
 
 def test_environment_names_the_proxy_for_every_client():
     address, direct = "http://127.0.0.1:3128", "localhost,127.0.0.1,::1"
-    upper = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address}
+    upper = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "WSS_PROXY", "ALL_PROXY"), address)
     upper["NO_PROXY"] = direct
     lower = {name.lower(): value for name, value in upper.items()}
     assert proxy_environment(3128) == {**upper, **lower}
