@@ -58,19 +58,14 @@ def load() -> None:
     importlib.import_module(PACKAGE)
 
 
-def replace_imported(name: str, value: object) -> None:
-    """Give a value of the fork's to the modules of upstream that have imported a name of another.
+def register_subclass(name: str, cls: type) -> None:
+    """Let a class of the fork's pass for one derived from an abstract class of upstream's.
 
     Args:
-        name: one of those above; the module that defines it keeps upstream's.
-        value: the fork's.
+        name: one of those above, as the module that defines it has it.
+        cls: the fork's.
     """
-    owner = sys.modules[_OWNERS[name]]
-    upstreams = vars(owner)[name]
-    for module_name, module in list(sys.modules.items()):
-        is_upstreams = module_name.partition(".")[0] == PACKAGE and module is not owner
-        if is_upstreams and vars(module).get(name) is upstreams:
-            vars(module)[name] = value
+    vars(sys.modules[_OWNERS[name]])[name].register(cls)
 
 
 def __getattr__(name: str) -> Any:

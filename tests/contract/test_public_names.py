@@ -101,7 +101,7 @@ def test_function_of_upstream_makes_the_forks_local_executor_and_tests_for_it():
     source = (
         "CLASSES = {'local': LocalPythonExecutor}\n"
         "def make(): return CLASSES['local'](['json'], max_print_outputs_length=7)\n"
-        "def is_local(executor): return isinstance(executor, LocalPythonExecutor)\n"
+        "def is_local(executor): return isinstance(executor, CLASSES['local'])\n"
     )
     run(
         "import sys, types, smolagents\n"

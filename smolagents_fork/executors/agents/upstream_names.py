@@ -4,8 +4,8 @@
 first use, so that ``import smolagents`` imports no executor, neither the fork's nor upstream's.
 ``smolagents.remote_executors`` keeps upstream's classes.
 
-Functions of upstream's modules find what they were written with until the fork's local executor is
-imported, which replaces the name there. Until then, a call of upstream's class makes the fork's.
+Functions of upstream's modules find what they were written with. A call of upstream's local
+executor makes the fork's, which ``isinstance()`` takes for one of upstream's.
 
 Upstream's agent class is hooked without a change of its lines: its own signature says what there is
 to change, so that a release which reorders parameters needs no other hook.
