@@ -84,9 +84,13 @@ _own_code: contextvars.ContextVar[bool] = contextvars.ContextVar(
 
 
 @contextlib.contextmanager
-def mark_own_code() -> Iterator[None]:
-    """Have code run in the block without question and record: it is the fork's, not a model's."""
-    token = _own_code.set(True)
+def mark_own_code(*, is_own: bool = True) -> Iterator[None]:
+    """Have code run in the block without question and record: it is the fork's, not a model's.
+
+    Args:
+        is_own: ``False`` for what that code calls.
+    """
+    token = _own_code.set(is_own)
     try:
         yield
     finally:

@@ -116,7 +116,8 @@ def _remove(agent: MultiStepAgent, names: list[str]) -> None:
     executor = getattr(agent, "python_executor", None)
     if executor is None or not names:
         return
-    with contextlib.suppress(Exception), mark_own_code():
+    with contextlib.suppress(Exception):
         # The executor keeps what it was sent, for its next sandbox.
         executor.send_variables(dict.fromkeys(names))
-        executor("\n".join(f"del {name}" for name in names))
+        with mark_own_code():
+            executor("\n".join(f"del {name}" for name in names))
