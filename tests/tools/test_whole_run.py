@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.command import Command
 from tools.errors import CommandError
 from tools.paths import ROOT
 from tools.whole_run import __main__ as whole_run
@@ -71,6 +72,16 @@ def test_file_that_cannot_be_imported_stops_the_rest(
     monkeypatch.setattr(whole_run, "REPORTS", tmp_path / "reports")
     with pytest.raises(CommandError, match="nothing_of_that_name"):
         whole_run._collect("-m", "broad")
+
+
+def test_upstreams_tests_that_fail_say_so_after_their_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(whole_run, "REPORTS", tmp_path)
+    command = ["sh", "-c", "echo words; exit 3"]
+    with Command(command, timeout_seconds=60, log=tmp_path / "upstream.log") as upstream:
+        assert whole_run._both(None, upstream) == (True, False)
+    assert "words\n `sh -c echo words; exit 3` exited 3" in capsys.readouterr().out
 
 
 @pytest.mark.slow

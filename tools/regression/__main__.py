@@ -28,9 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-all", action="store_true", help="run what upstream marks require_run_all")
     add("--recorded", action="store_true", help="take pristine's outcomes from the repository")
     add("--record", action="store_true", help="record pristine's outcomes in the repository")
-    add(
-        "--folder", type=Path, default=SCRATCH, help="scratch folder, with the logs and JUnit files"
-    )
+    add("--folder", type=Path, default=SCRATCH, help="for environments, logs and JUnit files")
     add("--relock", action="store_true", help="only write constraints.txt anew, for all Pythons")
     return parser
 

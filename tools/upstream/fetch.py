@@ -42,19 +42,19 @@ def _pip(*arguments: str) -> str:
         raise FetchError("\n".join(lines)) from None
 
 
-def released_versions(package: str = PACKAGE) -> list[Version]:
+def released_versions() -> list[Version]:
     """Return final releases on the index, oldest first; pre-releases are left out.
 
     Raises:
         FetchError: the index does not answer, or answers with none.
     """
-    output = _pip("index", "versions", package)
+    output = _pip("index", "versions", PACKAGE)
     match = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
     # pip itself leaves out what is not a version.
     versions = [Version(text.strip()) for text in match[1].split(",")] if match else []
     found = [one for one in versions if not one.is_prerelease and not one.local]
     if not found:
-        raise FetchError(f"the package index lists no release of {package}: {output[-500:]!r}")
+        raise FetchError(f"the package index lists no release of {PACKAGE}: {output[-500:]!r}")
     return sorted(found)
 
 

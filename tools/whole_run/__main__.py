@@ -35,7 +35,7 @@ import pytest
 
 from tools import lint
 from tools.command import Command, run
-from tools.errors import CommandError, SuiteError, ToolError
+from tools.errors import CommandError, SuiteError
 from tools.paths import REPORTS, ROOT
 from tools.whole_run.changed_subjects import unchanged_subjects
 from tools.whole_run.own_tests import ALL, OwnTests
@@ -150,8 +150,12 @@ def _both(tests: OwnTests | None, upstream: Command) -> tuple[bool, bool]:
             passed = tests._replace(variables={RUN_VARIABLE: watch.run}).run()
         tests.note_left(watch.left)
     print("\n== upstream's tests", flush=True)
-    same = _has_ended_well(upstream)
-    print((REPORTS / "upstream.log").read_text("utf-8", "replace"), flush=True)
+    same, end = True, ""
+    try:
+        upstream.wait()
+    except CommandError as error:
+        same, end = False, error.what
+    print((REPORTS / "upstream.log").read_text("utf-8", "replace"), end, flush=True)
     return passed, same
 
 
@@ -163,17 +167,6 @@ def _lint() -> bool:
             return False
         with contextlib.suppress(CommandError):  # the run itself tells of what is wrong with tests
             collecting.wait()
-    return True
-
-
-def _has_ended_well(upstream: Command) -> bool:
-    try:
-        upstream.wait()
-    except CommandError:
-        return False  # its output, which says why, is printed by the caller
-    except ToolError as error:
-        print(error, file=sys.stderr)
-        return False
     return True
 
 

@@ -30,10 +30,7 @@ ENGINES_FILE = Path(__file__).with_name("engines.py")
 #: Engines that get a program's small size, at which CPython is timed, too.
 SLOW = ("upstream",)
 #: Engines beside CPython, with their headings.
-TITLES = {
-    "upstream": "upstream",
-    "fork": NOW,
-}
+TITLES = {"upstream": "upstream", "fork": NOW}
 #: Seconds that a start or one program may take.
 _CAP_SECONDS = 60.0
 

@@ -28,7 +28,6 @@ __all__ = ["ENGINES", "main"]
 MODULES = ["json", "re", "dataclasses", "functools", "numpy", "pandas", "math", "collections"]
 MANY = 10**15
 
-
 _Run = Callable[[str], Any]
 
 
