@@ -9,6 +9,7 @@ import pytest
 from contract_clusters import close as close_clusters
 from contract_clusters import is_usual
 from contract_hosted import close as close_hosted
+from contract_hosted import lead_to_service, start_service
 from contract_kinds import KINDS, Contract, Shared
 from whole_contract import WHOLE
 
@@ -68,7 +69,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def shared_executors() -> Iterator[Shared]:
     shared = Shared()
     yield shared
-    shared.close()
+    with pytest.MonkeyPatch.context() as patch:
+        if start_service.cache_info().currsize:
+            lead_to_service(patch)
+        shared.close()
     close_clusters()
     close_hosted()
 
@@ -80,6 +84,8 @@ def contract(
     """One executor, and whether it differs in this test."""
     if KINDS[request.param].name == "docker":
         request.getfixturevalue("engine")
+    if request.param == "hosted":
+        lead_to_service(monkeypatch)
     if request.param in NEEDS:
         found = request.getfixturevalue(NEEDS[request.param])
         if request.param.startswith("ray-"):

@@ -19,14 +19,18 @@ _service_parts = ExitStack()
 
 @functools.cache
 def start_service() -> Hosted:
-    """Start the service of this process, to which the SDK is led until the end of the run."""
+    """Start the service of this process, which serves until the end of the run."""
     # A short path: the kernels' sockets are inside.
     folder = Path(_service_parts.enter_context(tempfile.TemporaryDirectory(prefix="hosted")))
     thread, describe = blaxel(folder, folder)
     _service_parts.enter_context(thread)
-    hosted = describe(f"127.0.0.1:{thread.port}")
-    hosted.lead(hosted.address, _service_parts.enter_context(pytest.MonkeyPatch.context()))
-    return hosted
+    return describe(f"127.0.0.1:{thread.port}")
+
+
+def lead_to_service(patch: pytest.MonkeyPatch) -> None:
+    """Lead the SDK to the service of this process; tests of other files lead it elsewhere."""
+    hosted = start_service()
+    hosted.lead(hosted.address, patch)
 
 
 class HostedExecutor(BlaxelExecutor):
@@ -35,7 +39,6 @@ class HostedExecutor(BlaxelExecutor):
     def __init__(
         self, _additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
     ) -> None:
-        start_service()
         super().__init__([], logger, **keywords)
 
 
