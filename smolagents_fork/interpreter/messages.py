@@ -21,7 +21,14 @@ from ..errors import (
     TimeLimitExceededError,
 )
 from ..text.hints import hint, positions
-from ..text.texts import class_name, exact_text, exception_field, exit_failure, missing_cause
+from ..text.texts import (
+    class_name,
+    exact_text,
+    exception_field,
+    exit_failure,
+    missing_cause,
+    read_notes,
+)
 from .program_text import CompiledProgram, find_program
 from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
@@ -90,13 +97,6 @@ def _read_text(error: BaseException) -> str:
         return f"<exception str() failed: {class_name(broken)}>"
     text = exact_text(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
-
-
-def _notes_of(error: BaseException) -> str:
-    notes = exception_field(error, "__dict__").get("__notes__")
-    if type(notes) is not list:
-        return ""
-    return "".join(f"\n{note[:_LONGEST]}" for note in notes[:_MOST_FRAMES] if type(note) is str)
 
 
 def _causes(error: BaseException) -> str:
@@ -192,7 +192,7 @@ def make_failure(
         kind = ProgramRefusedError
     ours = issubclass(raised, InterpreterError)
     name = "InterpreterError" if ours else class_name(error)
-    text, notes = _read_text(error), _notes_of(error)
+    text, notes = _read_text(error), read_notes(error)
     if issubclass(raised, RecursionError):
         text += recursion_advice
     elif issubclass(raised, SystemExit):

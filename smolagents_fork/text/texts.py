@@ -23,6 +23,7 @@ __all__ = [
     "missing_cause",
     "name_of_class",
     "plain_text",
+    "read_notes",
     "rebuild_chain",
     "without_text",
 ]
@@ -34,6 +35,7 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Longest exception message that is quoted, in characters.
 _LONGEST_MESSAGE = 500
+_MOST_NOTES, _LONGEST_NOTE = 10, 50_000
 # Number of exceptions kept of a chain; a chain may be circular.
 _MOST_LINKS = 20
 
@@ -81,6 +83,14 @@ def is_static(kind: type) -> bool:
 def exception_field(error: BaseException, name: str) -> Any:
     """Read a field that every exception has, even if its class overrides the attribute."""
     return vars(BaseException)[name].__get__(error)
+
+
+def read_notes(error: BaseException) -> str:
+    """Return the notes of an exception, each on a line after its text; run none of its code."""
+    notes = exception_field(error, "__dict__").get("__notes__")
+    if type(notes) is not list:
+        return ""
+    return "".join(f"\n{note[:_LONGEST_NOTE]}" for note in notes[:_MOST_NOTES] if type(note) is str)
 
 
 def is_successful_exit(error: BaseException) -> bool:

@@ -424,7 +424,7 @@ class KernelSide:
 
     def stand_in(self, error):
         """Copy an exception's name, text and traceback to one whose class is not the program's."""
-        text = self.message_of(error)
+        text = self.message_of(error) + self.texts.read_notes(error)
         made = type(self.texts.class_name(error), (Exception,), {"__str__": lambda _: text})
         made.__module__ = "builtins"
         return made().with_traceback(self.texts.exception_field(error, "__traceback__"))

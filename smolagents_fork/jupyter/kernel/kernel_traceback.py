@@ -18,8 +18,12 @@ _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-
 
 def of_library(filename):
     """Tell whether the code of a file is neither a cell's nor of a file that the program wrote."""
-    begins = filename.startswith((*_STANDARD, "<frozen ", "<smolagents_fork "))
-    return begins or any(folder in filename for folder in _PACKAGES)
+    if filename.startswith((*_STANDARD, "<frozen ", "<smolagents_fork ")):
+        return True
+    if any(folder in filename for folder in _PACKAGES):
+        return True
+    # Cython names a source by its path where the library was built.
+    return not (filename.startswith("<") or os.path.isabs(filename) or os.path.exists(filename))
 
 
 def trim(entry):

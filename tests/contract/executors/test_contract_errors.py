@@ -26,6 +26,10 @@ def test_errors_have_type_message_and_line(contract):
         contract.shared("a = 1\n\ndef fails():\n    raise ValueError('of the code')\n\nfails()")
     assert "line 4" in str(caught.value).lower()
     assert "raise ValueError('of the code')" in str(caught.value)
+    with pytest.raises(Exception, match="ValueError: bad\nin row 3\nof part b"):
+        contract.shared(
+            "error = ValueError('bad')\nerror.__notes__ = ['in row 3', 'of part b']\nraise error"
+        )
 
 
 @behaviour("Errors", "An argument of the wrong type is named.")

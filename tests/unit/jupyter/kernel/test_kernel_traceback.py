@@ -32,6 +32,7 @@ def functions(entry) -> list[str]:
         ("/home/kernel/.packages/lib/python3.11/site-packages/made.py", True),
         ("<frozen importlib._bootstrap>", True),
         ("<smolagents_fork codec>", True),
+        ("pandas/_libs/index.pyx", True),
         ("/tmp/ipykernel_7/1234.py", False),
         ("<string>", False),
         ("/home/kernel/work/written.py", False),
