@@ -97,6 +97,7 @@ class HttpHost:
                 self._stream.close()  # the host does not get the rest, nor do we wait for it
                 return
             await self._stream.write(self._connection.send(event) or b"")
+        client.watch_for_end()
 
     async def _return_response(
         self, incoming: h11.Connection, client: Stream, passed: SecretFilter

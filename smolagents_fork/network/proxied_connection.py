@@ -54,6 +54,7 @@ class ProxyLimits:
         connect_seconds: Limit of a lookup, and again of connecting to one of its addresses.
         head_seconds: Limit of receiving the head of a request, or a ClientHello.
         idle_seconds: Longest time without a byte in either direction.
+        end_seconds: Longest such time once the client has ended its side.
     """
 
     connections: int = 32
@@ -61,6 +62,7 @@ class ProxyLimits:
     connect_seconds: float = 10.0
     head_seconds: float = 30.0
     idle_seconds: float = 300.0
+    end_seconds: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,10 @@ class ProxiedConnection:
         watch = IdleWatch(task, access.limits.idle_seconds)
         client = proxied = None
         try:
-            client = await SocketStream.of(connection, access.record, watch)
+            # A client that has given up must not keep its place until a slow host answers.
+            client = await SocketStream.of(
+                connection, access.record, watch, lambda: watch.shorten(access.limits.end_seconds)
+            )
             proxied = cls(access, client, watch)
             await proxied.run()
         except (OSError, EOFError, asyncio.TimeoutError, h11.ProtocolError):

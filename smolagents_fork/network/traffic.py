@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ..system.forks import disconnect_in_child
@@ -54,6 +54,12 @@ class IdleWatch:
         """Note that something has moved."""
         self._last = self._loop.time()
 
+    def shorten(self, seconds: float) -> None:
+        """Wait for no more than ``seconds`` from now on."""
+        self._seconds = min(self._seconds, seconds)
+        self._timer.cancel()
+        self._check()
+
     def stop(self) -> None:
         """Cancel nothing any more."""
         self._timer.cancel()
@@ -75,7 +81,9 @@ class Stream(ABC):
         self._ahead: asyncio.Future[bytes] | None = None
 
     def watch_for_end(self) -> None:
-        """Have :attr:`is_at_end` notice what the peer does while it has nothing to do."""
+        """Notice what the peer does while nothing is read from it, as :attr:`is_at_end` tells."""
+        if self._ahead is not None:
+            return
         self._ahead = ahead = asyncio.ensure_future(self._receive())
         # Its error is the next reader's, if there is one.
         ahead.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -173,6 +181,9 @@ class Stream(ABC):
         Args:
             seconds: Longest wait for the peer.
         """
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.wait([self._ahead])
         with contextlib.suppress(OSError, asyncio.TimeoutError):
             self.end()
             # A connection that is closed with unread bytes is reset, and the peer loses the answer.
@@ -188,6 +199,7 @@ class SocketStream(Stream):
         writer: Writer of the connection.
         record: Record that counts received bytes.
         watch: Watch that is told of what moves.
+        on_end: Called when the peer has ended its side.
     """
 
     def __init__(
@@ -196,12 +208,14 @@ class SocketStream(Stream):
         writer: asyncio.StreamWriter,
         record: AccessRecord,
         watch: IdleWatch,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self._reader = reader
         self._writer = writer
         self._record = record
         self._watch = watch
+        self._on_end = on_end
         #: Bytes received and sent until now.
         self.received = self.sent = 0
 
@@ -210,6 +224,8 @@ class SocketStream(Stream):
         self._watch.touch()
         self.received += len(data)
         self._record.count(len(data))
+        if not data and self._on_end is not None:
+            self._on_end()
         return data
 
     def put(self, data: bytes) -> None:
@@ -245,7 +261,11 @@ class SocketStream(Stream):
 
     @classmethod
     async def of(
-        cls, connection: socket.socket, record: AccessRecord, watch: IdleWatch
+        cls,
+        connection: socket.socket,
+        record: AccessRecord,
+        watch: IdleWatch,
+        on_end: Callable[[], None] | None = None,
     ) -> SocketStream:
         """Make a stream of a connected socket, which belongs to it from now on."""
         try:
@@ -253,7 +273,7 @@ class SocketStream(Stream):
         except BaseException:
             connection.close()
             raise
-        return cls(reader, writer, record, watch)
+        return cls(reader, writer, record, watch, on_end)
 
 
 async def connect_stream(

@@ -379,6 +379,22 @@ def test_host_that_does_not_answer_ends(proxied):
         assert double.ask(f"{GET}\r\n".replace(PORT, str(port)).encode()) == b""
 
 
+@pytest.mark.parametrize("method", ["GET", "CONNECT"])
+def test_client_that_gave_up_keeps_no_place(proxied, plain, method):
+    """The host accepts and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        entry = AllowedHost(f"api.test:{port}", private=True, plain=True)
+        double = proxied(entry, listed(plain), limits=ProxyLimits(connections=1, end_seconds=0.2))
+        if method == "GET":
+            with double.connect() as connection:
+                connection.sendall(f"{GET}\r\n".replace(PORT, str(port)).encode())
+        else:
+            tunnel(double, f"api.test:{port}").close()
+        last = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
+        assert double.ask(last).endswith(b"got /")
+
+
 def test_slow_lookup_ends(proxied):
     release = threading.Event()
 
