@@ -46,8 +46,8 @@ def drift_report(
         git = create(Path(folder), tree, project, lock.version)
         series, names = git.text("rev-parse", "HEAD"), [one.name for one in commits(git, BASE)]
         if list(pulls) == ["all"]:
-            listing = git.text("ls-remote", upstream_git, "refs/pull/*/head")
-            pulls = sorted((line.split("/")[2] for line in listing.splitlines()), key=int)
+            listing = git.lines("ls-remote", upstream_git, "refs/pull/*/head")
+            pulls = sorted((line.split("/")[2] for line in listing), key=int)
         revisions = [*([branch] if branch else []), *(f"refs/pull/{one}/head" for one in pulls)]
         columns = []
         for revision in revisions:

@@ -1,4 +1,4 @@
-"""Compare two runs of the same tests and says what each difference is."""
+"""Compare two runs of the same tests, and say what each difference is."""
 
 from __future__ import annotations
 

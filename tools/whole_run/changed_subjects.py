@@ -71,8 +71,8 @@ def unchanged_subjects(root: Path = ROOT, branch: str = "origin/HEAD") -> list[s
     git = Git(root)
     try:
         base = git.text("merge-base", "HEAD", branch)
-        changed = git.text("diff", "--name-only", base).splitlines()
-        changed += git.text("ls-files", "--others", "--exclude-standard").splitlines()
+        changed = git.lines("diff", "--name-only", base)
+        changed += git.lines("ls-files", "--others", "--exclude-standard")
     except CommandError:
         return []
     return [

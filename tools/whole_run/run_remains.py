@@ -64,7 +64,7 @@ def processes_of(run: str) -> dict[int, str]:
 def _untracked_files(root: Path) -> set[str]:
     """Return the files that git neither has nor ignores; none outside of a repository."""
     try:
-        return set(Git(root).text("ls-files", "--others", "--exclude-standard").splitlines())
+        return set(Git(root).lines("ls-files", "--others", "--exclude-standard"))
     except CommandError:
         return set()
 
