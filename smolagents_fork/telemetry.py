@@ -80,7 +80,9 @@ def add_event(event: str, phase: str, facts: Mapping[str, Any]) -> None:
         for name, value in facts.items()
         if value is not None
     }
-    _api("trace").get_current_span().add_event(f"{_SCOPE}.{event}.{phase}", attributes)
+    span = _api("trace").get_current_span()
+    if span.is_recording():  # a connection may end after the call that opened it
+        span.add_event(f"{_SCOPE}.{event}.{phase}", attributes)
 
 
 def watch_pool(pool: Any) -> None:

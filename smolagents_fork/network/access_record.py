@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,8 +23,8 @@ class AccessRecord:
         most_bytes: Bytes in both directions of one call; ``None`` for no limit.
         owner: Class of the executor, for messages.
         on_event: Called with event (``"connection"``, ``"secret"``), phase (``"begin"``, ``"end"``,
-            ``"refused"``) and facts, from other threads than the proxy's; what it raises refuses
-            the connection, or the secret.
+            ``"refused"``) and facts, from other threads than the proxy's, with the context
+            variables of the call; what it raises refuses the connection, or the secret.
 
     Example:
         >>> record = AccessRecord(most_bytes=10, owner="DockerExecutor")
@@ -46,9 +47,11 @@ class AccessRecord:
         self._refusals: dict[str, None] = {}
         self._left_out = 0
         self._bytes = 0
+        self._context = contextvars.copy_context()
 
     def begin_call(self) -> None:
-        """Forget the call before."""
+        """Forget the call before; the events that follow belong to the one that runs here."""
+        self._context = contextvars.copy_context()
         with self._lock:
             self._refusals, self._left_out, self._bytes = {}, 0, 0
 
@@ -61,7 +64,9 @@ class AccessRecord:
         if self._on_event is None:
             return
         try:
-            await asyncio.to_thread(self._on_event, event, phase, facts)
+            # A copy: several threads may report at once.
+            report = self._context.copy().run
+            await asyncio.to_thread(report, self._on_event, event, phase, facts)
         except Exception as error:
             raise HostRefusedError(f"the {event} could not be recorded: {error}") from error
 

@@ -13,6 +13,7 @@ from secret_servers import TOKEN, SecretHandler
 from web_servers import authority, serving
 
 from smolagents_fork import Secret
+from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.network.hosts.host_policy import AllowedHost
 
@@ -95,7 +96,8 @@ def test_connections_are_recorded(contract):
     with serving() as server:
         allowed = AllowedHost(f"localhost:{server.port}", private=True)
         made = contract.make(WIDE, allowed_hosts=[allowed], audit=lines.append)
-        made(GET.format(f"localhost:{server.port}"))
+        with stepping(AgentStep("clerk", 3, "")):
+            made(GET.format(f"localhost:{server.port}"))
         with pytest.raises(Exception, match="urllib"):
             made(GET.format("evil.example"))
 
@@ -105,6 +107,7 @@ def test_connections_are_recorded(contract):
     assert eventually(lambda: of("end"), PATIENCE_SECONDS)
     [begin], [end], [refused] = of("begin"), of("end"), of("refused")
     assert (begin["host"], begin["port"]) == ("localhost", server.port)
+    assert (begin["agent"], begin["step"]) == ("clerk", 3)
     assert end["bytes_sent"] > 0
     assert end["bytes_received"] > 0
     assert (refused["host"], refused["port"]) == ("evil.example", 80)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from background import acting, eventually
 from bridge_harness import code_agent
+from opentelemetry import trace
 from prometheus_client import REGISTRY, generate_latest
 from smolagents import LocalPythonExecutor
 from span_records import Price, Recorded
@@ -42,6 +43,26 @@ def test_lines_of_the_record_are_events_without_code(recorded):
     assert names == ["smolagents_fork.run.begin", "smolagents_fork.run.end"]
     assert len(call.events[0].attributes["smolagents_fork.sha256"]) == 64
     assert "secret_name" not in str([dict(event.attributes) for event in call.events])
+
+
+def test_lines_about_connections_are_events_of_the_call(recorded):
+    code = "import urllib.request\nurllib.request.urlopen('http://evil.example')"
+    options = {"allowed_hosts": ["api.example"], "audit": lambda _line: None}
+    with (
+        ProcessExecutor(["urllib.request"], **options) as executor,
+        pytest.raises(Exception, match="urllib"),
+    ):
+        executor(code)
+    events = [event.name for event in recorded.spans("smolagents_fork.call")[-1].events]
+    assert "smolagents_fork.connection.refused" in events
+
+
+def test_line_after_the_end_of_the_call_is_no_event(recorded, caplog):
+    span = recorded.tracers.get_tracer("test").start_span("call")
+    span.end()
+    with trace.use_span(span):
+        telemetry.add_event("connection", "end", {"host": "a.example"})
+    assert caplog.text == ""
 
 
 def test_local_spans_are_under_the_agents_own(recorded):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from smolagents_fork.control.proposals import AgentStep, present_step, stepping
 from smolagents_fork.network.access_record import AccessRecord
 from smolagents_fork.network.hosts.host_policy import HostRefusedError
 
@@ -33,6 +34,16 @@ def test_next_call_begins_anew():
     record.begin_call()
     record.count(10)
     assert record.text == ""
+
+
+def test_connection_belongs_to_the_step_of_the_call():
+    steps: list[AgentStep | None] = []
+    record = AccessRecord(None, "DockerExecutor", lambda *_: steps.append(present_step()))
+    step = AgentStep("helper", 2, "")
+    with stepping(step):
+        record.begin_call()
+    asyncio.run(record.report("connection", "begin", host="a.example", port=443))
+    assert steps == [step]
 
 
 def test_connection_that_cannot_be_recorded_is_refused():
