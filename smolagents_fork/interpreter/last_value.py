@@ -41,8 +41,8 @@ def keep_last_value(body: list[ast.stmt], name: str) -> bool:
         blocks = [last.orelse or last.body, *(part.body for part in last.handlers)]
     elif isinstance(last, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
         blocks = [last.body, getattr(last, "orelse", [])]
-    found = [keep_last_value(block, name) for block in blocks]
-    return any(found)
+    outcomes = [keep_last_value(block, name) for block in blocks]
+    return any(outcomes)
 
 
 def _store(name: str) -> ast.Name:

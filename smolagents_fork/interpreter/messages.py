@@ -45,32 +45,32 @@ _GROUP: Any = getattr(__import__("builtins"), "BaseExceptionGroup", None)
 
 def _frames(error: BaseException) -> list[tuple[CompiledProgram, TracebackType, int]]:
     """Find the traceback's frames that are a program's own, with their lines."""
-    found = []
+    frames = []
     entry = exception_field(error, "__traceback__")
     for _ in range(_DEEPEST):
         if entry is None:
             break
         program = find_program(entry.tb_frame.f_code.co_filename)
         if program is not None:
-            found.append((program, entry, entry.tb_lineno))
+            frames.append((program, entry, entry.tb_lineno))
         entry = entry.tb_next
-    return found
+    return frames
 
 
 def _top_statement(program: CompiledProgram, entry: TracebackType | None, line: int | None) -> str:
     """Give the text of the top level's statement at ``line``: of several, the one that failed."""
-    found = ""
+    statement_text = ""
     column = positions(entry)[2] if entry is not None else None
     for statement in program.tree.body:
         parts = [statement, *getattr(statement, "decorator_list", [])]
         first = min(part.lineno for part in parts)
         if line is None or not first <= line <= (statement.end_lineno or statement.lineno):
             continue
-        if not found or (column is not None and statement.col_offset <= column):
+        if not statement_text or (column is not None and statement.col_offset <= column):
             decorators = program.source.splitlines()[first - 1 : statement.lineno - 1]
             text = ast.get_source_segment(program.source, statement) or ""
-            found = "\n".join([*decorators, text])
-    return found
+            statement_text = "\n".join([*decorators, text])
+    return statement_text
 
 
 def _trace(frames: list[tuple[CompiledProgram, TracebackType, int]], statement: str) -> str:
@@ -120,8 +120,8 @@ def _members(error: BaseException, depth: int = 1) -> str:
         return ""
     members = _GROUP.exceptions.__get__(error)
     shown = [
-        f"\n{'  ' * depth}{class_name(one)}: {_read_text(one)}{_members(one, depth + 1)}"
-        for one in members[:_MOST_FRAMES]
+        f"\n{'  ' * depth}{class_name(member)}: {_read_text(member)}{_members(member, depth + 1)}"
+        for member in members[:_MOST_FRAMES]
     ]
     return "".join(shown)
 
@@ -139,30 +139,30 @@ def make_stop_error(
         program: what ran.
         waited: whether its last line had run, and its threads were waited for.
     """
-    kind: type[InterpreterError] = LimitExceededError
+    error_type: type[InterpreterError] = LimitExceededError
     if isinstance(stop, TimeStop):
-        kind = TimeLimitExceededError
+        error_type = TimeLimitExceededError
     elif isinstance(stop, InterruptStop):
-        kind = ProgramInterruptedError
+        error_type = ProgramInterruptedError
     frames = _frames(stop)
     # Raised again, it has the places of every time, the first one last.
     tops = [
-        (one, entry, number)
-        for one, entry, number in frames
-        if one is program and entry.tb_frame.f_code.co_name == "<module>"
+        (frame_program, entry, number)
+        for frame_program, entry, number in frames
+        if frame_program is program and entry.tb_frame.f_code.co_name == "<module>"
     ] or frames
     entry, line = (tops[-1][1], tops[-1][2]) if tops else (None, None)
     if waited and not frames:
-        return kind(
+        return error_type(
             "Code execution failed while the program's threads were waited for, due to: "
             f"InterpreterError: {stop}. Join threads with a timeout, or make them daemons"
         )
     if program.is_async and not frames:
-        return kind(
+        return error_type(
             f"Code execution failed at an await of the top level, due to: InterpreterError: {stop}"
         )
     statement = _top_statement(program, entry, line)
-    return kind(
+    return error_type(
         f"Code execution failed at line '{statement}' (line {line}) due to: "
         f"InterpreterError: {stop}"
     )
@@ -184,12 +184,12 @@ def make_failure(
         refused: builtins that programs do not have -> what to do instead.
         recursion_advice: follows the text of a RecursionError.
     """
-    kind: type[InterpreterError] = ProgramFailedError
+    error_type: type[InterpreterError] = ProgramFailedError
     raised = type(error)  # asked for its class, an object of the program's may raise anything
     if issubclass(raised, ImportRefusedError):
-        kind = ImportRefusedError
+        error_type = ImportRefusedError
     elif issubclass(raised, ProgramRefusedError):
-        kind = ProgramRefusedError
+        error_type = ProgramRefusedError
     ours = issubclass(raised, InterpreterError)
     name = "InterpreterError" if ours else class_name(error)
     text, notes = _read_text(error), read_notes(error)
@@ -215,10 +215,10 @@ def make_failure(
             raise
         except BaseException:
             help_ = ""  # without a hint the error is still told
-    made = kind(
+    failure = error_type(
         f"Code execution failed at line '{statement}' (line {line}) due to: "
         f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}{_members(error)}{_causes(error)}"
         f"{missing_cause(error)}{_trace(frames, statement)}"
     )
-    made.__cause__ = error
-    return made
+    failure.__cause__ = error
+    return failure

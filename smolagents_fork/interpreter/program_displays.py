@@ -31,14 +31,14 @@ def bundle_of(value: Any) -> dict[str, Any]:
         value: Value of any class. Its methods run, within the limits of the program.
     """
     forms: dict[str, Any] = {}
-    kind = type(value)
-    if callable(getattr(kind, "savefig", None)):
+    cls = type(value)
+    if callable(getattr(cls, "savefig", None)):
         target = io.BytesIO()
         with contextlib.suppress(Exception):
             value.savefig(target, format="png", bbox_inches="tight")
             forms["image/png"] = target.getvalue()
     for name, mime_type in _FORMS.items():
-        if mime_type not in forms and callable(getattr(kind, name, None)):
+        if mime_type not in forms and callable(getattr(cls, name, None)):
             with contextlib.suppress(Exception):
                 form = getattr(value, name)()
                 if isinstance(form, (str, bytes)):

@@ -50,8 +50,8 @@ class ProgramLoop:
         except BaseException:
             with contextlib.suppress(BaseException):
                 tasks = asyncio.all_tasks(loop)
-                for one in tasks:
-                    one.cancel()
+                for pending_task in tasks:
+                    pending_task.cancel()
                 loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             raise
         finally:

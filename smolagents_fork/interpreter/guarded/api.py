@@ -163,8 +163,8 @@ class Interpreter:
         if "final_answer" in tools:
             tools["final_answer"] = self._final_answer(tools["final_answer"])
         self.modules.tools = frozenset(tools)
-        given = {**self._replaceable, **tools}
-        handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
+        callables = {**self._replaceable, **tools}
+        handed = {name: self._caller.proxy(name, tool) for name, tool in callables.items()}
         self._builtins = program_builtins(
             self._attributes,
             self._sizes,
@@ -327,10 +327,10 @@ def _weak(method: Any) -> Callable[..., Any]:
     reference = weakref.WeakMethod(method)
 
     def call(*arguments: Any) -> Any:
-        found = reference()
-        if found is None:
+        bound_method = reference()
+        if bound_method is None:
             raise RuntimeError("the interpreter that ran this program is gone")
-        return found(*arguments)
+        return bound_method(*arguments)
 
     return call
 

@@ -334,10 +334,10 @@ class Meter:
             return None  # the clock is stopped
         if self.deadline == math.inf or not self.running:
             return None
-        left = self.deadline - monotonic()
-        if left <= 0:
+        seconds_left = self.deadline - monotonic()
+        if seconds_left <= 0:
             self.out_of_time()
-        return left
+        return seconds_left
 
     # -- while a tool of the host works --
 
@@ -403,8 +403,8 @@ class Meter:
     def _halt(self, stop: ProgramStop) -> NoReturn:
         if not self.running:
             # The host called something of the program's between runs: it gets an ordinary error.
-            kind = TimeLimitExceededError if isinstance(stop, TimeStop) else LimitExceededError
-            raise kind(str(stop))
+            cls = TimeLimitExceededError if isinstance(stop, TimeStop) else LimitExceededError
+            raise cls(str(stop))
         if self.end is None:
             self.end = stop
         self.empty()

@@ -133,18 +133,18 @@ def known_nodes(classes: Mapping[str, Any]) -> dict[type[ast.AST], NodeRule]:
         names, _, text = line.partition(":")
         marked = text.split()
         plain = [field.strip(".?+") for field in marked]
-        for kind in (classes[name] for name in names.split() if name in classes):
+        for cls in (classes[name] for name in names.split() if name in classes):
             expected = [
-                p for p, m in zip(plain, marked, strict=True) if p in kind._fields or m[-1] != "+"
+                p for p, m in zip(plain, marked, strict=True) if p in cls._fields or m[-1] != "+"
             ]
-            if expected == list(kind._fields):
+            if expected == list(cls._fields):
                 parts = {
                     p: m
                     for p, m in zip(plain, marked, strict=True)
-                    if m[0] != "." and p in kind._fields
+                    if m[0] != "." and p in cls._fields
                 }
                 required = tuple(part for part, mark in parts.items() if "?" not in mark)
-                rules[kind] = NodeRule(tuple(parts), required)
+                rules[cls] = NodeRule(tuple(parts), required)
     return rules
 
 

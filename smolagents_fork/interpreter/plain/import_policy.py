@@ -76,7 +76,7 @@ def find_refused(name: str, members: Iterable[str], allowed: Sequence[str]) -> s
     if is_authorized(f"{name}.member", allowed):
         return ""
     # The module only leads to an entry: of its members, those on the way may be imported.
-    return next((name for one in members if not is_authorized(f"{name}.{one}", allowed)), "")
+    return next((name for member in members if not is_authorized(f"{name}.{member}", allowed)), "")
 
 
 def is_import_statement(frame: Any) -> bool:

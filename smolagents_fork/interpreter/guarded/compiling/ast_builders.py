@@ -70,29 +70,29 @@ def function_definition(
     name: str, body: list[ast.stmt], *, is_async: bool = False
 ) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """Build a function without parameters."""
-    made: Any = ast.parse(f"{'async ' * is_async}def f(): pass").body[0]
-    made.name, made.body = name, body
-    return made  # type: ignore[no-any-return]
+    definition: Any = ast.parse(f"{'async ' * is_async}def f(): pass").body[0]
+    definition.name, definition.body = name, body
+    return definition  # type: ignore[no-any-return]
 
 
 def _below(node: ast.AST) -> list[ast.AST]:
     """List the nodes directly below ``node``, without contexts: faster than ``ast`` does."""
-    found: list[ast.AST] = []
+    children: list[ast.AST] = []
     for field in policy.NODES[type(node)].parts:
         value = getattr(node, field, None)
         if type(value) is list:
-            found += [part for part in value if isinstance(part, ast.AST)]
+            children += [part for part in value if isinstance(part, ast.AST)]
         elif value is not None:
-            found.append(value)
-    return found
+            children.append(value)
+    return children
 
 
 def walk(*roots: ast.AST) -> list[ast.AST]:
     """List ``roots`` and all nodes below them."""
-    found = list(roots)
-    for node in found:
-        found += _below(node)
-    return found
+    nodes = list(roots)
+    for node in nodes:
+        nodes += _below(node)
+    return nodes
 
 
 def check_nodes(tree: ast.AST) -> None:
@@ -103,13 +103,13 @@ def check_nodes(tree: ast.AST) -> None:
     """
     nodes = [tree]
     for node in nodes:
-        kind = type(node)
-        rule = policy.NODES.get(kind)
+        node_class = type(node)
+        rule = policy.NODES.get(node_class)
         if rule is None:
-            raise _refuse_node(node, kind.__name__)
+            raise _refuse_node(node, node_class.__name__)
         for field in rule.required:
             if getattr(node, field) is None:
-                raise _refuse_node(node, f"{kind.__name__} without {field}")
+                raise _refuse_node(node, f"{node_class.__name__} without {field}")
         nodes += _below(node)
 
 
@@ -122,10 +122,10 @@ def place(node: NodeT, like: ast.AST) -> NodeT:
     known = like.__dict__
     position = {name: known[name] for name in _POSITION}
     stack: list[ast.AST] = [node]
-    for one in stack:
-        if "lineno" not in one.__dict__:
-            one.__dict__.update(position)
-        elif one is not node:
+    for subnode in stack:
+        if "lineno" not in subnode.__dict__:
+            subnode.__dict__.update(position)
+        elif subnode is not node:
             continue
-        stack += _below(one)
+        stack += _below(subnode)
     return node

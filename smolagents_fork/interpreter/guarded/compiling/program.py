@@ -166,8 +166,8 @@ def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> Code
                 changes["co_qualname"] = "<module>"
         elif qualified is not None and qualified.startswith(prefix):
             changes["co_qualname"] = qualified[len(prefix) :]
-        made = code.replace(**changes)
-        note(made)
-        return made
+        bound_code = code.replace(**changes)
+        note(bound_code)
+        return bound_code
 
     return bind_constants(program.code, top=True)

@@ -63,7 +63,7 @@ def _stays_small(operator: ast.operator, left: ast.expr | None, right: ast.expr)
     if isinstance(operator, ast.Pow):
         return type(base) is int and type(other) is int and base.bit_length() * other <= 128
     factors = (other,) if isinstance(operator, ast.LShift) else (base, other)
-    return any(type(one) is int and one <= _SMALL for one in factors)
+    return any(type(factor) is int and factor <= _SMALL for factor in factors)
 
 
 def _is_object_or_super(node: ast.expr) -> bool:
@@ -189,21 +189,21 @@ class Rewriter:
         result: list[ast.stmt] = []
         for node in nodes:
             outer, self._refused_bindings = self._refused_bindings, []
-            made = self._visit(node)
+            replacement = self._visit(node)
             for message in self._refused_bindings:
                 result.append(place(ast.Expr(value=call("refuse", const(message))), node))
             self._refused_bindings = outer
-            if type(made) is list:
-                result.extend(made)
+            if type(replacement) is list:
+                result.extend(replacement)
             else:
-                result.append(made)
+                result.append(replacement)
         return result
 
     @contextmanager
-    def _inside(self, kind: str, **changes: Any) -> Iterator[Scope]:
+    def _inside(self, scope_kind: str, **changes: Any) -> Iterator[Scope]:
         """Enter a scope; without ``changes`` it continues the rules of the one around it."""
         outer = self._scope
-        new = Scope(kind, outer.class_name, numbers=outer.numbers)
+        new = Scope(scope_kind, outer.class_name, numbers=outer.numbers)
         for name, value in changes.items():
             setattr(new, name, value)
         self._scopes.append(new)
@@ -240,11 +240,11 @@ class Rewriter:
     def _refusal(self, message: str, node: ast.AST, error: str = "refuse") -> ast.expr:
         return place(call(error, const(message)), node)
 
-    def _bind(self, name: str | None, kind: str = "") -> None:
+    def _bind(self, name: str | None, scope_kind: str = "") -> None:
         """Note a binding of ``name`` that is not allowed; ``kind`` is that of its scope."""
         if name is None:
             return
-        kind = kind or self._scope.kind
+        scope_kind = scope_kind or self._scope.kind
         name = normal(name)
         message = f"Cannot assign to name '{name}': it belongs to the interpreter"
         if name == "super":
@@ -252,9 +252,9 @@ class Rewriter:
             self._refused_bindings.append(message)
         elif policy.is_dunder(name):
             # A class decorator defines __repr__ in a function and gives it to the class.
-            if kind != "class" and name not in _KNOWN_DUNDERS:
+            if scope_kind != "class" and name not in _KNOWN_DUNDERS:
                 self._refused_bindings.append(message)
-        elif kind == "module" and name in self._protected:
+        elif scope_kind == "module" and name in self._protected:
             self._refused_bindings.append(_ERASES_TOOL.format(name))
 
     # -- names and attributes --
@@ -374,19 +374,19 @@ class Rewriter:
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
         left: ast.expr = self._visit(chain[-1].left)
-        for one in reversed(chain):
-            guarded = _SIZED_OPERATORS.get(type(one.op))
-            if guarded is None or _stays_small(one.op, one.left, one.right):
-                one.left, one.right = left, self._visit(one.right)
-                left = one
+        for operation in reversed(chain):
+            guarded = _SIZED_OPERATORS.get(type(operation.op))
+            if guarded is None or _stays_small(operation.op, operation.left, operation.right):
+                operation.left, operation.right = left, self._visit(operation.right)
+                left = operation
                 continue
             self._products += 1
-            right = self._visit(one.right)
+            right = self._visit(operation.right)
             self._products -= 1
             if guarded == "multiply" and self._scope.loops and self._scope.kind != "class":
-                left = self._product(one, left, right)
+                left = self._product(operation, left, right)
             else:
-                left = place(call(guarded, left, right), one)
+                left = place(call(guarded, left, right), operation)
         return left
 
     def _product(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> ast.expr:
@@ -397,8 +397,8 @@ class Rewriter:
         """
         x, y = f"@left{self._products}", "@right"
 
-        def is_a(kind: str, value: ast.expr) -> ast.expr:
-            return ast.Compare(call("type", value), [ast.Is()], [guard(kind)])
+        def is_a(type_name: str, value: ast.expr) -> ast.expr:
+            return ast.Compare(call("type", value), [ast.Is()], [guard(type_name)])
 
         numbers = (
             [
@@ -538,8 +538,8 @@ class Rewriter:
             body = self.statements(node.body)
         start = [self.tick(like)]
         if inner.receiver_uses and receiver is not None:
-            kind = call("id", call("type", load(receiver)))
-            owned = ast.Compare(left=kind, ops=[ast.In()], comparators=[guard("own")])
+            class_id = call("id", call("type", load(receiver)))
+            owned = ast.Compare(left=class_id, ops=[ast.In()], comparators=[guard("own")])
             start.append(place(assign(_MINE, owned), like))
         body[first:first] = start
         node.body = body
@@ -623,7 +623,7 @@ class Rewriter:
             back = _set(finished, const(False))
             other = ast.If(test=finished(ast.Load()), body=[back, *orelse], orelse=[])
             whole = [_set(finished, const(False)), loop, other]
-        return [place(one, node) for one in whole]
+        return [place(statement, node) for statement in whole]
 
     def _visit_ListComp(self, node: Any) -> ast.expr:
         generators: list[ast.comprehension] = node.generators

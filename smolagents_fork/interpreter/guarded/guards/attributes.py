@@ -105,14 +105,14 @@ class AttributeGuard:
             # A view says what is refused and why.
             return self.check(self._default(self.check(value), name, default))
         try:
-            found = getattr(value, name)
+            attribute = getattr(value, name)
         except AttributeError:
             if default is not _MISSING:
                 return default
             if policy.is_plain(name) or self._is_open(value, name):
                 raise
-            found = None  # refused whether it is there or not
-        return self._judge(value, name, found)
+            attribute = None  # refused whether it is there or not
+        return self._judge(value, name, attribute)
 
     @staticmethod
     def _default(value: Any, name: str, default: Any) -> Any:
@@ -126,14 +126,14 @@ class AttributeGuard:
         function = value.__func__ if is_a(value, types.MethodType) else value
         return guarded and self.owns(function)
 
-    def _judge(self, value: Any, name: str, found: Any) -> Any:
+    def _judge(self, value: Any, name: str, attribute: Any) -> Any:
         """Give what was found under a name as a program may have it, or refuse it."""
         if policy.is_plain(name) or self._is_open(value, name):
-            return self.check(found)
+            return self.check(attribute)
         if name in policy.BY_NAME_DUNDERS:
-            return self._by_name(name, found)
-        if name in policy.GUARDED_DUNDERS and self.owns(found):
-            return found
+            return self._by_name(name, attribute)
+        if name in policy.GUARDED_DUNDERS and self.owns(attribute):
+            return attribute
         if not policy.is_dunder(name):
             raise AttributeRefusedError(
                 f"Forbidden access to attribute: {name} of {type(value).__name__!r} object: it is "
@@ -142,18 +142,18 @@ class AttributeGuard:
         what = _WHAT.get(name, "access to dunder attribute")
         raise AttributeRefusedError(f"Forbidden {what}: {name}{_ADVICE.get(name, _NOT_BY_GETATTR)}")
 
-    def _by_name(self, name: str, found: Any) -> Any:
+    def _by_name(self, name: str, method: Any) -> Any:
         """Guard ``object.__setattr__``, ``super().__getattribute__`` and their like."""
-        bound = [found.__self__] if hasattr(found, "__self__") else []
+        bound = [method.__self__] if hasattr(method, "__self__") else []
 
         def call(*arguments: Any) -> Any:
             operands = (*bound, *arguments)
             if len(operands) < 2:
-                return found(*arguments)  # says what is missing
+                return method(*arguments)  # says what is missing
             if name in ("__setattr__", "__delattr__"):
                 self.writable(operands[0], exact_name(operands[1]))
-                return found(*arguments)
-            return self._judge(operands[0], exact_name(operands[1]), found(*arguments))
+                return method(*arguments)
+            return self._judge(operands[0], exact_name(operands[1]), method(*arguments))
 
         return call
 
@@ -177,9 +177,9 @@ class AttributeGuard:
             target = value.__func__ if is_a(value, types.MethodType) else value
             if is_a(value, types.MethodType) or self.owns(target):
                 return value  # a method refuses by itself, in CPython's words
-            kind = "class" if is_a(value, type) else "function"
+            noun = "class" if is_a(value, type) else "function"
             raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of {kind} {value.__name__!r}: only what the program "
+                f"Cannot assign to {name!r} of {noun} {value.__name__!r}: only what the program "
                 "itself defines may be changed"
             )
         if name[:1] == "_" and name not in policy.ALLOWED_UNDERSCORE:

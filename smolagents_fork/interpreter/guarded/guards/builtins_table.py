@@ -73,9 +73,9 @@ def program_builtins(
         "__build_class__": builtins.__build_class__,
         "__debug__": True,
     }
-    for name, made in {**guarded, "print": tools.get("print")}.items():
+    for name, builtin in {**guarded, "print": tools.get("print")}.items():
         # Python's own errors about a call name the function.
-        function = getattr(made, "__func__", made)
+        function = getattr(builtin, "__func__", builtin)
         if isinstance(function, types.FunctionType):
             function.__name__ = function.__qualname__ = name
             function.__module__ = "builtins"
@@ -105,7 +105,7 @@ def program_guards(
         sizes: "factor multiply imultiply power ipower shift ishift",
     }
     return {
-        **{name: getattr(one, name) for one, names in bound.items() for name in names.split()},
+        **{name: getattr(owner, name) for owner, names in bound.items() for name in names.split()},
         "compress": itertools.compress,
         "repeat": itertools.repeat,
         "next": next,

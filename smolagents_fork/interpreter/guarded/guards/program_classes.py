@@ -50,8 +50,8 @@ class ProgramClasses:
         return id(cls) in self.identities or self._recognize(cls)
 
     def __iter__(self) -> Iterator[type]:
-        found = [reference() for reference in list(self._references.values())]
-        return iter([cls for cls in found if cls is not None])
+        classes = [reference() for reference in list(self._references.values())]
+        return iter([cls for cls in classes if cls is not None])
 
     def owns(self, value: Any) -> bool:
         """Tell whether ``value`` is a registered class or function, or an instance of a class."""

@@ -104,8 +104,8 @@ def _estimate_replacement(value: Any, old: Any = "", new: Any = "", *_: Any) -> 
     size, more = _length(value), _length(new)
     if more <= _length(old) or size * more <= _SHORT:
         return _NOTHING
-    kind = next(base for base in _TEXTS if issubclass(type(value), base))
-    return _Estimate(size + kind.count(value, old) * more, _TEXT)
+    text_type = next(base for base in _TEXTS if issubclass(type(value), base))
+    return _Estimate(size + text_type.count(value, old) * more, _TEXT)
 
 
 def _with_tabs(value: Any, tabsize: Any = 8, *_: Any) -> _Estimate:
@@ -160,19 +160,19 @@ class Sizes:
         check, factor = self.check, self.factor
 
         def multiply(left: Any, right: Any) -> Any:
-            kind = type(left)
-            if kind is int and type(right) is int:
+            left_type = type(left)
+            if left_type is int and type(right) is int:
                 if left < policy.ONE_DIGIT and left > -policy.ONE_DIGIT:
                     return left * right
-            elif kind is float or type(right) is float:
+            elif left_type is float or type(right) is float:
                 return left * right
             return left * factor(left, right)
 
         def power(base: Any, exponent: Any) -> Any:
-            kind = type(base)
-            if kind is not float:
+            base_type = type(base)
+            if base_type is not float:
                 few = type(exponent) is int and exponent <= _FEW
-                if not few or kind is not int or not -_WORD < base < _WORD:
+                if not few or base_type is not int or not -_WORD < base < _WORD:
                     check("**", base, exponent)
             return base**exponent
 

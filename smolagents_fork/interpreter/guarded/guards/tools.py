@@ -119,11 +119,11 @@ def _make_signature(tool: Any) -> inspect.Signature:
     signature = inspect.signature(tool, follow_wrapped=False)
     empty = inspect.Parameter.empty
     parameters = [
-        one.replace(
+        parameter.replace(
             annotation=empty,
-            default=empty if one.default is empty else _show_default(one.default),
+            default=empty if parameter.default is empty else _show_default(parameter.default),
         )
-        for one in signature.parameters.values()
+        for parameter in signature.parameters.values()
     ]
     return signature.replace(parameters=parameters, return_annotation=empty)
 

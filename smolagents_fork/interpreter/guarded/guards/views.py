@@ -139,12 +139,12 @@ class ModuleViews:
         if as_name:
             return self.view(real)
         top, *rest = name.split(".")
-        found = outer = self.view(importlib.import_module(top))
+        top_view = outer = self.view(importlib.import_module(top))
         for depth, part in enumerate(rest, 2):
             inner = self.view(self._load(".".join(name.split(".")[:depth])))
             vars(outer)[part] = inner
             outer = inner
-        return found
+        return top_view
 
     def import_by_name(self, name: str, *_ignored: Any, **_also: Any) -> types.ModuleType:
         """Carry out ``importlib.import_module``, and ``__import__`` where that is a tool."""
@@ -181,12 +181,12 @@ class ModuleViews:
         public = vars(view).get("__all__")
         if public is None:
             public = [name for name in dir(view) if not name.startswith("_")]
-        found = {}
+        members = {}
         for name in public:
             # Asked for without a name, so that what is refused is left out instead.
             with contextlib.suppress(AttributeError):
-                found[name] = getattr(view, name)
-        return found
+                members[name] = getattr(view, name)
+        return members
 
     # -- views --
 

@@ -24,8 +24,8 @@ class _Selector(selectors.DefaultSelector):
         self._meter = meter
 
     def select(self, timeout: float | None = None) -> Any:
-        left = self._meter.waiting()
-        return super().select(min(s for s in (timeout, left, _SLICE) if s is not None))
+        seconds_left = self._meter.waiting()
+        return super().select(min(s for s in (timeout, seconds_left, _SLICE) if s is not None))
 
 
 class EventLoops:

@@ -63,8 +63,8 @@ def _attrgetter(parts: InterpreterParts, _name: str, _real: Any) -> Any:
             return operator.attrgetter(*names)
 
         def get(obj: Any) -> Any:
-            found = tuple(functools.reduce(read, name.split("."), obj) for name in names)
-            return found[0] if len(found) == 1 else found
+            attributes = tuple(functools.reduce(read, name.split("."), obj) for name in names)
+            return attributes[0] if len(attributes) == 1 else attributes
 
         return get
 
@@ -80,8 +80,8 @@ def _waiting(parts: InterpreterParts, name: str, _real: Any) -> Any:
 
 def _dataclass(parts: InterpreterParts, _name: str, real: Any) -> Any:
     def dataclass(cls: Any = None, /, **keywords: Any) -> Any:
-        def decorate(one: Any) -> Any:
-            return real(parts.attributes.writable(one, "__init__"), **keywords)
+        def decorate(program_class: Any) -> Any:
+            return real(parts.attributes.writable(program_class, "__init__"), **keywords)
 
         return decorate if cls is None else decorate(cls)
 
@@ -124,13 +124,13 @@ def overrides_of(module: types.ModuleType, parts: InterpreterParts) -> dict[str,
         module: the library's own module.
         parts: Parts of the interpreter.
     """
-    made: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     for (home, member), (_why, maker) in OVERRIDES.items():
         if home != module.__name__ or not hasattr(module, member):
             continue
         real = getattr(module, member)
-        one = made[member] = maker(parts, member, real)
-        if type(one) is types.FunctionType:
-            one.__name__ = one.__qualname__ = member
-            one.__doc__, one.__module__ = real.__doc__, real.__module__
-    return made
+        override = overrides[member] = maker(parts, member, real)
+        if type(override) is types.FunctionType:
+            override.__name__ = override.__qualname__ = member
+            override.__doc__, override.__module__ = real.__doc__, real.__module__
+    return overrides

@@ -64,10 +64,10 @@ class ProgramThreads:
         end = time.monotonic() + seconds
         while True:
             rest = end - time.monotonic()
-            left = self._meter.waiting()
+            limit = self._meter.waiting()
             if rest <= 0:
                 return
-            time.sleep(min(rest, _SLICE) if left is None else min(rest, left, _SLICE))
+            time.sleep(min(rest, _SLICE) if limit is None else min(rest, limit, _SLICE))
 
     def start(self, thread: threading.Thread, start: Callable[[], None]) -> None:
         """Start a thread of the program's, which belongs to the run that goes on.
