@@ -356,7 +356,7 @@ class Channel:
                 self._is_receiving = False
                 if received is not None:
                     message, size = received
-                    are_fed = [one.feed(message) for one in self._asked]
+                    are_fed = [open_request.feed(message) for open_request in self._asked]
                     if not any(are_fed):
                         self._waiting.append(received)
                         self._waiting_bytes += size

@@ -196,8 +196,8 @@ class KernelRequest:
         Raises:
             KernelGone: the gateway reports that the kernel restarts or is dead.
         """
-        kind, content = message.type, message.content
-        if kind == "status" and content is not None:
+        message_type, content = message.type, message.content
+        if message_type == "status" and content is not None:
             if gone := _end_of_kernel(message):
                 raise KernelGone(gone)
             if content.get("execution_state") == "idle" and message.parent_id == self.id:
@@ -206,22 +206,22 @@ class KernelRequest:
         if message.parent_id != self.id:
             return None  # from an earlier request, or from a thread it left behind
         if content is None:
-            self._feed_oversize(kind, skipped)
-        elif kind == "stream":
+            self._feed_oversize(message_type, skipped)
+        elif message_type == "stream":
             self.sink.stream(_text(content.get("text")), 0)
-        elif kind in ("display_data", "execute_result", "update_display_data"):
+        elif message_type in ("display_data", "execute_result", "update_display_data"):
             self.sink.display(content)
-        elif kind == "comm_msg":
+        elif message_type == "comm_msg":
             data = content.get("data")
             if content.get("comm_id") == self.comm_id and isinstance(data, dict):
                 self.sink.data(data, message.buffers)
-        elif kind == "error":
+        elif message_type == "error":
             self.error = _kernel_error(content)
-        elif kind == "execute_reply":
+        elif message_type == "execute_reply":
             self.status = _text(content.get("status")) or "ok"
             if self.status == "error" and self.error is None:
                 self.error = _kernel_error(content)
-        elif kind == "input_request":
+        elif message_type == "input_request":
             return InputRequest(message, _text(content.get("prompt")))
         return None
 
@@ -235,10 +235,10 @@ class KernelRequest:
         )
         self.status, self.error = "error", self.error or error
 
-    def _feed_oversize(self, kind: str, skipped: int) -> None:
-        if kind == "execute_reply":
+    def _feed_oversize(self, message_type: str, skipped: int) -> None:
+        if message_type == "execute_reply":
             self.status = "error" if self.error else "ok"
-        elif kind == "error":
+        elif message_type == "error":
             self.error = self.error or KernelError(
                 "Error", f"(a message of more than {skipped} bytes)", "(too large to be received)"
             )

@@ -243,11 +243,11 @@ class ResumableConnection:
                 time.sleep(self._pause)
                 self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
                 heard_at = lost_at if self._heard_at is None else self._heard_at()
-                left = heard_at + self._patience - time.monotonic()
-                if left <= 0:
+                seconds_left = heard_at + self._patience - time.monotonic()
+                if seconds_left <= 0:
                     break
                 try:
-                    connection = self._reopen(self._received, min(left, _ATTEMPT_SECONDS))
+                    connection = self._reopen(self._received, min(seconds_left, _ATTEMPT_SECONDS))
                     if self._continue_over(connection):
                         return
                 except ProtocolError as refusal:

@@ -190,9 +190,9 @@ def _unpack(part: bytes | memoryview, what: str) -> dict[str, Any]:
 
 def _elements(data: bytes) -> int:
     """Estimate the number of objects in a JSON text, ignoring the contents of strings."""
-    found = sum(map(data.count, (b",", b"[", b"{")))
-    if found <= _MAX_ELEMENTS:
-        return found
+    elements = sum(map(data.count, (b",", b"[", b"{")))
+    if elements <= _MAX_ELEMENTS:
+        return elements
     # Only quotes that begin and end strings remain; too many strings are an error in themselves.
     data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     strings = data.count(b'"') // 2

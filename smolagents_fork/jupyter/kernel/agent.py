@@ -166,8 +166,8 @@ class KernelSide:
 
     def limit(self):
         """Bound what the kernel's streams send, by whatever name a program finds their methods."""
-        kind = type(self.streams[0])
-        write, flush = kind.write, kind.flush
+        stream_class = type(self.streams[0])
+        write, flush = stream_class.write, stream_class.flush
         written, flushed = dict.fromkeys(self.streams, 1), dict.fromkeys(self.streams, 0)
 
         @functools.wraps(write)
@@ -195,7 +195,7 @@ class KernelSide:
                 flush(stream)
                 flushed[stream] = max(flushed[stream], count)
 
-        kind.write, kind.flush = write_within_limit, flush_what_was_written
+        stream_class.write, stream_class.flush = write_within_limit, flush_what_was_written
 
     def keep_order(self, stream):
         """Forward what precedes a write: output of C code, and text of the other stream."""
@@ -357,12 +357,12 @@ class KernelSide:
         if "text/plain" not in forms:
             forms["text/plain"] = _safe_repr(self.texts, value)
         limit = self.max_print_outputs_length
-        for kind, text in list(forms.items()):
+        for mime_type, text in list(forms.items()):
             if isinstance(text, str) and len(text) > limit:
-                if kind.startswith("text/"):
-                    forms[kind] = self.output.truncate(text, limit)
+                if mime_type.startswith("text/"):
+                    forms[mime_type] = self.output.truncate(text, limit)
                 elif len(text) > self.max_value_bytes:
-                    del forms[kind]
+                    del forms[mime_type]
         return forms
 
     # -- errors --
@@ -405,8 +405,8 @@ class KernelSide:
         self.show_traceback(type(shown), shown, lines)
 
     def format_link(self, error):
-        made = self.stand_in(error)
-        return made.with_traceback(self.tracebacks.trim(made.__traceback__))
+        substitute = self.stand_in(error)
+        return substitute.with_traceback(self.tracebacks.trim(substitute.__traceback__))
 
     def is_shown(self, cause):
         """Tell whether a cause is shown: one within a library means nothing to the program."""
@@ -425,9 +425,9 @@ class KernelSide:
     def stand_in(self, error):
         """Copy an exception's name, text and traceback to one whose class is not the program's."""
         text = self.message_of(error) + self.texts.read_notes(error)
-        made = type(self.texts.class_name(error), (Exception,), {"__str__": lambda _: text})
-        made.__module__ = "builtins"
-        return made().with_traceback(self.texts.exception_field(error, "__traceback__"))
+        cls = type(self.texts.class_name(error), (Exception,), {"__str__": lambda _: text})
+        cls.__module__ = "builtins"
+        return cls().with_traceback(self.texts.exception_field(error, "__traceback__"))
 
     def show_traceback(self, etype, evalue, lines):
         """Replace the shell's method, which does not limit the length of a message."""
@@ -499,12 +499,12 @@ class KernelSide:
         """Publish the program's variables, without the shell's own and the host's functions."""
         absent = object()
         hidden = {**self.shell.user_ns_hidden, **self.stubs}
-        found = {
+        variables = {
             name: value
             for name, value in self.shell.user_ns.items()
             if hidden.get(name, absent) is not value and value is not self.process.leave
         }
-        data = self.codec.encode_variables(found, self.max_value_bytes)
+        data = self.codec.encode_variables(variables, self.max_value_bytes)
         self.publish({"kind": "answer"}, [data])
 
     def pickling(self, stub):

@@ -33,10 +33,10 @@ def trim(entry):
         if not of_library(entry.tb_frame.f_code.co_filename):
             entries.append(entry)
         entry = entry.tb_next
-    made = None
-    for one in reversed(entries):
-        made = types.TracebackType(made, one.tb_frame, one.tb_lasti, one.tb_lineno)
-    return made
+    chain = None
+    for link in reversed(entries):
+        chain = types.TracebackType(chain, link.tb_frame, link.tb_lasti, link.tb_lineno)
+    return chain
 
 
 def group_lines(error):
@@ -44,8 +44,8 @@ def group_lines(error):
     whole = traceback.TracebackException(type(error), error, error.__traceback__)
     pending = [whole]
     while pending:
-        one = pending.pop()
-        one.stack[:] = [frame for frame in one.stack if not of_library(frame.filename)]
-        chained = (one.__cause__, one.__context__, *(one.exceptions or ()))
+        exception = pending.pop()
+        exception.stack[:] = [frame for frame in exception.stack if not of_library(frame.filename)]
+        chained = (exception.__cause__, exception.__context__, *(exception.exceptions or ()))
         pending += [other for other in chained if other is not None]
     return "".join(whole.format()).splitlines()
