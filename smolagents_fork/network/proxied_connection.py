@@ -405,9 +405,9 @@ async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
 
 def _has_ascii_names(message: bytearray) -> bool:
     """Tell whether a ClientHello has no other server name, about which ssl would write an error."""
-    for found in _SERVER_NAME.finditer(message):
-        extension, names, size = (int.from_bytes(length, "big") for length in found.groups())
-        name = message[found.start() + 9 : found.start() + 9 + size]
+    for match in _SERVER_NAME.finditer(message):
+        extension, names, size = (int.from_bytes(length, "big") for length in match.groups())
+        name = message[match.start() + 9 : match.start() + 9 + size]
         if extension == names + 2 == size + 5 and not name.isascii():
             return False
     return True

@@ -65,9 +65,9 @@ class IdleWatch:
         self._timer.cancel()
 
     def _check(self) -> None:
-        left = self._last + self._seconds - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._check)
+        seconds_left = self._last + self._seconds - self._loop.time()
+        if seconds_left > 0:
+            self._timer = self._loop.call_later(seconds_left, self._check)
         else:
             self._task.cancel()
 
@@ -101,12 +101,12 @@ class Stream(ABC):
             EOFError: the peer ended its side before.
         """
         searched = 0
-        while (found := self._buffer.find(_HEAD_END, searched)) < 0:
+        while (head_end := self._buffer.find(_HEAD_END, searched)) < 0:
             if len(self._buffer) > CHUNK_BYTES:
                 raise asyncio.LimitOverrunError("the head is too long", len(self._buffer))
             searched = max(0, len(self._buffer) - len(_HEAD_END) + 1)
             await self._fill()
-        return self._take(found + len(_HEAD_END))
+        return self._take(head_end + len(_HEAD_END))
 
     async def read_exactly(self, size: int) -> bytes:
         """Return the next ``size`` bytes.

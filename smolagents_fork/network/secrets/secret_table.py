@@ -53,8 +53,8 @@ def make_placeholder(value: str) -> str:
         >>> placeholder[:4], len(placeholder), placeholder[4:14].isdigit()
         ('ghp_', 24, True)
     """
-    kind = _KIND.match(value)
-    prefix = kind[0] if kind else ""
+    match = _KIND.match(value)
+    prefix = match[0] if match else ""
     return prefix + "".join(
         next((secrets.choice(letters) for letters in _ALPHABETS if character in letters), character)
         for character in value[len(prefix) :]
@@ -178,11 +178,11 @@ class SecretTable:
 
 def _credentials(value: bytes) -> tuple[bytes, bytes] | None:
     """Return the scheme and the decoded text of Basic credentials; ``None`` if there are none."""
-    found = _BASIC.fullmatch(value)
-    if found is None:
+    match = _BASIC.fullmatch(value)
+    if match is None:
         return None
     try:
-        return found[1], base64.b64decode(found[2], validate=True)
+        return match[1], base64.b64decode(match[2], validate=True)
     except binascii.Error:
         return None
 
