@@ -123,8 +123,8 @@ def path_or_none(name: str, value: Any) -> str | os.PathLike[str] | None:
     """Return text or a path, or ``None``."""
     if value is not None and (not isinstance(value, (str, os.PathLike)) or not value):
         raise ConfigurationError(f"{name}={value!r}: give a path, or None")
-    found: str | os.PathLike[str] | None = value
-    return found
+    path: str | os.PathLike[str] | None = value
+    return path
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
@@ -136,11 +136,11 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     """
     if isinstance(value, (str, bytes)):
         raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}]")
-    found = _items(name, value)
-    for item in found:
+    entries = _items(name, value)
+    for item in entries:
         if not isinstance(item, str) or not item.strip():
             raise ConfigurationError(f"{name}: {item!r} is not a name: give text")
-    return found
+    return entries
 
 
 def paths(name: str, value: Any) -> tuple[str, ...]:
@@ -152,11 +152,11 @@ def paths(name: str, value: Any) -> tuple[str, ...]:
     """
     if isinstance(value, (str, bytes, os.PathLike)):
         raise ConfigurationError(f"{name}={value!r}: give a list, such as [{str(value)!r}]")
-    found = _items(name, value)
-    for item in found:
+    entries = _items(name, value)
+    for item in entries:
         if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
             raise ConfigurationError(f"{name}: {item!r} is not a path: give text or a Path")
-    return tuple(os.path.abspath(path) for path in found)
+    return tuple(os.path.abspath(path) for path in entries)
 
 
 def _items(name: str, values: Any) -> tuple[Any, ...]:
@@ -176,22 +176,22 @@ def mapping(name: str, value: Any) -> dict[Any, Any]:
 
 def functions(name: str, value: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping of names to functions as a dict; ``None`` means an empty one."""
-    found = mapping(name, value)
-    for key, function in found.items():
+    entries = mapping(name, value)
+    for key, function in entries.items():
         if not callable(function):
             raise ConfigurationError(
                 f"{name}[{key!r}]={function!r}: give a function; other values are sent by "
                 "send_variables"
             )
-    return found
+    return entries
 
 
 def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
     """Return a function, or ``None``."""
     if value is not None and not callable(value):
         raise ConfigurationError(f"{name}={value!r}: give a function, or None")
-    found: Callable[..., Any] | None = value
-    return found
+    function: Callable[..., Any] | None = value
+    return function
 
 
 def logger(name: str, value: Any) -> Any:

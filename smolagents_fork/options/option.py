@@ -99,9 +99,9 @@ def same_as(kind: type, name: str, **changes: Any) -> Any:
         name: Name of the option there.
         **changes: ``default``, or what of :class:`About` is different.
     """
-    found = kind.__dataclass_fields__[name]  # type: ignore[attr-defined]
-    default = changes.pop("default", found.default)
-    known = dataclasses.replace(found.metadata[_KEY], **changes)
+    field = kind.__dataclass_fields__[name]  # type: ignore[attr-defined]
+    default = changes.pop("default", field.default)
+    known = dataclasses.replace(field.metadata[_KEY], **changes)
     return dataclasses.field(default=default, metadata={_KEY: known})
 
 
@@ -152,21 +152,21 @@ class Options:
                 a value that cannot work.
         """
         known = about(cls)
-        given = dict(keywords)
+        named_values = dict(keywords)
         others = {field.name for field in dataclasses.fields(cls)} - known.keys()
-        check_known(owner, given.keys() - others, known, lambda: words_of(cls))
+        check_known(owner, named_values.keys() - others, known, lambda: words_of(cls))
         if len(arguments) > len(cls.by_position):
             raise ConfigurationTypeError(
                 f"{owner} was given {len(arguments)} arguments by position and takes "
                 f"{len(cls.by_position)}: give the others by name"
             )
         for name, value in zip(cls.by_position, arguments, strict=False):
-            if name in given:
+            if name in named_values:
                 raise ConfigurationTypeError(f"{owner}: {name} is given by position and by name")
-            given[name] = value
-        made = cls(**cls.complete(given))
-        object.__setattr__(made, "given", frozenset(given))
-        return made
+            named_values[name] = value
+        options = cls(**cls.complete(named_values))
+        object.__setattr__(options, "given", frozenset(named_values))
+        return options
 
     @classmethod
     def complete(cls, given: dict[str, Any]) -> dict[str, Any]:
@@ -189,12 +189,12 @@ def words_of(*kinds: type) -> dict[str, list[str]]:
     Args:
         kinds: classes with options.
     """
-    found: dict[str, list[str]] = {}
-    for kind in kinds:
-        for name, known in about(kind).items():
+    options_by_word: dict[str, list[str]] = {}
+    for cls in kinds:
+        for name, known in about(cls).items():
             for word in known.elsewhere.split():
-                found.setdefault(word, []).append(name)
-    return found
+                options_by_word.setdefault(word, []).append(name)
+    return options_by_word
 
 
 def part_of(options: Any, kind: type[_Result]) -> _Result:
@@ -220,14 +220,14 @@ def taking(
     def decorate(method: Callable[..., _Result]) -> Callable[..., _Result]:
         first, *_ = inspect.signature(method).parameters.values()
         order = kind.by_position  # type: ignore[attr-defined]
-        given = inspect.signature(kind).parameters
-        by_name = [given[name] for name in about(kind) if name not in order]  # type: ignore[arg-type]
-        by_position = [given[name] for name in order]
+        parameters = inspect.signature(kind).parameters
+        by_name = [parameters[name] for name in about(kind) if name not in order]  # type: ignore[arg-type]
+        by_position = [parameters[name] for name in order]
         method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [
                 first.replace(kind=first.POSITIONAL_OR_KEYWORD),
-                *(one.replace(kind=one.POSITIONAL_OR_KEYWORD) for one in by_position),
-                *(one.replace(kind=one.KEYWORD_ONLY) for one in by_name),
+                *(option.replace(kind=option.POSITIONAL_OR_KEYWORD) for option in by_position),
+                *(option.replace(kind=option.KEYWORD_ONLY) for option in by_name),
             ]
         )
         return method
