@@ -76,9 +76,9 @@ def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
             if node.id in names:
                 return True, names[node.id]
     if isinstance(node, ast.Subscript):
-        found, value = _value_of(node.value, frame)
+        has_value, value = _value_of(node.value, frame)
         has_key, key = _value_of(node.slice, frame)
-        if found and has_key and type(value) in (dict, list, tuple) and type(key) in _PLAIN:
+        if has_value and has_key and type(value) in (dict, list, tuple) and type(key) in _PLAIN:
             try:
                 return True, value[key]
             except (LookupError, TypeError):
@@ -120,15 +120,15 @@ def _name_hint(
         for n in nodes
     )
     if called:
-        found = (
+        message = (
             f"Forbidden function evaluation: '{name}' is not among the explicitly allowed tools "
             "or defined/imported in the preceding code"
         )
     else:
-        found = f"The variable `{name}` is not defined"
+        message = f"The variable `{name}` is not defined"
     names = {*frame.f_locals, *frame.f_globals, *frame.f_builtins, *dir(builtins)}
     close = _similar(name, names, hidden)
-    return f"{found}. {close}" if close else found
+    return f"{message}. {close}" if close else message
 
 
 def _quote_names(text: str) -> str:
@@ -146,8 +146,8 @@ def _attribute_hint(error: AttributeError) -> str:
         own = vars(value)
         return _similar(name, [n for n in own if not isinstance(own[n], ModuleType)])
     names: set[Any] = set()
-    for kind in (*type.mro(type(value)), *(type.mro(value) if isinstance(value, type) else ())):
-        names.update(_NAMESPACE(kind))
+    for cls in (*type.mro(type(value)), *(type.mro(value) if isinstance(value, type) else ())):
+        names.update(_NAMESPACE(cls))
     with contextlib.suppress(AttributeError):  # it has slots
         names.update(object.__getattribute__(value, "__dict__"))
     return _similar(name, names)
@@ -161,20 +161,20 @@ def _index_hint(error: BaseException, tree: ast.Module, entry: TracebackType) ->
             continue
         if place[0] is not None and not exact:
             return ""  # another subscript failed
-        found, value = _value_of(node.value, entry.tb_frame)
+        has_value, value = _value_of(node.value, entry.tb_frame)
         has_key, key = _value_of(node.slice, entry.tb_frame)
         if not has_key and isinstance(error, KeyError) and error.args:
             key, has_key = error.args[0], True
-        if not (found and has_key):
+        if not (has_value and has_key):
             continue
         if isinstance(value, str) and isinstance(key, str):
             return "You're trying to subscript a string with a string index, which is impossible"
-        made = f"Could not index {brief_text(value)} with {brief_text(key)}"
+        message = f"Could not index {brief_text(value)} with {brief_text(key)}"
         if type(value) is dict and isinstance(key, str):
             close = _close_matches(key, value)
             if close:
-                made += f". Maybe you meant one of these indexes instead: {close}"
-        return made
+                message += f". Maybe you meant one of these indexes instead: {close}"
+        return message
     return ""
 
 
@@ -185,9 +185,9 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     if "object is not iterable" in text:
         for node in _nodes_at(tree, entry):
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-                found, left = _value_of(node.target, entry.tb_frame)
+                has_left, left = _value_of(node.target, entry.tb_frame)
                 has_right, right = _value_of(node.value, entry.tb_frame)
-                if found and has_right and type(left) is list:
+                if has_left and has_right and type(left) is list:
                     return f"Cannot add non-list value {brief_text(right)} to a list."
     if "not subscriptable" in text or "indices must be" in text:
         return _index_hint(error, tree, entry)

@@ -113,52 +113,52 @@ def brief_text(value: Any, levels: int = _SHORT_LEVELS) -> str:
         >>> brief_text((1, [2.5, "text"]))
         "(1, [2.5, 'text'])"
     """
-    kind = type(value)
+    cls = type(value)
     text: str | None
-    if kind is str or kind is bytes:
+    if cls is str or cls is bytes:
         text = repr(value[:_SHORT_CHARACTERS])
         return text + f"... {len(value):,} in all" * (len(value) > _SHORT_CHARACTERS)
     text = plain_text(value, "repr")
     if text is not None:
         return truncate(text, _SHORT_CHARACTERS)
-    is_dict = issubclass(kind, dict)
-    if levels and (is_dict or issubclass(kind, _CONTAINERS)):
-        size = dict.__len__(value) if is_dict else _base(kind).__len__(value)
+    is_dict = issubclass(cls, dict)
+    if levels and (is_dict or issubclass(cls, _CONTAINERS)):
+        size = dict.__len__(value) if is_dict else _base(cls).__len__(value)
         if is_dict:
             parts = [
                 f"{brief_text(key, levels - 1)}: {brief_text(item, levels - 1)}"
                 for key, item in islice(dict.items(value), _SHORT_ITEMS)
             ]
         else:
-            items = islice(_base(kind).__iter__(value), _SHORT_ITEMS)
+            items = islice(_base(cls).__iter__(value), _SHORT_ITEMS)
             parts = [brief_text(item, levels - 1) for item in items]
         if size > _SHORT_ITEMS:
             parts.append(f"... {size - _SHORT_ITEMS} more")
-        left, right = _BRACKETS.get(kind, _BRACES if is_dict else ("[", "]"))
+        left, right = _BRACKETS.get(cls, _BRACES if is_dict else ("[", "]"))
         return f"{left}{', '.join(parts)}{right}"
-    library = _library_of(kind)
+    library = _library_of(cls)
     if library is not None:
         indexes = (getattr(value, name, None) for name in ("index", "columns"))
         deepest = max(getattr(index, "nlevels", 1) for index in (value, *indexes))
-        text = f"{kind.__name__} of shape {value.shape}"
+        text = f"{cls.__name__} of shape {value.shape}"
         return text + f", with an index of {deepest} levels" * (deepest > 1)
     return f"<{class_name(value)}>"
 
 
-def _base(kind: type) -> Any:
+def _base(cls: type) -> Any:
     """Return the builtin container that a class is or extends."""
-    return next(base for base in _CONTAINERS if issubclass(kind, base))
+    return next(base for base in _CONTAINERS if issubclass(cls, base))
 
 
-def _library_of(kind: type) -> str | None:
+def _library_of(cls: type) -> str | None:
     """Return ``"numpy"`` or ``"pandas"`` for their arrays and tables, else ``None``."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     # A module that is being imported, in another thread, has not all of its names.
-    if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
+    if numpy is not None and issubclass(cls, getattr(numpy, "ndarray", ())):
         return "numpy"
     names = ("DataFrame", "Series", "Index")
     if pandas is not None and issubclass(
-        kind, tuple(getattr(pandas, name) for name in names if hasattr(pandas, name))
+        cls, tuple(getattr(pandas, name) for name in names if hasattr(pandas, name))
     ):
         return "pandas"
     return None
@@ -187,30 +187,30 @@ def _count(value: Any) -> None:
 
 def _cost(value: Any) -> tuple[int, Iterable[Any] | None]:
     """Return the work of a value's own text, and the items that the text contains."""
-    kind = type(value)
-    if kind is int:
+    cls = type(value)
+    if cls is int:
         digits = value.bit_length() // 3
         return 5 + digits + digits * digits // 10_000, None
-    if issubclass(kind, str):
+    if issubclass(cls, str):
         return 2 + str.__len__(value), None
-    if issubclass(kind, (bytes, bytearray)):
+    if issubclass(cls, (bytes, bytearray)):
         return 4 * len(value), None
-    if issubclass(kind, dict):
+    if issubclass(cls, dict):
         return 10, chain.from_iterable(dict.items(value))
-    if issubclass(kind, _CONTAINERS):
-        return 10, _base(kind).__iter__(value)
-    library = _library_of(kind)
+    if issubclass(cls, _CONTAINERS):
+        return 10, _base(cls).__iter__(value)
+    library = _library_of(cls)
     if library == "numpy":
         return _array_cost(value)
     if library == "pandas":
         return _table_cost(value)
-    if issubclass(kind, BaseException):
+    if issubclass(cls, BaseException):
         return 100, iter(exception_field(value, "args"))
     # The last is that of the codec's placeholder of an instance.
     fields = getattr(value, "__dict__", None) or getattr(value, "_fields", None)
     if type(fields) is dict:
         return 100, iter((fields,))
-    return (sys.getsizeof(value) if is_static(kind) else 100), None
+    return (sys.getsizeof(value) if is_static(cls) else 100), None
 
 
 def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:

@@ -138,15 +138,15 @@ def rebuild_chain(
         if cause is None and not exception_field(error, "__suppress_context__"):
             cause = exception_field(error, "__context__")
         error = cause if cause is not None and is_kept(cause) else None
-    made: BaseException | None = None
+    chain: BaseException | None = None
     for link, caused in reversed(links):
-        one = make(link)
-        if made is not None and caused:
-            one.__cause__ = made
-        elif made is not None:
-            one.__context__ = made
-        made = one
-    return made
+        copy = make(link)
+        if chain is not None and caused:
+            copy.__cause__ = chain
+        elif chain is not None:
+            copy.__context__ = chain
+        chain = copy
+    return chain
 
 
 def plain_text(value: object, conversion: str = "str") -> str | None:
@@ -156,10 +156,10 @@ def plain_text(value: object, conversion: str = "str") -> str | None:
         value: any value.
         conversion: ``"str"`` or ``"repr"``.
     """
-    kind = type(value)
-    if kind is str and conversion == "str":
+    cls = type(value)
+    if cls is str and conversion == "str":
         return value  # type: ignore[return-value]
-    if kind is not str and kind not in _PLAIN:
+    if cls is not str and cls not in _PLAIN:
         return None
     try:
         return str(value) if conversion == "str" else repr(value)
