@@ -58,12 +58,12 @@ class EngineContract:
         assert connected in ("", remedy)
 
     def test_connections_are_made_at_once_and_independent(self, place: EngineUnderTest) -> None:
-        made = _at_once(6, lambda: place.engine.connect(ContainerOptions()))
-        assert len({id(one) for one in made}) == 6
-        for one in made[1:]:
-            one.close()
-        assert made[0].prepare_image(place.image, report=lambda _line: None) == place.spec.image
-        made[0].close()
+        engines = _at_once(6, lambda: place.engine.connect(ContainerOptions()))
+        assert len({id(engine) for engine in engines}) == 6
+        for engine in engines[1:]:
+            engine.close()
+        assert engines[0].prepare_image(place.image, report=lambda _line: None) == place.spec.image
+        engines[0].close()
 
     # -- images and starts --
 
@@ -98,15 +98,15 @@ class EngineContract:
 
     def test_gateway_asks_for_the_token_of_its_sandbox(self, place: EngineUnderTest) -> None:
         with place.starting() as start:
-            one, other = place.shared, start()
-            _kernel_of(place, one)
-            assert one.gateway_token != other.gateway_token
+            sandbox, other = place.shared, start()
+            _kernel_of(place, sandbox)
+            assert sandbox.gateway_token != other.gateway_token
             with _raises(ProtocolError, match="answered 40"):
-                _kernel_of(place, one, token=other.gateway_token)
+                _kernel_of(place, sandbox, token=other.gateway_token)
 
     def test_streams_are_independent(self, place: EngineUnderTest) -> None:
-        one, other = (place.shared.open_stream(timeout=place.start_seconds) for _ in range(2))
-        one.close()
+        stream, other = (place.shared.open_stream(timeout=place.start_seconds) for _ in range(2))
+        stream.close()
         with contextlib.closing(TimedSocket(other)) as sock:
             token = place.shared.gateway_token
             assert create_kernel(sock, address_with(token), timeout=place.start_seconds)
@@ -144,9 +144,9 @@ class EngineContract:
     def test_ours_lists_existing_sandboxes(self, place: EngineUnderTest) -> None:
         with place.starting() as start:
             before = set(place.provisioner.ours())
-            one, other = start(), start()
-            assert set(place.provisioner.ours()) - before == {one.id, other.id}
-            one.remove()
+            sandbox, other = start(), start()
+            assert set(place.provisioner.ours()) - before == {sandbox.id, other.id}
+            sandbox.remove()
             assert place.provisioner.wait_until_removed(_PATIENCE_SECONDS)
             assert set(place.provisioner.ours()) - before == {other.id}
 
@@ -194,7 +194,7 @@ def _raises(*kinds: type[BaseException], match: str = "") -> Iterator[None]:
         yield
     except kinds as error:
         message = str(error)
-    assert message is not None, f"none of {[kind.__name__ for kind in kinds]} was raised"
+    assert message is not None, f"none of {[cls.__name__ for cls in kinds]} was raised"
     assert re.search(match, message), f"{message!r} does not match {match!r}"
 
 
@@ -210,4 +210,4 @@ def _eventually(condition: Callable[[], bool]) -> bool:
 def _at_once(count: int, function: Callable[[], Any]) -> list[Any]:
     """Return the results of calls in several threads."""
     with ThreadPoolExecutor(count) as threads:
-        return [one.result() for one in [threads.submit(function) for _ in range(count)]]
+        return [future.result() for future in [threads.submit(function) for _ in range(count)]]
