@@ -52,8 +52,9 @@ def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Wo
 @pytest.mark.parametrize("program", GAPS, ids=[p.name for p in GAPS])
 def test_documented_gap_is_one_still(program: Program, worker: Worker) -> None:
     """A program that is stopped must not be listed as a gap."""
-    answer = worker.batch("ours", [program], deadline=0.6)["answers"][0]
-    assert answer["reached"] == ["outlived its limit"], program.shown()
+    # On a busy machine, the limit may be over before the endless line begins.
+    attempts = (worker.batch("ours", [program], deadline=0.6)["answers"][0] for _ in range(5))
+    assert any(answer["reached"] == ["outlived its limit"] for answer in attempts), program.shown()
 
 
 def test_programs_work_in_a_folder_of_their_own(worker: Worker) -> None:

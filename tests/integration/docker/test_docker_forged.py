@@ -10,7 +10,7 @@ FORGE = """
 import sys
 files = sys.modules['smolagents_fork_files']
 def forge(*answer):
-    files.answer = lambda body, root: answer[0] if len(answer) == 1 else files.joined(*answer)
+    files.answer = lambda body, root: answer[0] if len(answer) == 1 else files.join_body(*answer)
 """
 
 
