@@ -64,7 +64,7 @@ def uncarried(metadata: str, files: Iterable[str]) -> list[str]:
     """
     fields = set(HeaderParser().parsestr(metadata))
     parts = [PurePosixPath(path).parts for path in files]
-    beside = {one[1] for one in parts if one[0].endswith(".dist-info")}
+    beside = {path_parts[1] for path_parts in parts if path_parts[0].endswith(".dist-info")}
     return sorted((fields | beside) - CARRIED - OWN)
 
 

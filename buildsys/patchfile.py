@@ -141,7 +141,7 @@ def _parse_change(cursor: _Lines) -> FileChange:
     if match is None or match[1] != match[2]:
         raise cursor.error(f"expected 'diff --git a/PATH b/PATH' with one path, got {line!r}")
     path = _checked_path(cursor, match[1])
-    kind = "modify"
+    change_kind = "modify"
     while (line := cursor.peek() or b"") and not line.startswith((b"--- ", b"diff --git ")):
         cursor.take()
         for prefix, what in _REFUSED_HEADERS:
@@ -150,13 +150,13 @@ def _parse_change(cursor: _Lines) -> FileChange:
         if line.startswith((b"new file mode ", b"deleted file mode ")):
             if not line.endswith(b" 100644"):
                 raise cursor.error(f"{path}: expected mode 100644, got {line!r}")
-            kind = "create" if line.startswith(b"new") else "delete"
+            change_kind = "create" if line.startswith(b"new") else "delete"
         elif not line.startswith(b"index "):
             raise cursor.error(f"{path}: unexpected line {line!r} before the hunks")
     hunks: list[Hunk] = []
     if line.startswith(b"--- "):
-        old_side = b"/dev/null" if kind == "create" else b"a/" + match[1]
-        new_side = b"/dev/null" if kind == "delete" else b"b/" + match[1]
+        old_side = b"/dev/null" if change_kind == "create" else b"a/" + match[1]
+        new_side = b"/dev/null" if change_kind == "delete" else b"b/" + match[1]
         for expected in (b"--- " + old_side, b"+++ " + new_side):
             got = cursor.take() if cursor.peek() is not None else b""
             # git appends a tab to a name that contains a space.
@@ -164,7 +164,7 @@ def _parse_change(cursor: _Lines) -> FileChange:
                 raise cursor.error(f"expected {expected!r}, got {got!r}")
         while (cursor.peek() or b"").startswith(b"@@ "):
             hunks.append(_parse_hunk(cursor))
-    if kind == "modify" and not hunks:
+    if change_kind == "modify" and not hunks:
         raise cursor.error(f"{path}: no hunk; expected at least one", start)
     if cursor.peek() is not None and not cursor.lines[cursor.at].startswith(b"diff --git "):
         cursor.at += 1
@@ -172,7 +172,7 @@ def _parse_change(cursor: _Lines) -> FileChange:
             f"{path}: expected a hunk, the next 'diff --git' or the end, "
             f"got {cursor.lines[cursor.at - 1]!r}"
         )
-    return FileChange(path, kind, tuple(hunks), start)
+    return FileChange(path, change_kind, tuple(hunks), start)
 
 
 def _checked_path(cursor: _Lines, raw: bytes) -> str:
@@ -269,11 +269,11 @@ def apply_change(name: str, change: FileChange, content: bytes | None) -> bytes 
         result += lines[position:start]
         for offset, expected in enumerate(hunk.old):
             index = start + offset
-            found = lines[index] if index < len(lines) else b""
-            if found != expected:
+            actual = lines[index] if index < len(lines) else b""
+            if actual != expected:
                 raise BuildError(
                     f"{label} does not match at line {index + 1}: "
-                    f"expected {expected!r}, found {found!r}"
+                    f"expected {expected!r}, found {actual!r}"
                 )
         if hunk.new and result and not result[-1].endswith(b"\n"):
             # The text would be joined to that line; a correct patch replaces the line.

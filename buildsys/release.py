@@ -94,10 +94,10 @@ def verified_release(site: Path, lock: Lock) -> dict[str, bytes]:
             raise BuildError(
                 f"{name}: in the lock, but not in the installed release at {site}; {_WHEEL_ONLY}"
             ) from None
-        found = hashlib.sha256(content).hexdigest()
-        if found != expected:
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != expected:
             raise BuildError(
-                f"{name}: sha256 is {found}, expected {expected} (upstream.lock): the installed "
+                f"{name}: sha256 is {digest}, expected {expected} (upstream.lock): the installed "
                 f"release is not the one that the fork is built from; {_WHEEL_ONLY}"
             )
         tree[name] = content

@@ -99,8 +99,8 @@ class Deadline:
 
     def at_most(self, seconds: float) -> float:
         """Return the smaller of ``seconds`` and the time left, as the limit of one poll."""
-        left = self.remaining()
-        return seconds if left is None else min(seconds, left)
+        remaining = self.remaining()
+        return seconds if remaining is None else min(seconds, remaining)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -57,19 +57,19 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
     that :func:`image_from` refuses.
     """
     forms = {
-        encodable(str(kind)): encodable(value) if isinstance(value, str) else value
-        for kind, value in bundle.items()
+        encodable(str(mime_type)): encodable(value) if isinstance(value, str) else value
+        for mime_type, value in bundle.items()
     }
-    for kind in PREFERRED_MIME_TYPES:
-        if kind not in forms:
+    for mime_type in PREFERRED_MIME_TYPES:
+        if mime_type not in forms:
             continue
-        value = forms[kind]
-        if _is_bitmap(kind) and not is_picture(value):
-            value = image_from(value) if kind == "image/png" else None
+        value = forms[mime_type]
+        if _is_bitmap(mime_type) and not is_picture(value):
+            value = image_from(value) if mime_type == "image/png" else None
             if value is None:
                 continue
-        return Display(kind, value, forms)
-    return next((Display(kind, value, forms) for kind, value in forms.items()), None)
+        return Display(mime_type, value, forms)
+    return next((Display(mime_type, value, forms) for mime_type, value in forms.items()), None)
 
 
 def text_of(display: Display) -> Any:
@@ -86,9 +86,9 @@ def text_of(display: Display) -> Any:
     plain = display.forms.get("text/plain")
     if isinstance(plain, str) and not _ONLY_A_NAME.fullmatch(plain):
         return plain
-    for kind in ("text/markdown", "text/latex"):
-        if isinstance(display.forms.get(kind), str):
-            return display.forms[kind]
+    for mime_type in ("text/markdown", "text/latex"):
+        if isinstance(display.forms.get(mime_type), str):
+            return display.forms[mime_type]
     form = str(display.value)
     is_known = display.mime_type in PREFERRED_MIME_TYPES and not _is_bitmap(display.mime_type)
     if is_known and len(form) <= _SHORT and not _OF_A_PAGE.search(form):
@@ -128,17 +128,17 @@ def _pixel_chunks(data: bytes) -> bytes:
     if data[:position] != _PNG_SIGNATURE:
         raise ValueError("not a PNG")
     for number in range(_MOST_CHUNKS):
-        length, kind = struct.unpack_from(">I4s", data, position)
+        length, chunk_type = struct.unpack_from(">I4s", data, position)
         end = position + 12 + length  # with its checksum, which Pillow looks at
-        if (kind == b"IHDR") != (number == 0) or end > len(data):
+        if (chunk_type == b"IHDR") != (number == 0) or end > len(data):
             raise ValueError("a PNG has one header, first, and whole chunks")
         if number == 0:
             width, height = struct.unpack_from(">II", data, position + 8)
             if width * height > _MAX_PIXELS or max(width, height) > _LONGEST_SIDE:
                 raise ValueError(f"a PNG of {width} x {height} pixels")
-        if kind in _PNG_CHUNKS:
+        if chunk_type in _PNG_CHUNKS:
             parts.append(data[position:end])
-        if kind == b"IEND":
+        if chunk_type == b"IEND":
             return b"".join(parts)
         position = end
     raise ValueError(f"a PNG of more than {_MOST_CHUNKS} chunks")
@@ -151,15 +151,15 @@ def memory_size(display: Display) -> int:
         display: a result of :func:`display_from`.
     """
     total = _pixel_bytes(display.value)
-    left: list[Any] = [dict(display.forms)]
-    while left:
-        part = left.pop()
+    remaining: list[Any] = [dict(display.forms)]
+    while remaining:
+        part = remaining.pop()
         total += sys.getsizeof(part)
         if isinstance(part, dict):
-            left += part
-            left += part.values()
+            remaining += part
+            remaining += part.values()
         elif isinstance(part, list):
-            left += part
+            remaining += part
     return total
 
 
@@ -264,7 +264,9 @@ class DisplayLog:
             value: Value from :meth:`add_rich`; ``None``: the last display stands for it.
         """
         images = [
-            one.value for one in self.displays if one.is_figure or one.mime_type == "image/svg+xml"
+            display.value
+            for display in self.displays
+            if display.is_figure or display.mime_type == "image/svg+xml"
         ]
         if images and (value is None or value.mime_type == "text/plain"):
             return images[-1]

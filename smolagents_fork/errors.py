@@ -115,9 +115,9 @@ class ForkError(Exception):
         Args:
             message: New message in place of this one, which it usually quotes.
         """
-        made = copy.copy(self)
-        made.args = (message, *self.args[1:])
-        return made
+        error = copy.copy(self)
+        error.args = (message, *self.args[1:])
+        return error
 
 
 class ConfigurationError(ForkError, ValueError):

@@ -65,7 +65,7 @@ def print_whole(
     """
     stream = own.stdout if file is None else file
     standard = (own.stdout, own.stderr, sys.stdout, sys.stderr)
-    if stream is None or all(stream is not one for one in standard):
+    if stream is None or all(stream is not standard_stream for standard_stream in standard):
         _print(*values, file=stream, flush=flush, **keywords)
         return
     text = io.StringIO(newline="")

@@ -117,9 +117,9 @@ def _api(module: str) -> Any:
 def _recorded(
     span_name: str, metric: str, attributes: dict[str, Any], parent: Any
 ) -> Iterator[Operation]:
-    one = Operation()
+    operation = Operation()
     if not _in_use():
-        yield one
+        yield operation
         return
     trace, metrics = _api("trace"), _metrics()
     started = time.monotonic()
@@ -130,19 +130,19 @@ def _recorded(
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
-        one.context = trace.set_span_in_context(span)
+        operation.context = trace.set_span_in_context(span)
         try:
-            yield one
+            yield operation
         except BaseException as error:
-            one.error = error
+            operation.error = error
             raise
         finally:
-            metrics.record(metric, time.monotonic() - started, attributes, one.error)
-            if one.error is not None:
-                span.set_attribute("error.type", _type_of(one.error))
-                if isinstance(one.error, SandboxDiedError):
-                    span.set_attribute(CAUSE, one.error.cause)
-                span.set_status(trace.StatusCode.ERROR, _description(one.error))
+            metrics.record(metric, time.monotonic() - started, attributes, operation.error)
+            if operation.error is not None:
+                span.set_attribute("error.type", _type_of(operation.error))
+                if isinstance(operation.error, SandboxDiedError):
+                    span.set_attribute(CAUSE, operation.error.cause)
+                span.set_status(trace.StatusCode.ERROR, _description(operation.error))
 
 
 def _description(error: BaseException) -> str:
@@ -205,7 +205,7 @@ class _Metrics:
     def _observe_sandboxes(self, _options: Any) -> Iterable[Any]:
         figures = [pool.stats() for pool in list(_pools)]
         return [
-            self._observation(sum(getattr(one, state) for one in figures), {STATE: state})
+            self._observation(sum(getattr(stats, state) for stats in figures), {STATE: state})
             for state in ("ready", "starting", "in_use")
         ]
 
@@ -233,5 +233,5 @@ def _metrics() -> _Metrics:
 
 
 def _type_of(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    cls = type(error)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"

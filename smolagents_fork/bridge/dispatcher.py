@@ -106,7 +106,7 @@ class Dispatcher:
 
         One that code cannot call is left out, with a warning that names it.
         """
-        specs = {name: (describe(name, made), made) for name, made in offer(targets).items()}
+        specs = {name: (describe(name, target), target) for name, target in offer(targets).items()}
         for _, target in specs.values():
             make_callable(target)
         self._targets.update(specs)

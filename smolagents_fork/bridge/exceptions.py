@@ -50,13 +50,13 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
     base is ``Exception`` becomes a ``RuntimeError``. So do ``SystemExit``, ``KeyboardInterrupt``
     and ``GeneratorExit``: raised in the program, they would end it silently.
     """
-    kind = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
+    error_type = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
     message = scrub_message(_text(error)) + hint
-    exact = kind is type(error)
-    if kind.__name__ in _NOT_SENT or (kind is Exception and not exact):
-        kind, exact = RuntimeError, False
+    exact = error_type is type(error)
+    if error_type.__name__ in _NOT_SENT or (error_type is Exception and not exact):
+        error_type, exact = RuntimeError, False
     if not exact:
-        return [kind.__name__, [f"{type(error).__name__}: {message}"], message]
+        return [error_type.__name__, [f"{type(error).__name__}: {message}"], message]
     args = [scrub_message(arg) if isinstance(arg, str) else arg for arg in error.args]
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
         # The file names are not in args, but the constructor takes them as arguments.
@@ -65,7 +65,7 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
             args += [None, scrub_message(str(error.filename2))]
     if hint or not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
-    return [kind.__name__, args, message]
+    return [error_type.__name__, args, message]
 
 
 def thread_hint(error: BaseException, elsewhere: str) -> str:
@@ -99,7 +99,9 @@ def raised_by_signal(error: BaseException) -> bool:
     if isinstance(error, KeyboardInterrupt):
         return True
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
-    codes = {getattr(getattr(one, "__func__", one), "__code__", None) for one in handlers}
+    codes = {
+        getattr(getattr(handler, "__func__", handler), "__code__", None) for handler in handlers
+    }
     return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
@@ -118,8 +120,8 @@ def _hidden_if_here(match: re.Match[str]) -> str:
     return "<host path>" if first is None or os.path.isdir(f"/{first}") else match.group()
 
 
-def _is_builtin(kind: type) -> bool:
-    return getattr(builtins, kind.__name__, None) is kind and issubclass(kind, Exception)
+def _is_builtin(cls: type) -> bool:
+    return getattr(builtins, cls.__name__, None) is cls and issubclass(cls, Exception)
 
 
 def _text(error: BaseException) -> str:

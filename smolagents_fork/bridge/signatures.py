@@ -264,6 +264,6 @@ def _doc(name: str, target: Any, inputs: dict[str, Any]) -> str:
     doc = [description, *(["", "Args:", *lines] if lines else [])]
     others = [key for key in inputs if isinstance(key, str) and not is_nameable(key)]
     if others:
-        given = ", ".join(f"{key!r}: ..." for key in others)
-        doc += ["", f"Names that Python cannot write go by keyword: {name}(**{{{given}}})"]
+        arguments = ", ".join(f"{key!r}: ..." for key in others)
+        doc += ["", f"Names that Python cannot write go by keyword: {name}(**{{{arguments}}})"]
     return "\n".join(doc)

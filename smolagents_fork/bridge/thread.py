@@ -116,9 +116,9 @@ class ToolThread:
     def _wait(self, outcome: SimpleQueue[Any], seconds: float | None) -> tuple[bool, Any]:
         end = None if seconds is None else time.monotonic() + seconds
         while True:
-            left = _SLICE if end is None else end - time.monotonic()
+            seconds_left = _SLICE if end is None else end - time.monotonic()
             with contextlib.suppress(Empty):
-                returned, value = outcome.get(timeout=max(0.0, min(_SLICE, left)))
+                returned, value = outcome.get(timeout=max(0.0, min(_SLICE, seconds_left)))
                 if returned is None:
                     raise GivenUp("interrupt")
                 return returned, value

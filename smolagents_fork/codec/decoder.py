@@ -96,18 +96,18 @@ class Decoder(Budget):
         self._items_left = DEFAULT_MAX_ITEMS
         self._depth = 0
         self._pixels_left = MAX_PIXELS
-        self._classes = {(kind.__module__, kind.__qualname__): kind for kind in classes}
+        self._classes = {(cls.__module__, cls.__qualname__): cls for cls in classes}
 
     def value(self, tree: Any) -> Any:
         """Decode one JSON tree."""
-        kind = type(tree)
-        if kind is not dict and kind is not list:
+        cls = type(tree)
+        if cls is not dict and cls is not list:
             return tree
         if self._depth >= DEFAULT_MAX_DEPTH:
             raise Fault(f"nested deeper than max_depth={DEFAULT_MAX_DEPTH}")
         self._depth += 1
         try:
-            if kind is list:
+            if cls is list:
                 return self.items(tree)
             tag = tree.get("$", tree)
             if tag is tree:

@@ -157,21 +157,21 @@ class Encoder:
 
     def value(self, value: Any) -> Any:
         """Return the JSON tree of one value."""
-        kind = type(value)
-        if kind is str:
+        cls = type(value)
+        if cls is str:
             return self.text(value)
-        if value is None or kind is bool:
+        if value is None or cls is bool:
             return value
-        if kind is int:
+        if cls is int:
             return value if -SMALL_INT <= value < SMALL_INT else self._big_int(value)
-        if kind is float:
+        if cls is float:
             return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
-        handler = ENCODERS.get(kind) or _encoder_of(kind)
+        handler = ENCODERS.get(cls) or _encoder_of(cls)
         if handler is None:
             raise Fault(_refusal(value))
         identity = id(value)
         if identity in self._open:
-            raise Fault(f"this {kind.__name__} contains itself; cycles cannot be encoded")
+            raise Fault(f"this {cls.__name__} contains itself; cycles cannot be encoded")
         if len(self._open) >= self._max_depth:
             raise Fault(f"nested deeper than max_depth={self._max_depth}")
         self._open.add(identity)
@@ -181,7 +181,7 @@ class Encoder:
             raise
         except Exception as error:
             name = f"{type(error).__name__}: {error}"
-            raise Fault(f"reading this {kind.__name__} raised {name}") from error
+            raise Fault(f"reading this {cls.__name__} raised {name}") from error
         finally:
             self._open.discard(identity)
 
@@ -243,20 +243,20 @@ def well_formed(text: str) -> bool:
     return True
 
 
-def _encoder_of(kind: type) -> Encode | None:
+def _encoder_of(cls: type) -> Encode | None:
     for find in ENCODER_FINDERS:
-        found = find(kind)
-        if found is not None:
-            return found
-    return next((encode_it for base, encode_it in ENCODERS.items() if issubclass(kind, base)), None)
+        encoder = find(cls)
+        if encoder is not None:
+            return encoder
+    return next((encode_it for base, encode_it in ENCODERS.items() if issubclass(cls, base)), None)
 
 
 def _refusal(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__qualname__} cannot be encoded; send an instance or its name"
-    kind = type(value)
-    text = f"a value of type {kind.__module__}.{kind.__qualname__} cannot be encoded; "
-    methods = {name for base in kind.__mro__ for name in vars(base)}
+    cls = type(value)
+    text = f"a value of type {cls.__module__}.{cls.__qualname__} cannot be encoded; "
+    methods = {name for base in cls.__mro__ for name in vars(base)}
     conversion = next((name for name in _CONVERSIONS if name in methods), None)
     if conversion is not None:
         return f"{text}send what its .{conversion}() returns"

@@ -92,9 +92,9 @@ def decode_variables(data: bytes | bytearray, max_bytes: int) -> Variables:
     """
     # The reasons are not part of the encoder's limit; a character takes 12 bytes at most.
     slack = 2 * _MOST_REASONS * 12 * _REASON_CHARACTERS
-    found = decode(data, path="variables", max_bytes=max_bytes + slack)
-    if type(found) is dict and found.keys() == {"values", "left_out"}:
-        values, reasons = found["values"], found["left_out"]
+    fields = decode(data, path="variables", max_bytes=max_bytes + slack)
+    if type(fields) is dict and fields.keys() == {"values", "left_out"}:
+        values, reasons = fields["values"], fields["left_out"]
         if type(values) is dict is type(reasons) and all(map(is_public, [*values, *reasons])):
             return Variables(values, {name: str(why) for name, why in reasons.items()})
     raise DecodeError("variables: two dicts of names expected, 'values' and 'left_out'")

@@ -109,7 +109,7 @@ class HostCalls:
         Its threads must not call tools in later runs.
         """
         main = threading.main_thread()
-        self._refused.update(one for one in threading.enumerate() if one is not main)
+        self._refused.update(thread for thread in threading.enumerate() if thread is not main)
 
     def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call ``name`` on the host and return its value, or raise its exception."""
@@ -196,9 +196,9 @@ def make_binding(
 
     def bind(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         if unpack and len(args) == 1 and not kwargs and type(args[0]) is dict:
-            given = args[0]
-            if given and all(key in names for key in given):
-                args, kwargs = (), given
+            arguments = args[0]
+            if arguments and all(key in names for key in arguments):
+                args, kwargs = (), arguments
         return split_arguments(parameters, binder(*args, **kwargs))
 
     return bind
@@ -304,11 +304,11 @@ def split_arguments(
 
 def rebuilt_exception(kind: Any, args: Any, message: Any) -> Exception:
     """Build the exception that a reply describes: always a builtin, never a class from the data."""
-    made: Any = getattr(builtins, kind, None) if isinstance(kind, str) else None
-    if not (isinstance(made, type) and issubclass(made, Exception)):
-        made = RuntimeError
+    error_type: Any = getattr(builtins, kind, None) if isinstance(kind, str) else None
+    if not (isinstance(error_type, type) and issubclass(error_type, Exception)):
+        error_type = RuntimeError
     try:
-        error = made(*args)
+        error = error_type(*args)
     except Exception:
         error = RuntimeError(message)  # the constructor needs other arguments
     return error  # type: ignore[no-any-return]

@@ -49,8 +49,8 @@ def _package(name: str) -> Finding:
 
 
 def _kubeconfig() -> Finding:
-    if found := find_cluster():
-        return ok(found)
+    if cluster := find_cluster():
+        return ok(cluster)
     named = os.environ.get("KUBECONFIG", "")
     where = f"KUBECONFIG={named}" if named else "~/.kube/config"
     return fail(f"{where} cannot be read", "set KUBECONFIG to the file of your cluster")

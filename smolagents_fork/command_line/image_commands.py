@@ -55,7 +55,9 @@ def _table(entries: list[ImageEntry]) -> Table:
 def gc(arguments: argparse.Namespace) -> CommandOutcome:
     """Remove containers whose owner is gone, and images that no container uses."""
     garbage = [
-        (one, removal) for one in _all_inventories() for removal in one.garbage(arguments.match)
+        (inventory, removal)
+        for inventory in _all_inventories()
+        for removal in inventory.garbage(arguments.match)
     ]
     removals = [removal for _, removal in garbage]
     data = {"found": [dataclasses.asdict(removal) for removal in removals]}
@@ -72,8 +74,8 @@ def gc(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.dry_run or not removals:
         return CommandOutcome(data, lambda console: _show_found(console, removals))
     kept: dict[str, str] = {}
-    for one, removal in garbage:
-        why = one.remove(removal)
+    for inventory, removal in garbage:
+        why = inventory.remove(removal)
         if why:
             kept[removal.id] = why
 

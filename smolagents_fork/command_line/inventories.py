@@ -64,8 +64,8 @@ class Where:
             executor: a key of :data:`INVENTORIES`.
         """
         module, name = INVENTORIES[executor]
-        made: Callable[..., Inventory] = getattr(importlib.import_module(module), name)
-        return made(self.namespace) if executor == _KUBERNETES else made()
+        factory: Callable[..., Inventory] = getattr(importlib.import_module(module), name)
+        return factory(self.namespace) if executor == _KUBERNETES else factory()
 
 
 def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:
@@ -77,14 +77,14 @@ def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:
     Returns:
         the sandboxes, and by executor why its own could not be listed.
     """
-    found: list[SandboxEntry] = []
+    entries: list[SandboxEntry] = []
     missing: dict[str, str] = {}
     for executor in where.executors():
         try:
-            found += where.inventory(executor).sandboxes()
+            entries += where.inventory(executor).sandboxes()
         except ExecutorError as error:
             missing[executor] = str(error)
-    return sorted(found, key=lambda entry: entry.started_at), missing
+    return sorted(entries, key=lambda entry: entry.started_at), missing
 
 
 def find_sandbox(name: str, where: Where) -> SandboxEntry:
@@ -100,16 +100,16 @@ def find_sandbox(name: str, where: Where) -> SandboxEntry:
     """
     entries, missing = all_sandboxes(where)
     exact = [entry for entry in entries if name in (entry.id, entry.name)]
-    found = exact or [
+    matches = exact or [
         entry
         for entry in entries
         if len(name) >= _SHORTEST_PREFIX and (entry.id.startswith(name) or name == entry.name)
     ]
-    if len(found) > 1:
-        raise UsageError(f"{name!r} is ambiguous: {', '.join(entry.id for entry in found)}")
-    if not found:
+    if len(matches) > 1:
+        raise UsageError(f"{name!r} is ambiguous: {', '.join(entry.id for entry in matches)}")
+    if not matches:
         reasons = "".join(f"; {executor}: {why}" for executor, why in missing.items())
         raise ExecutorError(
             f"no sandbox of the fork is called {name!r}: smolagents-fork ps lists them{reasons}"
         )
-    return found[0]
+    return matches[0]

@@ -35,21 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         the exit code.
     """
     parser = _parser()
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     # Here, because some commands import smolagents, which takes seconds.
-    module, name = given.command
+    module, name = options.command
     command: Callable[[argparse.Namespace], CommandOutcome] = getattr(
         importlib.import_module(f"{__package__}.{module}"), name
     )
     try:
-        outcome = command(given)
-        outcome.write(as_json=given.json)
+        outcome = command(options)
+        outcome.write(as_json=options.json)
         sys.stdout.flush()
         return outcome.code
     except UsageError as error:
-        return _error(str(error), WRONG_USE, as_json=given.json)
+        return _error(str(error), WRONG_USE, as_json=options.json)
     except ForkError as error:
-        return _error(str(error), NOT_DONE, as_json=given.json)
+        return _error(str(error), NOT_DONE, as_json=options.json)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -78,13 +78,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, module: str, text: str) -> argparse.ArgumentParser:
-        one = commands.add_parser(name, help=text, description=f"{text}.", epilog=_EPILOG)
-        one.add_argument("--json", action="store_true", help="write JSON instead of text")
-        one.set_defaults(command=(module, name))
-        return one
+        subparser = commands.add_parser(name, help=text, description=f"{text}.", epilog=_EPILOG)
+        subparser.add_argument("--json", action="store_true", help="write JSON instead of text")
+        subparser.set_defaults(command=(module, name))
+        return subparser
 
-    one = command("doctor", "doctor", "check which executors run here, and why others do not")
-    one.add_argument(
+    subparser = command("doctor", "doctor", "check which executors run here, and why others do not")
+    subparser.add_argument(
         "executors",
         nargs="*",
         metavar="EXECUTOR",
@@ -92,63 +92,67 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     def about_sandboxes(name: str, text: str) -> argparse.ArgumentParser:
-        one = command(name, "sandbox_commands", text)
-        one.add_argument(
+        subparser = command(name, "sandbox_commands", text)
+        subparser.add_argument(
             "--engine",
             choices=tuple(INVENTORIES),
             help="only sandboxes of this one (default: all; pods where there is a kubeconfig)",
         )
-        one.add_argument(
+        subparser.add_argument(
             "--namespace",
             metavar="NAME",
             help="of pods (default: that of the kubeconfig's current context)",
         )
-        return one
+        return subparser
 
     about_sandboxes("ps", "list the sandboxes that exist now, of any owner")
-    one = about_sandboxes("logs", "print the last lines of a sandbox's log")
-    one.add_argument("id", metavar="ID", help="from ps; a container's name also")
-    one.add_argument("--lines", type=_count, default=100, help="how many (default: 100)")
-    one = about_sandboxes("kill", "end sandboxes at once; their state is lost")
-    one.add_argument("ids", metavar="ID", nargs="+", help="from ps; a container's name also")
+    subparser = about_sandboxes("logs", "print the last lines of a sandbox's log")
+    subparser.add_argument("id", metavar="ID", help="from ps; a container's name also")
+    subparser.add_argument("--lines", type=_count, default=100, help="how many (default: 100)")
+    subparser = about_sandboxes("kill", "end sandboxes at once; their state is lost")
+    subparser.add_argument("ids", metavar="ID", nargs="+", help="from ps; a container's name also")
     command("images", "image_commands", "list the images that the fork has built")
-    one = command(
+    subparser = command(
         "gc",
         "image_commands",
         "remove the fork's containers whose owner is gone, and images and caches nobody uses",
     )
-    one.add_argument("--dry-run", action="store_true", help="only list them, with their sizes")
-    one.add_argument("--yes", action="store_true", help="do not ask")
-    one.add_argument(
+    subparser.add_argument(
+        "--dry-run", action="store_true", help="only list them, with their sizes"
+    )
+    subparser.add_argument("--yes", action="store_true", help="do not ask")
+    subparser.add_argument(
         "--match",
         metavar="PATTERN",
         default="*",
         help="only names or ids that match this shell pattern",
     )
-    one = command("setup", "setup_command", "build or fetch what the first start would")
-    one.add_argument("executor", choices=("docker", "kubernetes", "wasm"))
-    one.add_argument(
+    subparser = command("setup", "setup_command", "build or fetch what the first start would")
+    subparser.add_argument("executor", choices=("docker", "kubernetes", "wasm"))
+    subparser.add_argument(
         "--packages",
         nargs="+",
         default=(),
         metavar="NAME",
         help="import names, as in additional_authorized_imports; a version may follow (numpy==2.1)",
     )
-    one.add_argument(
+    subparser.add_argument(
         "--print",
         action="store_true",
         help="kubernetes: write the manifests for the cluster and the image's Dockerfile",
     )
-    one.add_argument(
+    subparser.add_argument(
         "--namespace",
         default="smolagents-fork",
         metavar="NAME",
         help="kubernetes: of the sandboxes (default: smolagents-fork)",
     )
-    one.add_argument(
+    subparser.add_argument(
         "--warm-pool", default="", metavar="NAME", help="kubernetes: write a warm pool, too"
     )
-    one.add_argument("--image", default="", metavar="NAME", help="kubernetes: of the warm pool")
+    subparser.add_argument(
+        "--image", default="", metavar="NAME", help="kubernetes: of the warm pool"
+    )
     return parser
 
 

@@ -27,13 +27,13 @@ def setup(arguments: argparse.Namespace) -> CommandOutcome:
     if arguments.print:
         return _print_files(arguments)
     started = time.monotonic()
-    made = PREPARATIONS[arguments.executor](arguments.packages)
+    artifact = PREPARATIONS[arguments.executor](arguments.packages)
     seconds = time.monotonic() - started
 
     def show(console: Console) -> None:
-        console.print(f"{arguments.executor} is ready after {seconds:.1f} s: {made}")
+        console.print(f"{arguments.executor} is ready after {seconds:.1f} s: {artifact}")
 
-    data = {"executor": arguments.executor, "ready": made, "seconds": round(seconds, 3)}
+    data = {"executor": arguments.executor, "ready": artifact, "seconds": round(seconds, 3)}
     return CommandOutcome(data, show)
 
 

@@ -54,8 +54,8 @@ def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> t
         if entry.applies():
             if path is None:
                 _check_is_module(entry)
-            found = [entry.name] if entry.name == "*" else _names(entry.name, path)
-            names.update(dict.fromkeys(f"{name}{entry.wildcard}" for name in found))
+            modules = [entry.name] if entry.name == "*" else _names(entry.name, path)
+            names.update(dict.fromkeys(f"{name}{entry.wildcard}" for name in modules))
     return tuple(names)
 
 
@@ -197,8 +197,8 @@ def _find_installed(name: str, path: Sequence[str] | None) -> metadata.Distribut
 
 def _modules(distribution: metadata.Distribution) -> set[str]:
     """Collect the outermost public modules that a distribution contains."""
-    found = set(_module_paths(distribution))
-    outermost = {".".join(parts) for parts in found if not _is_inside(parts, found)}
+    paths = set(_module_paths(distribution))
+    outermost = {".".join(parts) for parts in paths if not _is_inside(parts, paths)}
     if outermost:
         return outermost
     # Editable installations, and those of Linux distributions, do not list their modules.

@@ -351,17 +351,17 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
     Raises:
         ConfigurationError: an entry is neither a module's name nor a requirement.
     """
-    found: dict[str, str] = {}
+    requirements: dict[str, str] = {}
     for text in imports:
         entry = parse_entry(text)
         distribution = distribution_for(entry.name)
         if distribution:
             requirement = str(parse_requirement(distribution + entry.suffix))
-            found.setdefault(requirement.lower(), requirement)
+            requirements.setdefault(requirement.lower(), requirement)
     for text in extra:
         requirement = str(parse_requirement(text))
-        found[requirement.lower()] = requirement
-    return tuple(sorted(found.values(), key=str.lower))
+        requirements[requirement.lower()] = requirement
+    return tuple(sorted(requirements.values(), key=str.lower))
 
 
 def missing_requirements(asked: Iterable[str], given: Iterable[str]) -> list[str]:
@@ -379,7 +379,7 @@ def missing_requirements(asked: Iterable[str], given: Iterable[str]) -> list[str
     present = {*requirements_for(given)}
     present |= {distribution_for(parse_entry(text).name) or "" for text in given}
     known = {_normalize(requirement) for requirement in present}
-    return [one for one in requirements_for(asked) if _normalize(one) not in known]
+    return [text for text in requirements_for(asked) if _normalize(text) not in known]
 
 
 def distribution_for(name: str) -> str | None:
@@ -445,7 +445,7 @@ def parse_requirement(text: str) -> Requirement:
     # pip takes it, without extras and marker, for a path if it has a separator or an archive's end.
     asked = "" if parsed is None else f"{parsed.name} {parsed.name}{parsed.specifier}".lower()
     is_path = any(part in asked for part in "/\\") or any(
-        one.endswith(_ARCHIVES) for one in asked.split()
+        name.endswith(_ARCHIVES) for name in asked.split()
     )
     if parsed is None or parsed.url is not None or is_path:
         shown = repr(without_passwords(str(text)))

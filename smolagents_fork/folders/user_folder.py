@@ -321,11 +321,11 @@ def _looking(above: str) -> Iterator[None]:
 
 def _set_abandoned_aside(above: str) -> list[str]:
     """Rename the folders of processes that have ended; return all that are to be removed."""
-    found = []
+    folders = []
     for name in os.listdir(above):
         path = os.path.join(above, name)
         if name.startswith(REMOVING):
-            found.append(path)
+            folders.append(path)
         elif name.endswith(_LOCK):
             for file in abandoned_files(name):
                 file.unlink()
@@ -336,10 +336,10 @@ def _set_abandoned_aside(above: str) -> list[str]:
                     if _try_lock(number):
                         aside = os.path.join(above, f"{REMOVING}{name.removeprefix(_PROCESS)}")
                         os.rename(path, aside)
-                        found.append(aside)
+                        folders.append(aside)
                 finally:
                     os.close(number)
-    return found
+    return folders
 
 
 _process = _ProcessFolder()

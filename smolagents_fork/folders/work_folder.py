@@ -76,25 +76,25 @@ class WorkFolder:
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`.file_store.FileStore`."""
         with _mapped_errors(), open(self.descriptor(path, _FILE), "rb", buffering=0) as file:
-            kind = os.fstat(file.fileno())
-            if not stat.S_ISREG(kind.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise ExecutorError("it is not a regular file")
-            found = bytearray()
-            if kind.st_size <= max_bytes:
-                while piece := file.read(min(_PIECE, max_bytes + 1 - len(found))):
-                    found += piece
-            if max(kind.st_size, len(found)) > max_bytes:
+            content = bytearray()
+            if status.st_size <= max_bytes:
+                while piece := file.read(min(_PIECE, max_bytes + 1 - len(content))):
+                    content += piece
+            if max(status.st_size, len(content)) > max_bytes:
                 raise FileTooLargeError(f"it has more than {max_bytes} bytes")
-            return bytes(found)
+            return bytes(content)
 
     def list_files(self, path: str) -> list[FileInfo]:
         """Return files, or the one at ``path``; see :class:`.file_store.FileStore`."""
         path = self._relative(path)
-        found: list[FileInfo] = []
+        files: list[FileInfo] = []
         with _mapped_errors(), self._parent(path) as (folder, name):
-            kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISREG(kind.st_mode):
-            return [FileInfo(path, kind.st_size)]
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode):
+            return [FileInfo(path, status.st_size)]
         waiting, seen = [path], 0
         while waiting:
             here = waiting.pop()
@@ -117,9 +117,9 @@ class WorkFolder:
                     elif entry.is_file(follow_symlinks=False):
                         with contextlib.suppress(FileNotFoundError):
                             size = entry.stat(follow_symlinks=False).st_size
-                            found.append(FileInfo(name, size))
+                            files.append(FileInfo(name, size))
             waiting += inside
-        return sorted(found, key=lambda one: one.path)
+        return sorted(files, key=lambda file: file.path)
 
     def descriptor(self, path: str, flags: int) -> int:
         """Open a file without following links and return its descriptor.
@@ -132,10 +132,10 @@ class WorkFolder:
             return os.open(name, flags | _LINK, 0o600, dir_fd=folder)
 
     def _relative(self, path: str) -> str:
-        found = posixpath.relpath(path, self.path) if path[:1] == "/" else path
-        if found.split("/", 1)[0] == "..":
+        relative = posixpath.relpath(path, self.path) if path[:1] == "/" else path
+        if relative.split("/", 1)[0] == "..":
             raise ExecutorError("it is outside of the code's work folder: give a relative path")
-        return found
+        return relative
 
     @contextlib.contextmanager
     def _scan_folder(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:

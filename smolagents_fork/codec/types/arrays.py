@@ -76,8 +76,8 @@ def decode_array(decoder: Decoder, tree: dict[str, Any]) -> Any:
         items = decoder.items(list_of(tree["v"], count))
         if not all(isinstance(item, str) for item in items):
             raise Fault("not every item of a string array is a string")
-        kind = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
-        return numpy.array(items, dtype=kind).reshape(shape)
+        string_dtype = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
+        return numpy.array(items, dtype=string_dtype).reshape(shape)
     if dtype == "fields":
         return _decode_structured(decoder, numpy, shape, tree["v"])
     return _raw(decoder, numpy, dtype, shape, count, decoder.raw(tree["v"]))

@@ -37,11 +37,11 @@ def picture_of(value: Any) -> Any:
             plotly, which draws with its optional package kaleido and is an HTML text without it.
     """
     # Of the class: an object of the program's may answer to any name.
-    kind = type(value)
+    cls = type(value)
     try:
-        if _saves_itself(kind):
+        if _saves_itself(cls):
             return _open_image(_matplotlib_png(value))
-        if _is_of_plotly(kind):
+        if _is_of_plotly(cls):
             with contextlib.suppress(Exception):
                 return _open_image(value.to_image(format="png"))
             return value.to_html(include_plotlyjs=True)
@@ -50,12 +50,12 @@ def picture_of(value: Any) -> Any:
     return value
 
 
-def _saves_itself(kind: type) -> bool:
-    return callable(getattr(kind, "savefig", None))
+def _saves_itself(cls: type) -> bool:
+    return callable(getattr(cls, "savefig", None))
 
 
-def _is_of_plotly(kind: type) -> bool:
-    return kind.__module__.startswith("plotly.") and hasattr(kind, "to_image")
+def _is_of_plotly(cls: type) -> bool:
+    return cls.__module__.startswith("plotly.") and hasattr(cls, "to_image")
 
 
 def _figure(encoder: Encoder, value: Any) -> Any:
@@ -75,15 +75,17 @@ def open_pictures(forms: Mapping[str, Any]) -> Mapping[str, Any]:
             opened.
     """
     bitmaps = (f"image/{name.lower()}" for name in _FORMATS_OPENED)
-    kind = next((kind for kind in bitmaps if isinstance(forms.get(kind), (str, bytes))), None)
-    if kind is None:
+    mime_type = next(
+        (mime_type for mime_type in bitmaps if isinstance(forms.get(mime_type), (str, bytes))), None
+    )
+    if mime_type is None:
         return forms
-    data = forms[kind]
+    data = forms[mime_type]
     try:
         image = _open_image(base64.b64decode(data) if isinstance(data, str) else data)
     except Exception:  # no Pillow, or no picture
         return forms
-    return {**forms, kind: image}
+    return {**forms, mime_type: image}
 
 
 def _open_image(data: bytes) -> Any:
@@ -141,8 +143,8 @@ def _palette(encoder: Encoder, value: Any) -> list[Any] | None:
 
 def _transparency(encoder: Encoder, value: Any) -> Any:
     # The index of a colour, the opacity of each, or one colour: see _is_transparency().
-    made = value.info.get("transparency")
-    return encoder.value(made) if _is_transparency(made) else None
+    transparency = value.info.get("transparency")
+    return encoder.value(transparency) if _is_transparency(transparency) else None
 
 
 def _is_transparency(value: Any) -> bool:

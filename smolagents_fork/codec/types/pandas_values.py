@@ -204,8 +204,8 @@ def _index_of(decoder: Decoder, tree: Any, covered: int = 0) -> Any:
     """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_library("pandas")
     decoder.charge(*_INDEX_COST)
-    kind = tree.get("k") if type(tree) is dict else None
-    if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
+    index_type = tree.get("k") if type(tree) is dict else None
+    if index_type == "multi" and set(tree) == {"k", "l", "c", "n"}:
         if type(tree["l"]) is not list:
             raise Fault("the levels of a MultiIndex are a list")
         levels = [_index_of(decoder, level) for level in tree["l"]]
@@ -217,14 +217,14 @@ def _index_of(decoder: Decoder, tree: Any, covered: int = 0) -> Any:
                 raise Fault("the codes of a MultiIndex are as many, and those of its levels")
         # pandas would check the levels by hashes, which whoever made the data can make equal.
         return pandas.MultiIndex(levels=levels, codes=codes, names=names, verify_integrity=False)
-    if kind == "range" and set(tree) == {"k", "v", "n"}:
+    if index_type == "range" and set(tree) == {"k", "v", "n"}:
         start, stop, step = list_of(tree["v"], 3)
         if not all(type(part) is int for part in (start, stop, step)):
             raise Fault("a RangeIndex is made from ints")
         # A few digits describe any number of rows, which many operations materialise.
         decoder.charge_items(max(0, len(range(start, stop, step)) - covered))
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
-    if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
+    if index_type == "index" and set(tree) == {"k", "v", "n", "f"}:
         array = _column_of(decoder, tree["v"])
         if array.dtype.kind == "O" and isinstance(array, need_library("numpy").ndarray):
             for item in array:
@@ -243,12 +243,12 @@ def _index_of(decoder: Decoder, tree: Any, covered: int = 0) -> Any:
 def _column_of(decoder: Decoder, tree: Any) -> Any:
     """Decode the array of one column: a one-dimensional ndarray, or a pandas array."""
     pandas = need_library("pandas")
-    kind = tree.get("k") if type(tree) is dict else None
-    if type(kind) is not str:
+    column_type = tree.get("k") if type(tree) is dict else None
+    if type(column_type) is not str:
         raise Fault("not a column")
     decoder.charge(*_COLUMN_COST)
     values = tree.get("v")
-    match kind, "".join(sorted(tree.keys() - {"k"})):
+    match column_type, "".join(sorted(tree.keys() - {"k"})):
         case "numpy", "v":
             return _flat(decoder, values)
         case "zoned", "vz":
@@ -270,10 +270,10 @@ def _column_of(decoder: Decoder, tree: Any) -> Any:
             return pandas.arrays.IntervalArray.from_arrays(
                 left, right, closed=_check_side(tree["c"])
             )
-        case _, "nv" if _NULLABLE.fullmatch(kind):
+        case _, "nv" if _NULLABLE.fullmatch(column_type):
             mask = _flat(decoder, tree["n"], "b")
             decoder.charge(50 * len(mask), 20 * len(mask))
-            array = pandas.array(_flat(decoder, values, "biuf"), dtype=kind)
+            array = pandas.array(_flat(decoder, values, "biuf"), dtype=column_type)
             array[mask] = pandas.NA
             return array
     raise Fault("not a column")

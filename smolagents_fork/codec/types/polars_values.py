@@ -103,7 +103,9 @@ def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Any:
     if name == "Array":
         return [name, _type_tree(polars, dtype.inner, depth + 1), dtype.size]
     if name == "Struct":
-        fields = [[one.name, _type_tree(polars, one.dtype, depth + 1)] for one in dtype.fields]
+        fields = [
+            [field.name, _type_tree(polars, field.dtype, depth + 1)] for field in dtype.fields
+        ]
         return [name, fields]
     raise Fault(f"a column of the type {dtype} cannot be encoded; cast it to another type")
 
@@ -183,8 +185,10 @@ def _are_fields(value: Any) -> bool:
     return (
         type(value) is list
         and 0 < len(value) <= _MOST_FIELDS
-        and all(type(one) is list and len(one) == 2 and type(one[0]) is str for one in value)
-        and len({one[0] for one in value}) == len(value)
+        and all(
+            type(field) is list and len(field) == 2 and type(field[0]) is str for field in value
+        )
+        and len({field[0] for field in value}) == len(value)
     )
 
 

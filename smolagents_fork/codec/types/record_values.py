@@ -143,8 +143,8 @@ def _model(encoder: Encoder, value: Any) -> Any:
 
 
 def _encode_fields(encoder: Encoder, value: Any, fields: dict[str, Any]) -> Any:
-    kind = type(value)
-    return _record_tree(encoder, kind.__module__, kind.__qualname__, fields)
+    cls = type(value)
+    return _record_tree(encoder, cls.__module__, cls.__qualname__, fields)
 
 
 def _record_tree(encoder: Encoder, module: str, class_name: str, fields: dict[str, Any]) -> Any:
@@ -158,8 +158,8 @@ def _record(encoder: Encoder, value: Record) -> Any:
 
 def _enum(encoder: Encoder, value: enum.Enum) -> Any:
     """Encode an enum member: class by name, its name and value."""
-    kind = type(value)
-    return _member_tree(encoder, kind.__module__, kind.__qualname__, value.name, value.value)
+    cls = type(value)
+    return _member_tree(encoder, cls.__module__, cls.__qualname__, value.name, value.value)
 
 
 def _member(encoder: Encoder, value: Member) -> Any:
@@ -193,30 +193,30 @@ def _fields(decoder: Decoder, tree: Any) -> dict[str, Any]:
 
 def _record_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the fields of an object: a call of its class if that is registered, or a record."""
-    module, name, kind = decoder.registered(tree)
+    module, name, cls = decoder.registered(tree)
     fields = _fields(decoder, tree["v"])
-    if kind is None:
+    if cls is None:
         return Record(module, name, fields)
-    declared: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+    declared: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
     late = {key for key in fields if key in declared and not declared[key].init}
-    value = kind(**{key: item for key, item in fields.items() if key not in late})
+    value = cls(**{key: item for key, item in fields.items() if key not in late})
     for key in late:
         object.__setattr__(value, key, fields[key])  # also works for frozen dataclasses
     return value
 
 
 def _member_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
-    module, name, kind = decoder.registered(tree)
+    module, name, cls = decoder.registered(tree)
     label, value = tree["n"], decoder.value(tree["v"])
     if label is not None and (type(label) is not str or len(label) > 1000):
         raise Fault("the name of an enum member is text")
-    if kind is None:
+    if cls is None:
         return Member(module, name, label, value)
-    members: Any = getattr(kind, "__members__", {})
+    members: Any = getattr(cls, "__members__", {})
     if label in members:
         return members[label]
     # A combination of flags does not have a name, or has names joined by |.
-    return kind(value)
+    return cls(value)
 
 
 ENCODERS.update({Record: _record, Member: _member})

@@ -102,11 +102,11 @@ def _path(encoder: Encoder, value: pathlib.PurePath) -> Any:
     return {"$": name, "v": encoder.text(pathlib.PurePath.__str__(value))}
 
 
-def _path_of(kind: type[pathlib.PurePath]) -> Decode:
+def _path_of(cls: type[pathlib.PurePath]) -> Decode:
     def make(decoder: Decoder, tree: dict[str, Any]) -> pathlib.PurePath:
         text = plain_text(decoder.value(tree["v"]))
         decoder.charge(20 * len(text), 40 * len(text))  # a path keeps its parts, in two forms
-        return kind(text)
+        return cls(text)
 
     return make
 
@@ -114,7 +114,7 @@ def _path_of(kind: type[pathlib.PurePath]) -> Decode:
 # -- containers: lists, tuples, sets, deques, dicts and their kinds, ranges and slices --
 
 # Default factories that a defaultdict may have.
-_FACTORIES = {kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple)}
+_FACTORIES = {cls.__name__: cls for cls in (int, float, str, bool, list, dict, set, tuple)}
 
 
 def _pack_numbers(encoder: Encoder, value: list[Any]) -> Any:
@@ -184,11 +184,11 @@ def _pairs(encoder: Encoder, value: dict[Any, Any]) -> list[Any]:
     # An OrderedDict has an order of its own, which dict.items() does not know.
     for key, item in value.items():
         try:
-            left = encoder.value(key)
+            key_tree = encoder.value(key)
         except Fault as fault:
             raise fault.under(f".keys()[{len(out)}]")  # noqa: B904 - the same fault, with its path
         try:
-            out.append([left, encoder.value(item)])
+            out.append([key_tree, encoder.value(item)])
         except Fault as fault:
             raise fault.under(key_segment(key))  # noqa: B904 - the same fault, with its path
     return out
@@ -203,7 +203,7 @@ def _mapping(tag: str) -> Encode:
 
 def _default_dict(encoder: Encoder, value: collections.defaultdict[Any, Any]) -> Any:
     factory = value.default_factory
-    name = next((name for name, kind in _FACTORIES.items() if kind is factory), None)
+    name = next((name for name, cls in _FACTORIES.items() if cls is factory), None)
     return {"$": "defaultdict", "f": name, "v": _pairs(encoder, value)}
 
 
@@ -231,7 +231,9 @@ def _slice_of(decoder: Decoder, tree: dict[str, Any]) -> slice:
 
 
 _DICTS: tuple[dict[Any, Any], ...] = ({}, collections.OrderedDict())
-_VIEWS = [view for one in _DICTS for view in (one.keys(), one.values(), one.items())]
+_VIEWS = [
+    view for mapping in _DICTS for view in (mapping.keys(), mapping.values(), mapping.items())
+]
 
 
 # -- dates, times and time zones --
