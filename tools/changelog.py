@@ -62,8 +62,8 @@ def release_notes(text: str, version: str) -> str:
     Raises:
         ReleaseError: there is no such section, or it is empty.
     """
-    found = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    notes = found[1].strip() if found else ""
+    section = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    notes = section[1].strip() if section else ""
     if not notes:
         raise ReleaseError(f"CHANGELOG.md: no entries for {version}")
     return f"{notes}\n"

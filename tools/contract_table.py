@@ -88,24 +88,24 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any]) -> str:
     executors = _declarations().EXECUTORS
     cells = {
         (executor, test): f"[no](#difference-{number})"
-        for number, one in enumerate(differences, 1)
-        for executor in one.executors
-        for test in one.tests
+        for number, difference in enumerate(differences, 1)
+        for executor in difference.executors
+        for test in difference.tests
     }
     lines = [_HEAD, *_glance(behaviours, cells, executors), _DETAILS]
     area = None
-    for one in behaviours:
-        if one.area != area:
-            area = one.area
+    for behaviour in behaviours:
+        if behaviour.area != area:
+            area = behaviour.area
             lines += ["", f"### {area}", "", f"| behaviour | {' | '.join(executors)} |"]
             lines.append("|---|" + ":-:|" * len(executors))
-        sentence = one.text.replace("|", "\\|")
-        row = [cells.get((name, one.test), "yes") for name in executors]
+        sentence = behaviour.text.replace("|", "\\|")
+        row = [cells.get((name, behaviour.test), "yes") for name in executors]
         lines.append(f"| {sentence} | {' | '.join(row)} |")
     lines += ["", "## Differences", ""]
-    for number, one in enumerate(differences, 1):
-        names = " and ".join(f"`{name}`" for name in one.executors)
-        lines.append(f'{number}. <span id="difference-{number}"></span>{names}: {one.text}')
+    for number, difference in enumerate(differences, 1):
+        names = " and ".join(f"`{name}`" for name in difference.executors)
+        lines.append(f'{number}. <span id="difference-{number}"></span>{names}: {difference.text}')
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
@@ -114,8 +114,8 @@ def _glance(
 ) -> list[str]:
     """Rows of the table of areas and times."""
     lines = [f"| | {' | '.join(executors)} |", "|---|" + ":-:|" * len(executors)]
-    for area in dict.fromkeys(one.area for one in behaviours):
-        tests = [one.test for one in behaviours if one.area == area]
+    for area in dict.fromkeys(behaviour.area for behaviour in behaviours):
+        tests = [behaviour.test for behaviour in behaviours if behaviour.area == area]
         counts = [sum((name, test) not in cells for test in tests) for name in executors]
         row = [f"all {len(tests)}" if n == len(tests) else f"{n} of {len(tests)}" for n in counts]
         lines.append(f"| {area} | {' | '.join(row)} |")
@@ -143,8 +143,8 @@ def figure(page: str, section: str, label: str) -> str:
     text = page.split(f"<!-- bench {section} -->")[1].split(f"<!-- end bench {section} -->")[0]
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:1] == "|"]
     column = rows[0].index(NOW) if rows and NOW in rows[0] else None
-    found = next((row for row in rows if row[0] == label), None)
-    return "not recorded" if column is None or found is None else found[column]
+    cells = next((row for row in rows if row[0] == label), None)
+    return "not recorded" if column is None or cells is None else cells[column]
 
 
 def _declarations() -> Any:

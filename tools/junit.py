@@ -68,10 +68,8 @@ def read_junit(path: Path) -> dict[str, Outcome]:
     for suite in [root] if isinstance(root, TestSuite) else root:
         for case in suite:
             key = node_id(case.classname or "", case.name or "")
-            found = [outcomes[key]] if key in outcomes else []
-            outcomes[key] = max(
-                [*found, *_outcomes(case)], key=lambda one: _ORDER.index(one.status)
-            )
+            candidates = [*([outcomes[key]] if key in outcomes else []), *_outcomes(case)]
+            outcomes[key] = max(candidates, key=lambda outcome: _ORDER.index(outcome.status))
     if not outcomes:
         raise SuiteError(f"{path}: names no test at all; the run collected nothing")
     return outcomes
@@ -81,7 +79,7 @@ def _outcomes(case: TestCase) -> list[Outcome]:
     return [
         Outcome("passed"),
         *(
-            Outcome(_STATUSES[type(one).__name__], one.message or "", one.text or "")
-            for one in case.result
+            Outcome(_STATUSES[type(result).__name__], result.message or "", result.text or "")
+            for result in case.result
         ),
     ]

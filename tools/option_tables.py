@@ -98,39 +98,39 @@ def default_shown(value: Any) -> str:
 
 
 #: Options of one kind: their annotations and defaults.
-_Found = dict[str, tuple[str, Any]]
+_Options = dict[str, tuple[str, Any]]
 
 
-def _of_class(kind: type) -> _Found:
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    return {name: (str(fields[name].type), fields[name].default) for name in about(kind)}
+def _of_class(cls: type) -> _Options:
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    return {name: (str(fields[name].type), fields[name].default) for name in about(cls)}
 
 
-def _several(columns: dict[str, _Found]) -> list[str]:
+def _several(columns: dict[str, _Options]) -> list[str]:
     """Draw a table with a row an option and a column a class."""
     rows = [f"| option | type | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
     for name in sorted(set().union(*columns.values())):
-        has = [found[name] for found in columns.values() if name in found]
+        has = [cells[name] for cells in columns.values() if name in cells]
         (word,) = {type_word(name, annotation) for annotation, _ in has}
         shown = [
-            default_shown(found[name][1]) if name in found else "no" for found in columns.values()
+            default_shown(cells[name][1]) if name in cells else "no" for cells in columns.values()
         ]
         rows.append(f"| `{name}` | {word} | {' | '.join(shown)} |")
     return rows
 
 
-def _one(kind: type, names: Iterable[str]) -> list[str]:
+def _one(cls: type, names: Iterable[str]) -> list[str]:
     """Draw a table of some options of a class, with what each is for."""
-    known, found = about(kind), _of_class(kind)
+    known, options = about(cls), _of_class(cls)
     rows = ["| parameter | default | form and unit | what it is for |", "|---|---|---|---|"]
     for name in names:
-        one = known[name]
-        rows.append(f"| `{name}` | {default_shown(found[name][1])} | {one.form} | {one.says} |")
+        option, (_, default) = known[name], options[name]
+        rows.append(f"| `{name}` | {default_shown(default)} | {option.form} | {option.says} |")
     return rows
 
 
-def _without(kind: type, *others: Collection[str]) -> list[str]:
-    return [name for name in about(kind) if not any(name in other for other in others)]
+def _without(cls: type, *others: Collection[str]) -> list[str]:
+    return [name for name in about(cls) if not any(name in other for other in others)]
 
 
 _UPSTREAMS = DockerArguments.by_position
@@ -153,10 +153,10 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         {
             name: {
                 option: value
-                for option, value in _of_class(kind).items()
+                for option, value in _of_class(cls).items()
                 if option in _POOL or option == "engine"
             }
-            for name, kind in (("DockerPool", DockerPoolArguments), ("WasmPool", WasmPoolArguments))
+            for name, cls in (("DockerPool", DockerPoolArguments), ("WasmPool", WasmPoolArguments))
         }
     ),
     "docker, upstream's": lambda: _one(DockerArguments, _UPSTREAMS),
@@ -191,7 +191,7 @@ def draw_tables(page: str) -> str:
         page: the text of the page.
     """
     return _MARKED.sub(
-        lambda found: found[1] + "\n".join(TABLES[found[2]]()) + "\n" + found[3], page
+        lambda match: match[1] + "\n".join(TABLES[match[2]]()) + "\n" + match[3], page
     )
 
 

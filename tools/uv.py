@@ -68,21 +68,21 @@ def installer_settings(
             except (SyntaxError, ValueError):
                 continue
             levels[level.startswith(":env:")][_NAMES[option]] = " ".join(value.split())
-    found = {**levels[False], **levels[True]}
-    index, extra = found.pop("index-url", "").split(), found.pop("extra-index-url", "").split()
+    config = {**levels[False], **levels[True]}
+    index, extra = config.pop("index-url", "").split(), config.pop("extra-index-url", "").split()
     # pip takes the best file of all its indexes. uv would stop at the first that answers and, told
     # to look at all, takes a version from the first that has it: the main index goes first. Without
     # a setting that is uv's own default, which it asks last.
     if extra and main_index:
         index = index or [main_index]
     if index:
-        *extra, found["UV_DEFAULT_INDEX"] = [*index, *extra]
+        *extra, config["UV_DEFAULT_INDEX"] = [*index, *extra]
     if extra:
-        found["UV_INDEX"] = " ".join(extra)
-        found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    if "UV_FIND_LINKS" in found:
-        found["UV_FIND_LINKS"] = found["UV_FIND_LINKS"].replace(" ", ",")
-    return {name: value for name, value in found.items() if name not in environ}
+        config["UV_INDEX"] = " ".join(extra)
+        config["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    if "UV_FIND_LINKS" in config:
+        config["UV_FIND_LINKS"] = config["UV_FIND_LINKS"].replace(" ", ",")
+    return {name: value for name, value in config.items() if name not in environ}
 
 
 class Uv:

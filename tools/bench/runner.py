@@ -68,8 +68,7 @@ def machine_text(metadata: dict[str, Any]) -> str:
 
 def collect_metadata() -> dict[str, Any]:
     """Return what pyperf knows of the machine now."""
-    found: dict[str, Any] = pyperf.Run([1.0]).get_metadata()
-    return found
+    return dict(pyperf.Run([1.0]).get_metadata())
 
 
 def record(name: str, metadata: dict[str, Any], measured: Measured, to_page: bool) -> bool:

@@ -27,8 +27,8 @@ def time_turns(actions: Mapping[str, Callable[[], float]], rounds: int) -> dict[
         actions: each returns its seconds: it may measure elsewhere, as in a container.
         rounds: of all of them.
     """
-    found: dict[str, list[float]] = {name: [] for name in actions}
+    seconds: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(rounds):
         for name, action in actions.items():
-            found[name].append(action())
-    return found
+            seconds[name].append(action())
+    return seconds

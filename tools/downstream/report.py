@@ -55,14 +55,14 @@ def page(results: list[Result], versions: tuple[str, str], when: str) -> str:
         "|---|---|---|---|",
     ]
     notes = []
-    for one in results:
-        version = one.fork.version or "not installed"
-        message = _cell(one.fork.message)
-        lines.append(f"| `{one.package.name}` | {version} | {message} | {verdict(one)} |")
-        if one.package.note:
-            notes.append(f"- `{one.package.name}`: {one.package.note}.")
-        if not one.upstream.works:
-            notes.append(f"- `{one.package.name}` with upstream: {_cell(one.upstream.message)}")
+    for result in results:
+        name, version = result.package.name, result.fork.version or "not installed"
+        message = _cell(result.fork.message)
+        lines.append(f"| `{name}` | {version} | {message} | {verdict(result)} |")
+        if result.package.note:
+            notes.append(f"- `{name}`: {result.package.note}.")
+        if not result.upstream.works:
+            notes.append(f"- `{name}` with upstream: {_cell(result.upstream.message)}")
     return "\n".join([*lines, "", *notes]).rstrip("\n") + "\n"
 
 

@@ -146,8 +146,8 @@ def _write_entries(folder: Path) -> None:
 
 def _may_lower_scores() -> bool:
     status = Path("/proc/self/status").read_text("ascii")
-    found = re.search(r"(?m)^CapEff:\s*([0-9a-f]+)$", status)
-    return bool(found and int(found[1], 16) & _SYS_RESOURCE)
+    match = re.search(r"(?m)^CapEff:\s*([0-9a-f]+)$", status)
+    return bool(match and int(match[1], 16) & _SYS_RESOURCE)
 
 
 def _change(source: Path) -> None:

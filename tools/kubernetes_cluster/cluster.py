@@ -213,7 +213,8 @@ class KubernetesCluster(contextlib.ExitStack):
 
         with contextlib.closing(self.client()) as api:
             node: Any = CoreV1Api(api).read_node(_NODE, _request_timeout=5)
-        return any(one.type == "Ready" and one.status == "True" for one in node.status.conditions)
+        conditions = [(condition.type, condition.status) for condition in node.status.conditions]
+        return ("Ready", "True") in conditions
 
     def _prepare_namespace(self) -> None:
         """Apply what ``smolagents-fork setup kubernetes --print`` writes."""
@@ -318,15 +319,13 @@ def _make_pause_image() -> None:
     base = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "")
     if not base:
         raise ClusterUnavailable("a cluster needs SMOLAGENTS_FORK_BASE_IMAGE, for its pods' pause")
-    made = run(["docker", "create", base, "true"], timeout_seconds=_SHORT_SECONDS).strip()
+    container = run(["docker", "create", base, "true"], timeout_seconds=_SHORT_SECONDS).strip()
     change = 'ENTRYPOINT ["sleep","infinity"]'
     try:
-        run(
-            ["docker", "commit", "--change", change, made, _PAUSE_IMAGE],
-            timeout_seconds=_SHORT_SECONDS,
-        )
+        commit = ["docker", "commit", "--change", change, container, _PAUSE_IMAGE]
+        run(commit, timeout_seconds=_SHORT_SECONDS)
     finally:
-        _run_quietly("docker", "rm", "-f", made)
+        _run_quietly("docker", "rm", "-f", container)
 
 
 def _remove_containers() -> None:

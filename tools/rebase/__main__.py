@@ -145,7 +145,7 @@ def _check_drift(project: Project, options: argparse.Namespace) -> tuple[int, st
         raise RebaseError("UPSTREAM_GIT is missing: a branch or pull request is of a repository")
     upstream = options.upstream_git
     upstream = str(Path(upstream).resolve()) if Path(upstream).exists() else upstream
-    pulls = [one.strip() for one in options.pulls.split(",") if one.strip()]
+    pulls = [pull.strip() for pull in options.pulls.split(",") if pull.strip()]
     fits, text = drift_report(project, upstream, options.to, pulls)
     print(text)
     return 0 if fits else 1, text
@@ -160,31 +160,28 @@ def _last_report(project: Project) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.rebase", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, command in {
-        "start": start,
-        "check": check,
-        "continue": go_on,
-        "abort": abort,
-    }.items():
-        one = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
-        one.set_defaults(run=command)
+    functions = {"start": start, "check": check, "continue": go_on, "abort": abort}
+    for name, command in functions.items():
+        subparser = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
+        subparser.set_defaults(run=command)
+        add = subparser.add_argument
         if command in (start, check):
-            one.add_argument(
+            add(
                 "--to",
                 metavar="VERSION",
                 help="upstream's version (default: newest); check also takes a branch or commit",
             )
-            one.add_argument("--skip-contract", action="store_true", help="no contract suite")
-            one.add_argument("--skip-regression", action="store_true", help="no upstream's tests")
-            one.add_argument(
+            add("--skip-contract", action="store_true", help="no contract suite")
+            add("--skip-regression", action="store_true", help="no upstream's tests")
+            add(
                 "--borrow-packages",
                 action="store_true",
                 help="test with this environment's packages",
             )
         if command is check:
-            one.add_argument("--pulls", default="", metavar="NUMBERS", help="pull requests, or all")
-            one.add_argument("--upstream-git", default="", metavar="REPOSITORY", help="of these")
-            one.add_argument("--report", type=Path, help="(default: reports/rebase-check.md)")
+            add("--pulls", default="", metavar="NUMBERS", help="pull requests, or all")
+            add("--upstream-git", default="", metavar="REPOSITORY", help="of these")
+            add("--report", type=Path, help="(default: reports/rebase-check.md)")
     return parser
 
 

@@ -44,11 +44,12 @@ def drift_report(
     with tempfile.TemporaryDirectory(prefix="drift-") as folder:
         tree = locked_base(lock, prune, project.cache)
         git = create(Path(folder), tree, project, lock.version)
-        series, names = git.text("rev-parse", "HEAD"), [one.name for one in commits(git, BASE)]
+        series = git.text("rev-parse", "HEAD")
+        names = [commit.name for commit in commits(git, BASE)]
         if list(pulls) == ["all"]:
             listing = git.lines("ls-remote", upstream_git, "refs/pull/*/head")
             pulls = sorted((line.split("/")[2] for line in listing), key=int)
-        revisions = [*([branch] if branch else []), *(f"refs/pull/{one}/head" for one in pulls)]
+        revisions = [*([branch] if branch else []), *(f"refs/pull/{pull}/head" for pull in pulls)]
         columns = []
         for revision in revisions:
             git.run("fetch", "--quiet", "--depth=1", "--no-tags", upstream_git, revision)
@@ -78,7 +79,7 @@ def _outcomes(git: Git, names: Sequence[str]) -> dict[str, str]:
             git.lines("diff", "--name-only", "--diff-filter=U")
         )
         git.run("rebase", "--skip", check=False)
-    there = {one.name for one in commits(git, _TARGET)}
+    there = {commit.name for commit in commits(git, _TARGET)}
     return {
         name: conflicts.get(name) or ("clean" if name in there else "in upstream") for name in names
     }

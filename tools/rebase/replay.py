@@ -149,8 +149,8 @@ def _unmerged(git: Git) -> list[str]:
 
 
 def _places(git: Git, paths: list[str]) -> list[str]:
-    found = git.run("grep", "--line-number", "^<<<<<<< ", check=False).stdout.decode()
-    marks = [":".join(line.split(":", 2)[:2]) for line in found.splitlines()]
+    output = git.run("grep", "--line-number", "^<<<<<<< ", check=False).stdout.decode()
+    marks = [":".join(line.split(":", 2)[:2]) for line in output.splitlines()]
     bare = [path for path in paths if not any(mark.startswith(f"{path}:") for mark in marks)]
     return [*marks, *(git.lines("status", "--short", "--", *bare) if bare else [])]
 

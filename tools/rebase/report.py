@@ -36,10 +36,10 @@ To leave the patch out instead:  git rebase --skip in .rebase/repo, then make re
 
 def refusal_text(plan: Plan, verdict: Verdict) -> str:
     """Describe a result that does not hold: what failed, and how to continue."""
-    failed = "\n".join(f"{one.name}:\n{one.problem}" for one in verdict.checks if one.problem)
+    text = "\n".join(f"{check.name}:\n{check.problem}" for check in verdict.checks if check.problem)
     return f"""\
 stopped: the series fits, but the result does not hold.
-{failed}
+{text}
 
 To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i
 upstream/{plan.new}) or the package or tests in the checkout, then make rebase-continue.
@@ -98,5 +98,5 @@ def _range_diff(folder: Folder, plan: Plan) -> list[str]:
     ranges = (f"{old}..{series_tag(plan.old)}", f"{new}..HEAD")
     options = ("--no-color", "--creation-factor=90")
     lines = folder.git.lines("range-diff", *options, *ranges) or ["(an empty series)"]
-    left = len(lines) - _RANGE_DIFF_LINES
-    return [*lines[:_RANGE_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else [])]
+    omitted = len(lines) - _RANGE_DIFF_LINES
+    return [*lines[:_RANGE_DIFF_LINES], *([f"... and {omitted} more lines"] if omitted > 0 else [])]

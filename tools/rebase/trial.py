@@ -128,8 +128,9 @@ def try_out(folder: Folder, plan: Plan) -> Verdict:
 
 def _checks(folder: Folder, plan: Plan, verdict: Verdict) -> Iterator[Check]:
     """Make every check that can still decide something: without an import, no test can."""
-    found = lint_series(Project(folder.copy), cache=folder.project.cache)
-    yield Check("lint", "\n".join(f"{one.where}: {one.text}" for one in found if one.is_error))
+    findings = lint_series(Project(folder.copy), cache=folder.project.cache)
+    errors = (f"{finding.where}: {finding.text}" for finding in findings if finding.is_error)
+    yield Check("lint", "\n".join(errors))
     uv = Uv()
     wheel = uv.wheel(folder.copy, folder.path / "wheel", folder.logs / "build.log")
     yield Check("wheel", "", f"`{wheel.name}`")
@@ -240,7 +241,7 @@ def _patch_tests(folder: Folder, python: Path, plan: Plan) -> Iterator[Check]:
     dropped = [commit for commit in old if commit.name not in names]
     tests = {
         commit.name: [
-            one for one in commit.trailers.get("Test", ()) if not missing_test(folder.copy, one)
+            test for test in commit.trailers.get("Test", ()) if not missing_test(folder.copy, test)
         ]
         for commit in (*kept, *dropped)
     }
@@ -282,11 +283,11 @@ def _contract(folder: Folder, python: Path) -> Iterator[Check]:
     run = _own_tests(folder, python, "contract", chosen)
     outcomes = run.outcomes()
     failed = [
-        f"{key}: {one.status}: {one.message}"
-        for key, one in outcomes.items()
-        if one.status not in ("passed", "skipped")
+        f"{key}: {outcome.status}: {outcome.message}"
+        for key, outcome in outcomes.items()
+        if outcome.status not in ("passed", "skipped")
     ]
-    if not any(one.status == "passed" for one in outcomes.values()):
+    if not any(outcome.status == "passed" for outcome in outcomes.values()):
         failed.append(f"{' '.join(CONTRACT)}: no test passed; see contract/tests.log")
     yield Check("contract suite, without Docker and Deno", "\n".join(failed))
     yield from _unstable(run)
@@ -300,15 +301,16 @@ def _judge(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int, 
     passed, problems = 0, list[str]()
     for test in tests:
         cases = {
-            key: one
-            for key, one in outcomes.items()
+            key: outcome
+            for key, outcome in outcomes.items()
             if key in (test, test.partition("::")[0]) or key.startswith(f"{test}[")
         }
-        for key, one in cases.items():
-            if one.status == "passed":
+        for key, outcome in cases.items():
+            if outcome.status == "passed":
                 passed += 1
             else:
-                problems.append(f"{key}: {one.status}: {one.message}\n{one.text[-2000:]}".strip())
+                problem = f"{key}: {outcome.status}: {outcome.message}\n{outcome.text[-2000:]}"
+                problems.append(problem.strip())
         if not cases:
             problems.append(f"{test}: was not run; see patches/tests.log")
     return passed, "\n".join(problems)

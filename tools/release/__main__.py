@@ -88,15 +88,15 @@ def release(project: Project, out: Path, date: str | None, *, commit: bool) -> s
     if commit:
         _check_ready(Git(project.root), tag)
     with tempfile.TemporaryDirectory(prefix="smolagents-release-") as scratch:
-        folder, made = Path(scratch, "tree"), Path(scratch, "made")
+        folder, artifacts = Path(scratch, "tree"), Path(scratch, "made")
         folder.mkdir()
-        made.mkdir()
+        artifacts.mkdir()
         tree = export_release(project, version, folder, date)
         dated = tree.changelog.read_text("utf-8")
-        write_artifacts(tree.root, version, made, Uv())
+        write_artifacts(tree.root, version, artifacts, Uv())
         if out.exists():
             shutil.rmtree(out)
-        shutil.copytree(made, out)
+        shutil.copytree(artifacts, out)
     if commit:
         project.changelog.write_text(dated, "utf-8")
         _commit(project, f"release: date {version}", "The tag names this commit.")

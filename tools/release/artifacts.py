@@ -61,7 +61,7 @@ def _pin(project: Project) -> str:
     fields = project_fields(project.root)
     requirements = [
         *fields["dependencies"],
-        *(one for name in CONSTRAINED_EXTRAS for one in fields["optional-dependencies"][name]),
+        *(text for name in CONSTRAINED_EXTRAS for text in fields["optional-dependencies"][name]),
     ]
     oldest = load(project.lock).requires_python.removeprefix(">=")
     return compile_requirements(requirements, oldest, "--generate-hashes")

@@ -42,18 +42,18 @@ def _export(project: Project, options: argparse.Namespace) -> int:
 
 def _check(project: Project, options: argparse.Namespace) -> int:
     """Export again and compare bytes; exit 1 with the diff if they differ."""
-    found = differences(project)
-    for path, correct in found.items():
+    corrections = differences(project)
+    for path, correct in corrections.items():
         texts = ((project.root / path).read_bytes(), correct)
-        before, after = (one.decode("utf-8", "replace").splitlines() for one in texts)
+        before, after = (text.decode("utf-8", "replace").splitlines() for text in texts)
         diff = "\n".join(difflib.unified_diff(before, after, lineterm=""))
         print(f"{path} is not as exported:\n{diff or 'it differs in line ends'}")
-    if found and options.output is not None:
-        write_files(options.output, found)
+    if corrections and options.output is not None:
+        write_files(options.output, corrections)
         print(f"the corrected files are in {options.output}")
-    if not found:
+    if not corrections:
         print(len(load_series(project.patches)), "patches are as exported")
-    return 1 if found else 0
+    return 1 if corrections else 0
 
 
 def _lint(project: Project, options: argparse.Namespace) -> int:
@@ -78,15 +78,15 @@ def _parser(root: Path) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     for run in (_edit, _export, _check, _lint):
         text = run.__doc__
-        one = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
-        one.set_defaults(run=run)
+        command = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
+        command.set_defaults(run=run)
         if run in (_edit, _export):
-            one.add_argument("folder", nargs="?", type=Path, default=root / "build" / "series")
-            one.add_argument("--force", action="store_true", help="even if work is overwritten")
+            command.add_argument("folder", nargs="?", type=Path, default=root / "build" / "series")
+            command.add_argument("--force", action="store_true", help="even if work is overwritten")
         if run is _check:
-            one.add_argument("--output", type=Path, help="write the corrected files below it")
+            command.add_argument("--output", type=Path, help="write the corrected files below it")
         if run is _lint:
-            one.add_argument("--static", action="store_true", help="leave the release out")
+            command.add_argument("--static", action="store_true", help="leave the release out")
     return parser
 
 

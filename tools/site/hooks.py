@@ -59,14 +59,14 @@ def rewritten(markdown: str, source: str, target: str) -> str:
         text, path, anchor = match[1], match[2], match[3] or ""
         named = os.path.normpath(PurePosixPath(source).parent / path)
         if named in OUTSIDE:
-            found = OUTSIDE[named]
+            page = OUTSIDE[named]
         elif named.startswith("docs/"):
-            found = named.removeprefix("docs/")
+            page = named.removeprefix("docs/")
         elif (ROOT / named).exists():
             return text if text.strip("`") == named else f"{text} (`{named}`)"
         else:
             return match[0]
-        relative = os.path.relpath(found, PurePosixPath(target).parent)
+        relative = os.path.relpath(page, PurePosixPath(target).parent)
         return f"[{text}]({Path(relative).as_posix()}{anchor})"
 
     return _LINK.sub(replace_link, markdown)

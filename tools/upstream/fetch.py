@@ -52,10 +52,10 @@ def released_versions() -> list[Version]:
     match = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
     # pip itself leaves out what is not a version.
     versions = [Version(text.strip()) for text in match[1].split(",")] if match else []
-    found = [one for one in versions if not one.is_prerelease and not one.local]
-    if not found:
+    releases = [version for version in versions if not version.is_prerelease and not version.local]
+    if not releases:
         raise FetchError(f"the package index lists no release of {PACKAGE}: {output[-500:]!r}")
-    return sorted(found)
+    return sorted(releases)
 
 
 def _download(cache: Path, version: str, name: str, option: str) -> Path:
@@ -97,10 +97,10 @@ def check_digest(path: Path, expected: str) -> None:
     Raises:
         FetchError: it has another.
     """
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != expected:
         raise FetchError(
-            f"{path}: sha256 is {found}, expected {expected}; "
+            f"{path}: sha256 is {digest}, expected {expected}; "
             f"remove the file to have it fetched again, or look into why it has changed"
         )
 
@@ -123,7 +123,8 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
     """
     try:
         with tarfile.open(sdist) as archive:
-            if odd := [one.name for one in archive if not (one.isfile() or one.isdir())]:
+            odd = [member.name for member in archive if not (member.isfile() or member.isdir())]
+            if odd:
                 raise FetchError(f"{sdist.name}: {odd[0]} is neither a file nor a folder")
             archive.extractall(folder, filter="data")
     except tarfile.FilterError as error:

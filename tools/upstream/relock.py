@@ -31,8 +31,8 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
             for name in locked_names(site, version)
         }
         entry_points: dict[str, dict[str, str]] = {}
-        for one in PathDistribution(info).entry_points:
-            entry_points.setdefault(one.group, {})[one.name] = one.value
+        for entry_point in PathDistribution(info).entry_points:
+            entry_points.setdefault(entry_point.group, {})[entry_point.name] = entry_point.value
     return Lock(
         version=version,
         wheel=_archive(wheel),

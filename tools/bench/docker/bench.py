@@ -152,10 +152,10 @@ def _tool_times(executor: DockerExecutor) -> tuple[list[float], float]:
     """Return the seconds of a tool's call, seen from the program: one a program, many in one."""
     executor.send_tools({"add_one": lambda number: number + 1})
     timer = "import time\nt = time.perf_counter()\n"
-    one = f"{timer}add_one(1)\ntime.perf_counter() - t"
+    single_call = f"{timer}add_one(1)\ntime.perf_counter() - t"
     many = f"{timer}for i in range({TOOL_CALLS}): add_one(i)\ntime.perf_counter() - t"
-    executor(one)
-    return [executor(one).output for _ in range(20)], executor(many).output / TOOL_CALLS
+    executor(single_call)
+    return [executor(single_call).output for _ in range(20)], executor(many).output / TOOL_CALLS
 
 
 def _pool_times(count: int) -> list[float]:
@@ -216,7 +216,7 @@ def _run_upstream(python: str | Path, calls: int, starts: int) -> dict[str, Any]
         say(f"upstream's half failed: {error}")
         reason = last_lines(str(error), lines=1)
         return collections.defaultdict(lambda: "failed", failed_starts=f"all ({reason})")
-    found: dict[str, Any] = json.loads(output.splitlines()[-1])
-    found["calls_p95"] = percentile(found["calls"], 0.95)
-    found["array"] = found["array"] or f"fails ({found['array_error']})"
-    return found
+    figures: dict[str, Any] = json.loads(output.splitlines()[-1])
+    figures["calls_p95"] = percentile(figures["calls"], 0.95)
+    figures["array"] = figures["array"] or f"fails ({figures['array_error']})"
+    return figures

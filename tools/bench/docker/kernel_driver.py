@@ -80,14 +80,14 @@ class Kernel:
                 _, message = self.session.recv(channel, 0)
                 if message["parent_header"].get("msg_id") != request:
                     continue
-                kind = message["msg_type"]
-                if kind == "input_request":
+                message_type = message["msg_type"]
+                if message_type == "input_request":
                     self.session.send(self.stdin, "input_reply", {"value": ""}, message)
-                elif kind == "execute_result":
+                elif message_type == "execute_result":
                     value = message["content"]["data"]["text/plain"]
-                elif kind == "execute_reply":
+                elif message_type == "execute_reply":
                     missing.discard("reply")
-                elif kind == "status" and message["content"]["execution_state"] == "idle":
+                elif message_type == "status" and message["content"]["execution_state"] == "idle":
                     missing.discard("idle")
         return value
 

@@ -43,6 +43,6 @@ def memory(client: Any, container: str) -> int:
         client: docker-py's.
         container: its id.
     """
-    found = client.api.stats(container, stream=False)["memory_stats"]
-    details = found.get("stats", {})
-    return int(found["usage"] - details.get("total_inactive_file", details.get("inactive_file", 0)))
+    stats = client.api.stats(container, stream=False)["memory_stats"]
+    details = stats.get("stats", {})
+    return int(stats["usage"] - details.get("total_inactive_file", details.get("inactive_file", 0)))

@@ -41,8 +41,8 @@ def main() -> None:
     """Measure, and print the figures."""
     calls, starts = int(sys.argv[1]), int(sys.argv[2])
     with contextlib.redirect_stdout(io.StringIO()):
-        found = measured(calls, starts)
-    print(json.dumps(found))
+        figures = measured(calls, starts)
+    print(json.dumps(figures))
 
 
 def measured(calls: int, starts: int) -> dict[str, Any]:
@@ -54,25 +54,26 @@ def measured(calls: int, starts: int) -> dict[str, Any]:
     """
     from smolagents import FinalAnswerTool
 
-    found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
+    figures: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
     for _ in range(starts):
-        made, started = started_executor(found)
-        found["cold"].append(time.perf_counter() - started)
-        found["cleanup"].append(time_action(made.cleanup))
-    made, _ = started_executor(found)
+        executor, started = started_executor(figures)
+        figures["cold"].append(time.perf_counter() - started)
+        figures["cleanup"].append(time_action(executor.cleanup))
+    executor, _ = started_executor(figures)
     try:
-        found["memory"] = memory(made.client, made.container.id)
-        found["calls"] = time_repeatedly(lambda: made(ONE), calls)
-        found["megabyte"] = time_repeatedly(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
-        made.send_tools({"final_answer": FinalAnswerTool()})
+        figures["memory"] = memory(executor.client, executor.container.id)
+        figures["calls"] = time_repeatedly(lambda: executor(ONE), calls)
+        large_calls = max(5, calls // 10)
+        figures["megabyte"] = time_repeatedly(lambda: executor("'x' * 1_000_000"), large_calls)
+        executor.send_tools({"final_answer": FinalAnswerTool()})
         try:
-            found["array"] = array_times(made, 3)
+            figures["array"] = array_times(executor, 3)
         except Exception as error:
             # Its array travels as text, and its gateway's limit is 10 MiB a message.
-            found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
+            figures["array"], figures["array_error"] = [], f"{type(error).__name__}: {error}"
     finally:
-        made.cleanup()
-    return found
+        executor.cleanup()
+    return figures
 
 
 def executor() -> Any:
@@ -93,9 +94,9 @@ def started_executor(found: dict[str, Any]) -> tuple[Any, float]:
     while True:
         started = time.perf_counter()
         try:
-            made = executor()
-            made(ONE)
-            return made, started
+            docker_executor = executor()
+            docker_executor(ONE)
+            return docker_executor, started
         except RuntimeError:
             found["failed_starts"] += 1
             if found["failed_starts"] > 10:

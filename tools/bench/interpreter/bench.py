@@ -90,7 +90,7 @@ class ProgramTimes:
             return None
         floor = self.small_floor if engine in SLOW else self.floor
         pairs = zip(self.seconds[engine], floor, strict=True)
-        return statistics.median(one / reference for one, reference in pairs)
+        return statistics.median(seconds / reference for seconds, reference in pairs)
 
 
 def measure(repeat: int) -> Measured:
@@ -118,8 +118,9 @@ def measure(repeat: int) -> Measured:
     finally:
         for engine in engines.values():
             engine.close()
+    own_times = [program for program in times if "fork" in program.seconds]
     rows = [
-        *(Row(one.name, one.seconds["fork"], one.floor) for one in times if "fork" in one.seconds),
+        *(Row(program.name, program.seconds["fork"], program.floor) for program in own_times),
         *(Row(title, sides["fork"], sides["cpython"]) for title, sides in calls.items()),
     ]
     return Measured(rows, "medians", _refusals(times), draw_programs(times, calls))
@@ -162,16 +163,17 @@ def draw_programs(
         calls: seconds of calls by title and engine.
     """
     lines, every = [], True
-    for one in times:
-        ratios = {name: one.ratio(name) for name in TITLES}
+    for program in times:
+        ratios = {name: program.ratio(name) for name in TITLES}
         mark, reached = _judge(ratios["fork"], PROGRAM_GOAL)
         every = every and reached
-        floor = f"{statistics.median(one.floor) * 1000:.0f} ms"
-        lines.append([one.name, floor, *(_ratio(ratios[name], "cannot") for name in TITLES), mark])
+        floor = f"{statistics.median(program.floor) * 1000:.0f} ms"
+        cells = [_ratio(ratios[name], "cannot") for name in TITLES]
+        lines.append([program.name, floor, *cells, mark])
     means = {
-        name: statistics.geometric_mean(found)
+        name: statistics.geometric_mean(medians)
         for name in TITLES
-        if (found := [ratio for one in times if (ratio := one.ratio(name)) is not None])
+        if (medians := [ratio for program in times if (ratio := program.ratio(name)) is not None])
     }
     mark, reached = _judge(means.get("fork"), MEAN_GOAL)
     lines.append(["**geometric mean**", "", *(_ratio(means.get(name)) for name in TITLES), mark])
@@ -194,9 +196,9 @@ def _ratio(ratio: float | None, missing: str = "-") -> str:
 
 def _refusals(times: list[ProgramTimes]) -> list[str]:
     lines = [
-        f"- {one.name}, {TITLES[name]}: `{' '.join(reason.split())[:160].replace('`', chr(39))}`"
+        f"- {program.name}, {TITLES[name]}: `{' '.join(error.split())[:160].replace('`', chr(39))}`"
         for name in TITLES
-        for one in times
-        if (reason := one.errors.get(name))
+        for program in times
+        if (error := program.errors.get(name))
     ]
     return ["Programs an engine cannot run:", "\n".join(lines)] if lines else []

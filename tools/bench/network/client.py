@@ -55,11 +55,11 @@ class Client:
 
     def _read(self, connection: http.client.HTTPConnection, size: int) -> None:
         with connection.getresponse() as answer:
-            left = size
+            remaining = size
             while data := answer.read(1 << 18):
-                left -= len(data)
-        if left:
-            raise ValueError(f"{left} of {size} bytes are missing")
+                remaining -= len(data)
+        if remaining:
+            raise ValueError(f"{remaining} of {size} bytes are missing")
 
     def new(self) -> float:
         """Return the seconds of one request on a new connection."""

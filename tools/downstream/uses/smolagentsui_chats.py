@@ -31,11 +31,11 @@ client = sockets.test_client(app)
 
 first = ask(client, "first", "What is the answer?")
 assert first["final_answer"][0]["content"] == 42, first
-variables = {one["name"]: one["preview"] for one in first["variable_state"][-1]["variables"]}
+variables = {entry["name"]: entry["preview"] for entry in first["variable_state"][-1]["variables"]}
 assert variables["count"] == "41", variables
 agent.model.steps = ["own = 7\nfinal_answer(own)"]
 second = ask(client, "second", "And in this chat?")
-names = {one["name"] for one in second["variable_state"][-1]["variables"]}
+names = {entry["name"] for entry in second["variable_state"][-1]["variables"]}
 assert "own" in names, names
 assert "count" not in names, names
 
