@@ -178,11 +178,11 @@ def _deno() -> Finding:
     deno = find_deno()
     command = [deno, "--version"]
     done = run_program(command, seconds=_DENO_SECONDS, environment=BARE_ENVIRONMENT, folder="/")
-    found = re.match(r"deno (\d+)\.(\S+)", done.stdout)
-    if done.returncode or found is None:
+    match = re.match(r"deno (\d+)\.(\S+)", done.stdout)
+    if done.returncode or match is None:
         return fail(f"{deno} does not run: {done.stdout.strip()[:300]}", INSTALL)
-    text = f"{found[1]}.{found[2]} ({deno})"
-    if int(found[1]) != _TESTED_DENO:
+    text = f"{match[1]}.{match[2]} ({deno})"
+    if int(match[1]) != _TESTED_DENO:
         return warning(f"{text}: only Deno {_TESTED_DENO} is tested", INSTALL)
     return ok(text)
 
@@ -253,8 +253,8 @@ def ray_checks() -> Sequence[Check]:
                 "set it to the address of the head, such as 10.0.0.1:6379, or give "
                 "RayEngine(address=...)",
             )
-        found = RayEngine().check()
-        return ok(f"{found} answers and takes the token of this process")
+        ray_address = RayEngine().check()
+        return ok(f"{ray_address} answers and takes the token of this process")
 
     return (Check("RAY_ADDRESS", address, _RAY_SECONDS, needs="package"),)
 

@@ -37,7 +37,9 @@ class FigureFolder:
             return
         self.path = Path(path).absolute()
         # It is not made yet, for the start of the executor may fail.
-        present = next(one for one in (self.path, *self.path.parents) if os.path.lexists(one))
+        present = next(
+            candidate for candidate in (self.path, *self.path.parents) if os.path.lexists(candidate)
+        )
         if not present.is_dir():
             raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {present} is not a folder")
         if not os.access(present, os.W_OK | os.X_OK):

@@ -196,12 +196,12 @@ def check_path(name: str, path: str) -> str:
         path.encode()
     except UnicodeEncodeError:
         raise ConfigurationError(f"{name}: {path!r} cannot be sent as UTF-8: rename it") from None
-    found = posixpath.normpath(path)
-    if found == ".." or found.startswith("../"):
+    normal_path = posixpath.normpath(path)
+    if normal_path == ".." or normal_path.startswith("../"):
         raise ConfigurationError(
             f"{name}: {path!r} leads out of the code's work folder: give a path below it"
         )
-    return found
+    return normal_path
 
 
 def _check_content(content: bytes, max_bytes: int) -> bytes:
@@ -230,15 +230,15 @@ def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
             f"the sandbox sent a list of {len(files)} files; it may have at most {_MOST_LISTED}"
         )
     paths: set[str] = set()
-    for one in files:
-        reason = _path_fault(one.path, asked) or _size_fault(one.size)
-        if not reason and one.path in paths:
+    for file in files:
+        reason = _path_fault(file.path, asked) or _size_fault(file.size)
+        if not reason and file.path in paths:
             reason = "it is listed twice"
         if reason:
-            shown = repr(one.path)[:_LONGEST_SHOWN]
+            shown = repr(file.path)[:_LONGEST_SHOWN]
             raise ProtocolError(f"the sandbox sent a list with the file {shown}: {reason}")
-        paths.add(one.path)
-    return sorted(files, key=lambda one: one.path)
+        paths.add(file.path)
+    return sorted(files, key=lambda file: file.path)
 
 
 def _path_fault(path: str, asked: str) -> str:
@@ -269,7 +269,9 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> int:
     """Write a source; return its bytes."""
     written = 0
     # All of them first: what is not there or cannot be named fails before anything is written.
-    entries = [(one, check_path(action, name)) for one, name in _contents(action, source, target)]
+    entries = [
+        (content, check_path(action, name)) for content, name in _contents(action, source, target)
+    ]
     for content, path in entries:
         if content is None:
             _make_folder(store, action, path)
@@ -324,7 +326,9 @@ def _contents(
             if here in above:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
             inside = sorted(os.listdir(path))
-            waiting += [(path / one, posixpath.join(name, one), above | {here}) for one in inside]
+            waiting += [
+                (path / entry, posixpath.join(name, entry), above | {here}) for entry in inside
+            ]
             folders += 1
             if not inside:
                 yield None, name
@@ -380,18 +384,18 @@ class _Pieces:
 
     def __iter__(self) -> Iterator[bytes]:
         self.file.seek(0)
-        left = self.size
+        remaining = self.size
         while True:
             try:
-                piece = self.file.read(min(left, _PIECE))
+                piece = self.file.read(min(remaining, _PIECE))
             except OSError as error:
                 # Not as OSError, which a store takes for one of its connection.
                 raise ExecutorError(f"the source cannot be read: {error}") from error
-            if left and not piece:
+            if remaining and not piece:
                 raise ExecutorError(
-                    f"the source changed while it was read: {left} bytes are missing"
+                    f"the source changed while it was read: {remaining} bytes are missing"
                 )
-            left -= len(piece)
+            remaining -= len(piece)
             yield piece
-            if not left:
+            if not remaining:
                 return

@@ -135,18 +135,18 @@ def plug_in(name: str) -> Factory | None:
     """
     if name in RESERVED_NAMES:
         return None
-    found = {entry.value: entry for entry in _entry_points() if entry.name == name}
-    if len(found) > 1:
+    entries = {entry.value: entry for entry in _entry_points() if entry.name == name}
+    if len(entries) > 1:
         offers = ", ".join(
             f"{entry.value} (from {entry.dist.name if entry.dist else 'unknown'})"
-            for entry in found.values()
+            for entry in entries.values()
         )
         raise ConfigurationError(
-            f"executor_type={name!r} is offered by {len(found)} entry points of group "
+            f"executor_type={name!r} is offered by {len(entries)} entry points of group "
             f"{ENTRY_POINT_GROUP!r}: {offers}; uninstall all but one, or pass "
             f"executor_class=<the class>. Available: {', '.join(available_names())}"
         )
-    for entry in found.values():
+    for entry in entries.values():
         try:
             factory: Factory = entry.load()
             return factory
@@ -169,7 +169,7 @@ def plug_in_of_class(reference: str) -> Factory | None:
     for entry in _entry_points():
         if entry.name in BUILT_IN or entry.value.partition(":")[0].partition(".")[0] != package:
             continue
-        found: Any = plug_in(entry.name)
-        if inspect.isclass(found) and reference == f"{found.__module__}:{found.__qualname__}":
-            return found
+        factory: Any = plug_in(entry.name)
+        if inspect.isclass(factory) and reference == f"{factory.__module__}:{factory.__qualname__}":
+            return factory
     return None

@@ -89,8 +89,8 @@ def clean_up(agent: CodeAgent) -> None:
 def _list_agents(agent: MultiStepAgent) -> list[Any]:
     """Return an agent and all below it, each once; they may be shared, and manage one another."""
     agents = [agent]
-    for one in agents:
-        for managed in getattr(one, "__dict__", {}).get("managed_agents", {}).values():
+    for manager in agents:
+        for managed in getattr(manager, "__dict__", {}).get("managed_agents", {}).values():
             if not any(managed is other for other in agents):
                 agents.append(managed)
     return agents
@@ -156,12 +156,12 @@ def without_frames(error: _Error) -> _Error:
     pending: list[BaseException | None] = [error]
     visited: set[int] = set()
     while pending:
-        one = pending.pop()
-        if one is None or id(one) in visited or callers & _frames_of(one):
+        link = pending.pop()
+        if link is None or id(link) in visited or callers & _frames_of(link):
             continue
-        visited.add(id(one))
-        one.__traceback__ = None
-        pending += (one.__cause__, one.__context__, *getattr(one, "exceptions", ()))
+        visited.add(id(link))
+        link.__traceback__ = None
+        pending += (link.__cause__, link.__context__, *getattr(link, "exceptions", ()))
     return error
 
 

@@ -57,17 +57,17 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
         ... # doctest: +SKIP
         3
     """
-    given = arguments.get("additional_args") or {}
-    _check_names(agent, given)
+    variables = arguments.get("additional_args") or {}
+    _check_names(agent, variables)
     with _turn(agent):
-        before = {name: agent.state[name] for name in given if name in agent.state}
+        before = {name: agent.state[name] for name in variables if name in agent.state}
         try:
             return _with_text(agent.run(task, **arguments))
         finally:
-            for name in given:
+            for name in variables:
                 agent.state.pop(name, None)
             agent.state.update(before)
-            _remove(agent, [name for name in given if name not in before])
+            _remove(agent, [name for name in variables if name not in before])
 
 
 def _with_text(result: Any) -> Any:
@@ -77,15 +77,15 @@ def _with_text(result: Any) -> Any:
     return result if isinstance(result, str) else limited_text(result)
 
 
-def _check_names(agent: MultiStepAgent, given: Any) -> None:
-    if not isinstance(given, dict):
+def _check_names(agent: MultiStepAgent, variables: Any) -> None:
+    if not isinstance(variables, dict):
         raise TypeError(
             f"{agent.name}() takes additional_args as a dict of variables, "
-            f"not as {type(given).__name__}"
+            f"not as {type(variables).__name__}"
         )
     runs_code = hasattr(agent, "python_executor")
     tools = {"final_answer", *agent.tools, *agent.managed_agents}
-    for name in given:
+    for name in variables:
         has = f"{agent.name}(): additional_args has the name {repr(name)[:_LONGEST_NAME]}"
         if not isinstance(name, str):
             raise TypeError(f"{has}; use text")

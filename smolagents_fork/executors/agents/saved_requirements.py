@@ -89,7 +89,7 @@ def _find_providers(name: str) -> tuple[str, ...] | None:
         elif installed or _is_local(name):
             return None
     # Case does not matter to an index, and upstream writes that of the import: IPython.
-    return (name,) if [one.lower() for one in requirements] == [name.lower()] else requirements
+    return (name,) if [text.lower() for text in requirements] == [name.lower()] else requirements
 
 
 def _is_local(name: str) -> bool:

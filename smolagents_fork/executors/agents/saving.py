@@ -108,12 +108,12 @@ def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str
             ``local``.
     """
     entries: dict[str, Any] = {}
-    given = agent.additional_authorized_imports
-    modules = import_names(given)
-    if set(given) != set(modules):
+    imports = agent.additional_authorized_imports
+    modules = import_names(imports)
+    if set(imports) != set(modules):
         # Distributions and versions, which another machine installs or checks.
         base = set(agent.authorized_imports) - set(modules)
-        entries["authorized_imports"] = sorted({*base, *given})
+        entries["authorized_imports"] = sorted({*base, *imports})
     executor_class = getattr(agent, "executor_class", None)
     with contextlib.suppress(EncodeError):
         entries[KWARGS] = as_saved(agent.executor_kwargs)
@@ -175,17 +175,17 @@ def with_saved_executor(
         if not same and "executor_kwargs" not in given:
             merged.pop("executor_kwargs", None)
         return merged
-    kind = agent_dict.get("executor_type")
-    if kind not in registry.RESERVED_NAMES:
+    executor_type = agent_dict.get("executor_type")
+    if executor_type not in registry.RESERVED_NAMES:
         return merged
     merged.pop("executor_type")
     reference = agent_dict.get("executor_class")
     if not isinstance(reference, str) or not reference:
         raise ConfigurationError(
-            f"the saved agent has executor_type={kind!r} and executor_class={reference!r}; "
-            f"expected the text 'module:qualname'"
+            f"the saved agent has executor_type={executor_type!r} and "
+            f"executor_class={reference!r}; expected the text 'module:qualname'"
         )
-    if kind == "instance":
+    if executor_type == "instance":
         raise ConfigurationError(registry.describe_saved_instance(reference))
     merged["executor_class"] = _check_class(reference, given.get(ALLOWED) or ())
     return merged
@@ -197,18 +197,18 @@ def _check_class(reference: str, allowed: Iterable[type]) -> Any:
             f"{ALLOWED}={allowed.__name__}: write a list: [{allowed.__name__}]"
         )
     by_name = {_reference(cls): cls for cls in allowed}
-    found = (
+    executor_class = (
         by_name.get(reference)
         or registry.fork_class(reference)
         or registry.plug_in_of_class(reference)
     )
-    if found is None:
+    if executor_class is None:
         raise ConfigurationError(
             f"the agent was saved with executor class {reference!r}, which is not the fork's own, "
             f"no entry point of group {registry.ENTRY_POINT_GROUP!r}, and not allowed by you; "
             f"if you trust it, pass {ALLOWED}=[{reference.rpartition(':')[2]}]"
         )
-    return found
+    return executor_class
 
 
 def with_managed_agents_of_dict(
@@ -234,8 +234,10 @@ def with_managed_agents_of_dict(
     saved = agent_dict["managed_agents"]
     if saved:
         agents = [
-            _agent_class(one["class"]).from_dict(one, **_select_arguments(one["class"], passed_on))
-            for one in saved
+            _agent_class(managed["class"]).from_dict(
+                managed, **_select_arguments(managed["class"], passed_on)
+            )
+            for managed in saved
         ]
         agent_dict = {**agent_dict, "managed_agents": []}
         arguments.setdefault("managed_agents", agents)

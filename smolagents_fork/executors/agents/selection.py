@@ -78,9 +78,9 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
 
 def _name_modules(agent: CodeAgent) -> None:
     """Give the prompt names that can be imported: ``sklearn`` for ``scikit-learn>=1.5``."""
-    given = accept.names("additional_authorized_imports", agent.additional_authorized_imports)
-    base = set(agent.authorized_imports) - set(given)
-    agent.authorized_imports = sorted({*base, *import_names(given)})
+    imports = accept.names("additional_authorized_imports", agent.additional_authorized_imports)
+    base = set(agent.authorized_imports) - set(imports)
+    agent.authorized_imports = sorted({*base, *import_names(imports)})
 
 
 def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
@@ -108,9 +108,9 @@ def can_serve_managed_agents(executor: Any) -> bool:
     declared = getattr(executor, "supports_managed_agents", None)
     if declared is not None:
         return bool(declared)
-    kind = executor if inspect.isclass(executor) else type(executor)
-    return not issubclass(kind, RemotePythonExecutor) and (
-        issubclass(kind, PythonExecutor) or not inspect.isroutine(executor)
+    executor_class = executor if inspect.isclass(executor) else type(executor)
+    return not issubclass(executor_class, RemotePythonExecutor) and (
+        issubclass(executor_class, PythonExecutor) or not inspect.isroutine(executor)
     )
 
 
@@ -119,10 +119,10 @@ def _import_saved_class(agent: CodeAgent, reference: str) -> Any:
 
     Code may name what it likes; a class that a saved file names goes another way.
     """
-    kind = agent.executor_type
-    if kind == "instance":
+    executor_type = agent.executor_type
+    if executor_type == "instance":
         raise ConfigurationError(registry.describe_saved_instance(reference))
-    if kind == "class":
+    if executor_type == "class":
         agent.executor_type = None
     try:
         return registry.import_reference(reference)
@@ -187,12 +187,16 @@ def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
     from smolagents_fork.upstream import LogLevel
 
     try:
-        made = _create_named(agent)
+        executor = _create_named(agent)
     except (ValueError, TypeError, ExecutorStartError) as error:
-        kind = type(error) if isinstance(error, ForkError) else ConfigurationError
-        raise kind(f"{error} (executor_type is that of the variable {VARIABLE}={name})") from None
-    agent.logger.log(f"Code runs in {type(made).__name__}: {VARIABLE}={name}", level=LogLevel.INFO)
-    return made
+        error_type = type(error) if isinstance(error, ForkError) else ConfigurationError
+        raise error_type(
+            f"{error} (executor_type is that of the variable {VARIABLE}={name})"
+        ) from None
+    agent.logger.log(
+        f"Code runs in {type(executor).__name__}: {VARIABLE}={name}", level=LogLevel.INFO
+    )
+    return executor
 
 
 def _create_named(agent: CodeAgent) -> PythonExecutor:
@@ -229,8 +233,8 @@ def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
     from smolagents_fork.upstream import CodeAgent
 
     try:
-        made: PythonExecutor = CodeAgent.create_python_executor(agent)
-        return made
+        executor: PythonExecutor = CodeAgent.create_python_executor(agent)
+        return executor
     except ValueError as error:
         available = registry.available_names()
         close = difflib.get_close_matches(name.strip().lower(), available, 1)
@@ -254,25 +258,33 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     keywords = accept.mapping("executor_kwargs", agent.executor_kwargs)
     arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
     parameters = _parameters(factory)
-    by_place = [one for one in parameters if one.kind in _BY_PLACE]
+    by_place = [parameter for parameter in parameters if parameter.kind in _BY_PLACE]
     # Upstream's local executor is older than the contract, and so are classes derived from it.
     if (
         inspect.isclass(factory)
         and issubclass(factory, LocalPythonExecutor)
-        and not any(one.name == "logger" or one.default is one.empty for one in by_place[1:2])
+        and not any(
+            parameter.name == "logger" or parameter.default is parameter.empty
+            for parameter in by_place[1:2]
+        )
     ):
         arguments.pop()
     length = agent.max_print_outputs_length
     if length is not None:
-        if any(one.name == _PRINT_LENGTH or one.kind is one.VAR_KEYWORD for one in parameters):
+        if any(
+            parameter.name == _PRINT_LENGTH or parameter.kind is parameter.VAR_KEYWORD
+            for parameter in parameters
+        ):
             keywords = {_PRINT_LENGTH: length, **keywords}
         else:
             _note_unused_length(agent, label)
     # A release of upstream may take all options by keyword only.
     by_keyword = [
-        one
-        for one in parameters
-        if one.name == "logger" and one.kind is one.KEYWORD_ONLY and one.default is one.empty
+        parameter
+        for parameter in parameters
+        if parameter.name == "logger"
+        and parameter.kind is parameter.KEYWORD_ONLY
+        and parameter.default is parameter.empty
     ]
     if by_keyword:
         del arguments[1:]
@@ -285,7 +297,9 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
                 f"executor; write {own}= as an argument of the agent, or make the executor "
                 "yourself and write executor=<the instance>"
             )
-    executor = factory(*arguments, **keywords, **{one.name: agent.logger for one in by_keyword})
+    executor = factory(
+        *arguments, **keywords, **{parameter.name: agent.logger for parameter in by_keyword}
+    )
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
             f"{label} returned {type(executor).__name__}, which is not a PythonExecutor"

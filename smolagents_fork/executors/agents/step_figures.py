@@ -54,7 +54,7 @@ def run_code(agent: CodeAgent, step: Any, code: str) -> CodeOutput:
         displays = getattr(executor, "displays", ())
         # An executor that did not come to run the code still has those of the last call.
         if displays is not before:
-            _show(agent, step, [one for one in displays if isinstance(one, Display)])
+            _show(agent, step, [display for display in displays if isinstance(display, Display)])
     _show_table(output)
     return output
 
@@ -79,7 +79,7 @@ def _show(agent: MultiStepAgent, step: Any, displays: list[Display]) -> None:
 
 
 def _console_text(figures: list[Display]) -> str:
-    sizes = ", ".join(f"{one.value.width} x {one.value.height}" for one in figures)
+    sizes = ", ".join(f"{figure.value.width} x {figure.value.height}" for figure in figures)
     count = f"{len(figures)} figure{'s' * (len(figures) > 1)} ({sizes} pixels)"
     paths = [figure.path for figure in figures if figure.path is not None]
     if paths:
@@ -129,8 +129,8 @@ def _notebook_shell() -> Any:
 
 def _encode_images(forms: dict[str, Any]) -> dict[str, Any]:
     return {
-        kind: b64encode(form).decode() if isinstance(form, bytes) else form
-        for kind, form in forms.items()
+        mime_type: b64encode(form).decode() if isinstance(form, bytes) else form
+        for mime_type, form in forms.items()
     }
 
 

@@ -73,11 +73,11 @@ class _DeferredName:
 
 def _defer(module: types.ModuleType, *names: str) -> None:
     """Give an imported module the ``names``, for everyone but the module itself."""
-    kind = type(module)
+    module_type = type(module)
     for name in names:  # A star import takes what stands in the namespace.
         vars(module).setdefault(name, None)
     members = {name: _DeferredName(name, vars(module)[name]) for name in names}
-    module.__class__ = type(kind.__name__, (kind,), members)
+    module.__class__ = type(module_type.__name__, (module_type,), members)
 
 
 def _replace() -> None:
@@ -138,9 +138,9 @@ def _set_default(function: Any, name: str, value: object) -> None:
     """Set the default of a parameter, whether a release takes it by place or by keyword only."""
     parameters = inspect.signature(function).parameters.values()
     by_place = [
-        one.name
-        for one in parameters
-        if one.default is not one.empty and one.kind is not one.KEYWORD_ONLY
+        parameter.name
+        for parameter in parameters
+        if parameter.default is not parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
     ]
     if name in by_place:
         defaults = list(function.__defaults__)

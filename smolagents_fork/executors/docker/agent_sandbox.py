@@ -66,15 +66,15 @@ _RUN = f"{_CHECK} as supervisor\nsupervisor.run(%s)"
 
 def _secrets(name: str, value: Any) -> dict[str, str | Secret]:
     """Refuse what is not a variable; no message has a value."""
-    found = accept.mapping(name, value)
-    for key, secret in found.items():
+    secrets = accept.mapping(name, value)
+    for key, secret in secrets.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
             raise ConfigurationError(f"{name}: {key!r} is not a name of a variable")
         if not isinstance(secret, Secret) and (not isinstance(secret, str) or "\0" in secret):
             raise ConfigurationError(
                 f"{name}[{key!r}]: give Secret(value, hosts=[...]), or text without NUL bytes"
             )
-    return found
+    return secrets
 
 
 def _model(name: str, value: Any) -> Any:
@@ -226,26 +226,26 @@ class AgentSandbox:
 
     @taking(AgentArguments)
     def __init__(self, **keywords: Any) -> None:
-        given = AgentArguments.of("AgentSandbox", (), keywords)
+        options = AgentArguments.of("AgentSandbox", (), keywords)
         #: The arguments.
-        self.options = given
-        secrets = given.secrets or {}
+        self.options = options
+        secrets = options.secrets or {}
         self._secrets = {n: value for n, value in secrets.items() if isinstance(value, str)}
         self._owner = Owner()
         self._death = ""
         self._turns = CallLock(weakly(self._check_open), weakly(self.interrupt))
         self._program = program = _AgentProgram(weakly(self._interrupt))
         functions: dict[str, Callable[..., Any]] = {"get_job": program.get_job}
-        if given.model_on_host is not None:
+        if options.model_on_host is not None:
             functions["call_model"] = program.call_model
         self._code = _RUN % ", ".join(functions)
         self._executor = DockerExecutor(
             **{
-                **given.of_executor(),
+                **options.of_executor(),
                 "additional_functions": functions,
                 "interrupt_grace_seconds": _KILL_SECONDS,
                 "max_tool_calls": sys.maxsize,
-                "max_value_bytes": max(DEFAULT_MAX_BYTES, given.max_model_bytes) + _FRAME_BYTES,
+                "max_value_bytes": max(DEFAULT_MAX_BYTES, options.max_model_bytes) + _FRAME_BYTES,
                 "on_death": "fail",
                 "secrets": {n: value for n, value in secrets.items() if isinstance(value, Secret)},
                 "timeout_seconds": None,

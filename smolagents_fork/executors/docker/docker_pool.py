@@ -47,10 +47,10 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
 
     @taking(DockerPoolArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = DockerPoolArguments.of("DockerPool", arguments, keywords)
-        super().__init__(given, DockerOptions)
+        options = DockerPoolArguments.of("DockerPool", arguments, keywords)
+        super().__init__(options, DockerOptions)
         #: Where the containers run.
-        self.engine = engine_for(given.engine, self.options)
+        self.engine = engine_for(options.engine, self.options)
         self._image: str | None = None
         self._image_lock = threading.Lock()
         # Here, because other threads than the main one start the containers.

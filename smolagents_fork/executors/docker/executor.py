@@ -51,29 +51,29 @@ class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
 
     @taking(DockerArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = DockerArguments.of(type(self).__name__, arguments, keywords)
-        imports = (*given.additional_imports, *given.additional_authorized_imports)
-        pool = given.pool
-        log_visible_keys(given.environment or {})
-        options = (
-            part_of(given, DockerOptions) if pool is None else pool.options_for(given, imports)
+        options = DockerArguments.of(type(self).__name__, arguments, keywords)
+        imports = (*options.additional_imports, *options.additional_authorized_imports)
+        pool = options.pool
+        log_visible_keys(options.environment or {})
+        effective_options = (
+            part_of(options, DockerOptions) if pool is None else pool.options_for(options, imports)
         )
         #: Where the container runs.
-        self.engine = chosen_engine(given.engine, pool, given)
+        self.engine = chosen_engine(options.engine, pool, options)
         owner = "executor" if pool is None else "pool"
-        remedy = given.network_advice or self.engine.network_remedy(options, owner)
+        remedy = options.network_advice or self.engine.network_remedy(effective_options, owner)
         super().__init__(
             imports,
-            given.logger,
-            options,
+            options.logger,
+            effective_options,
             # Of a list, the proxy says what is not in it.
-            options.packages(remedy if given.allowed_hosts is None else ""),
+            effective_options.packages(remedy if options.allowed_hosts is None else ""),
             of_pool=pool is not None,
             network_remedy=remedy,
-            own_loopback=not options.shares_host_network,
+            own_loopback=not effective_options.shares_host_network,
         )
-        self._join(pool, given)
-        self._hosts: NetworkAccess = given
+        self._join(pool, options)
+        self._hosts: NetworkAccess = options
         self._provisioner: Provisioner | None = None
         self.start()
 

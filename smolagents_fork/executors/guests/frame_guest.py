@@ -247,8 +247,8 @@ def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, A
     except DecodeError as error:
         raise ProtocolError(f"a DISPLAY frame that cannot be read: {error}") from None
     if type(bundle) is not dict or not all(
-        type(kind) is str and (type(form) in (str, bytes) or is_picture(form))
-        for kind, form in bundle.items()
+        type(mime_type) is str and (type(form) in (str, bytes) or is_picture(form))
+        for mime_type, form in bundle.items()
     ):
         raise ProtocolError("a DISPLAY frame has MIME types with text, bytes or a picture")
     return bundle

@@ -77,8 +77,8 @@ class GuestExecutor(SandboxExecutor):
 
     def _explain(self, failure: Failure) -> Exception:
         options = self.options
-        found = advice(failure.value, options.network_remedy, of_module=options.module_advice)
-        return _program_error(failure.name)(failure.value + found)
+        hint = advice(failure.value, options.network_remedy, of_module=options.module_advice)
+        return _program_error(failure.name)(failure.value + hint)
 
     def _network_hint(self, logs: str) -> str:
         return network_hint(logs, self.options.network_remedy)

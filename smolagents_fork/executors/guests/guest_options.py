@@ -51,14 +51,14 @@ def network_of(allowed: tuple[str, ...], others: str) -> Callable[[str, Any], st
 
 
 def _on_host(name: str, value: Any) -> dict[str, str]:
-    found = accept.mapping(name, value)
-    for tool, place in found.items():
+    placement = accept.mapping(name, value)
+    for tool, place in placement.items():
         if place != "host":
             raise ConfigurationError(
                 f"{name}[{tool!r}]={place!r}: this executor calls tools on the host only; to run a "
                 "tool's own source in a sandbox use executor_type='docker'"
             )
-    return found
+    return placement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +113,11 @@ class GuestOptions(CallOptions):
 
     def note_limits_without_effect(self) -> None:
         """Log limits that are given and have no effect."""
-        given = [f"{name}={getattr(self, name)}" for name in _COUNTED if getattr(self, name)]
-        if given:
+        limits = [f"{name}={getattr(self, name)}" for name in _COUNTED if getattr(self, name)]
+        if limits:
             _logger.warning(
                 "no effect of %s here: code is limited by %s",
-                ", ".join(given),
+                ", ".join(limits),
                 " and ".join(self.in_force),
             )
 

@@ -81,8 +81,8 @@ class BlaxelExecutor(GatewayExecutor):
 
     @taking(BlaxelArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = BlaxelArguments.of(type(self).__name__, arguments, keywords)
-        super().__init__(given, given.image, functools.partial(_create, given))
+        options = BlaxelArguments.of(type(self).__name__, arguments, keywords)
+        super().__init__(options, options.image, functools.partial(_create, options))
 
     @property
     def sandbox_name(self) -> str | None:

@@ -57,8 +57,8 @@ class E2BExecutor(GatewayExecutor):
         check_of_executor(type(self).__name__, keywords)
         own = {name: value for name, value in keywords.items() if name in known}
         of_service = {name: value for name, value in keywords.items() if name not in known}
-        given = E2BArguments.of(type(self).__name__, arguments, own)
-        super().__init__(given, "of E2B", functools.partial(_create, of_service))
+        options = E2BArguments.of(type(self).__name__, arguments, own)
+        super().__init__(options, "of E2B", functools.partial(_create, of_service))
 
 
 # Not by the decorator, whose types have no other keywords.

@@ -56,9 +56,9 @@ class ModalExecutor(GatewayExecutor):
 
     @taking(ModalArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = ModalArguments.of(type(self).__name__, arguments, keywords)
-        self.port = given.port
-        super().__init__(given, "of Modal", functools.partial(_create, given))
+        options = ModalArguments.of(type(self).__name__, arguments, keywords)
+        self.port = options.port
+        super().__init__(options, "of Modal", functools.partial(_create, options))
 
 
 def _create(options: ModalArguments, deadline: Deadline) -> CreatedSandbox:
@@ -79,13 +79,13 @@ def _create(options: ModalArguments, deadline: Deadline) -> CreatedSandbox:
 def _request_sandbox(options: ModalArguments, token: str) -> Any:
     import modal
 
-    given = dict(options.create_kwargs or {})
+    arguments = dict(options.create_kwargs or {})
     defaults: dict[str, Any] = {"timeout": 300}
-    if "image" not in given:
+    if "image" not in arguments:
         defaults["image"] = modal.Image.debian_slim().uv_pip_install(
             "jupyter_kernel_gateway", "ipykernel"
         )
-    if "app" not in given:
+    if "app" not in arguments:
         defaults["app"] = modal.App.lookup(options.app_name, create_if_missing=True)
     return modal.Sandbox.create(
         "jupyter",
@@ -96,10 +96,10 @@ def _request_sandbox(options: ModalArguments, token: str) -> Any:
         "--ZMQChannelsWebsocketConnection.limit_rate=False",
         **{
             **defaults,
-            **given,
-            "encrypted_ports": [*given.get("encrypted_ports", ()), options.port],
+            **arguments,
+            "encrypted_ports": [*arguments.get("encrypted_ports", ()), options.port],
             "secrets": [
-                *given.get("secrets", ()),
+                *arguments.get("secrets", ()),
                 modal.Secret.from_dict({"KG_AUTH_TOKEN": token}),
             ],
         },

@@ -99,23 +99,23 @@ class Collector(Sink):
 
     def data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
         """Take what the kernel's side sends; see :class:`.protocol.Sink`."""
-        kind = data.get("kind")
-        if kind == "display" and not self._call.shown.has_room():
+        message_kind = data.get("kind")
+        if message_kind == "display" and not self._call.shown.has_room():
             return
-        if kind in ("value", "display", "forms") and buffers:
+        if message_kind in ("value", "display", "forms") and buffers:
             try:
                 value = codec.decode(buffers[0], max_bytes=self._call.max_value_bytes)
             except CodecError as error:
-                name = "display" if kind == "display" else "result"
+                name = "display" if message_kind == "display" else "result"
                 self._call.note(f"the {name} could not be decoded: {error}")
                 return
-            if kind == "value":
+            if message_kind == "value":
                 self._value = value
-            elif kind == "display":
+            elif message_kind == "display":
                 self._call.shown.add(value)
             elif isinstance(value, dict):
                 self._forms = self._call.shown.add_rich(value)
-        elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
+        elif message_kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
             self._call.leave_out(data["left_out"])
             self._call.write(bytes(buffers[0]).decode("utf-8", "replace"))
 

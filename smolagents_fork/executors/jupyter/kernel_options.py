@@ -15,10 +15,10 @@ __all__ = ["KernelOptions"]
 
 
 def _placement(name: str, value: Any) -> dict[str, str]:
-    found = accept.mapping(name, value)
-    for tool, place in found.items():
+    placement = accept.mapping(name, value)
+    for tool, place in placement.items():
         accept.one_of("host", "sandbox")(f"{name}[{tool!r}]", place)
-    return found
+    return placement
 
 
 @dataclass(frozen=True)

@@ -40,20 +40,20 @@ _MODULE, _QUALNAME = vars(type)["__module__"], vars(type)["__qualname__"]
 _GROUP: type[BaseException] | None = getattr(builtins, "BaseExceptionGroup", None)
 
 
-def _join_types(kind: type[InterpreterError]) -> type[InterpreterError]:
-    timeout = issubclass(kind, TimeLimitExceededError)
+def _join_types(error_type: type[InterpreterError]) -> type[InterpreterError]:
+    timeout = issubclass(error_type, TimeLimitExceededError)
     theirs = upstream.ExecutionTimeoutError if timeout else upstream.InterpreterError
-    names = {"__module__": __name__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (kind, theirs), names)
+    names = {"__module__": __name__, "__doc__": error_type.__doc__}
+    return type(error_type.__name__, (error_type, theirs), names)
 
 
 _JOINED = {
-    kind: _join_types(kind)
-    for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, InterpreterError)
+    error_type: _join_types(error_type)
+    for error_type in vars(errors).values()
+    if isinstance(error_type, type) and issubclass(error_type, InterpreterError)
 }
 # Under their names, by which pickle finds them.
-globals().update({kind.__name__: made for kind, made in _JOINED.items()})
+globals().update({error_type.__name__: joined for error_type, joined in _JOINED.items()})
 
 
 def as_upstreams(
@@ -65,15 +65,15 @@ def as_upstreams(
         error: the interpreter's.
         text_of: makes the text of an exception within the limits of a call.
     """
-    kind = next(kind for kind in type(error).__mro__ if kind in _JOINED)
+    error_type = next(error_type for error_type in type(error).__mro__ if error_type in _JOINED)
     message = encodable(exact_text(str(error)))
     help_ = advice(message)
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
     message += help_
-    made = _JOINED[kind](message)
-    made.__cause__ = passive_cause(error.__cause__, text_of)
-    return made
+    upstream_error = _JOINED[error_type](message)
+    upstream_error.__cause__ = passive_cause(error.__cause__, text_of)
+    return upstream_error
 
 
 def passive_cause(
@@ -89,18 +89,20 @@ def passive_cause(
 
 
 def _passive(error: BaseException, text_of: Callable[[BaseException], str], depth: int) -> Any:
-    kind, arguments = type(error), exception_field(error, "args")
-    plain = all(type(one) in _PLAIN for one in arguments)
-    if plain and is_class_of_host(kind) and not _is_builtin(kind):
+    error_type, arguments = type(error), exception_field(error, "args")
+    plain = all(type(argument) in _PLAIN for argument in arguments)
+    if plain and is_class_of_host(error_type) and not _is_builtin(error_type):
         return error
-    made: BaseException | None = None
-    if _GROUP is not None and issubclass(kind, _GROUP):
-        made = _passive_group(error, text_of, depth)
-    elif plain and _is_builtin(kind):
-        made = kind(*(encodable(one) if type(one) is str else one for one in arguments))
-    if made is None:
-        made = _stand_in(error, encodable(text_of(error)))
-    return made.with_traceback(exception_field(error, "__traceback__"))
+    replacement: BaseException | None = None
+    if _GROUP is not None and issubclass(error_type, _GROUP):
+        replacement = _passive_group(error, text_of, depth)
+    elif plain and _is_builtin(error_type):
+        replacement = error_type(
+            *(encodable(argument) if type(argument) is str else argument for argument in arguments)
+        )
+    if replacement is None:
+        replacement = _stand_in(error, encodable(text_of(error)))
+    return replacement.with_traceback(exception_field(error, "__traceback__"))
 
 
 def _passive_group(
@@ -111,23 +113,23 @@ def _passive_group(
     members = vars(_GROUP)["exceptions"].__get__(error)
     if depth >= _DEEPEST_GROUP or type(message) is not str:
         return None
-    return _GROUP(message, [_passive(one, text_of, depth + 1) for one in members])
+    return _GROUP(message, [_passive(member, text_of, depth + 1) for member in members])
 
 
 def _stand_in(error: BaseException, text: str) -> BaseException:
     """Make an exception of the same name and builtin base, with ``text``."""
-    base = next(kind for kind in type(error).__mro__ if _is_builtin(kind))
+    base = next(cls for cls in type(error).__mro__ if _is_builtin(cls))
     if _GROUP is not None and issubclass(base, _GROUP):
         base = Exception
     names = {"__module__": __name__, "__str__": lambda _: text}
-    kind: Any = type(class_name(error), (base,), names)
-    made: BaseException = kind.__new__(kind)
-    made.args = (text,)
-    return made
+    stand_in_type: Any = type(class_name(error), (base,), names)
+    stand_in: BaseException = stand_in_type.__new__(stand_in_type)
+    stand_in.args = (text,)
+    return stand_in
 
 
-def _is_builtin(kind: type) -> bool:
-    return vars(builtins).get(name_of_class(kind)) is kind
+def _is_builtin(cls: type) -> bool:
+    return vars(builtins).get(name_of_class(cls)) is cls
 
 
 def is_class_of_host(kind: type) -> bool:
@@ -139,9 +141,9 @@ def is_class_of_host(kind: type) -> bool:
     if is_static(kind):
         return True
     module, path = _MODULE.__get__(kind), _QUALNAME.__get__(kind)
-    found: Any = sys.modules.get(module) if type(module) is str else None
+    member: Any = sys.modules.get(module) if type(module) is str else None
     for name in exact_text(path).split("."):
-        if found is None:
+        if member is None:
             return False
-        found = vars(found).get(name) if hasattr(found, "__dict__") else None
-    return found is kind
+        member = vars(member).get(name) if hasattr(member, "__dict__") else None
+    return member is kind

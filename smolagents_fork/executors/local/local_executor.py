@@ -153,12 +153,12 @@ def _passive(value: Any, text_of: Callable[[Any], str]) -> Any:
     """
     if type(value) in _PASSIVE:
         return value
-    for kind in _MRO.__get__(type(value)):
-        if kind is str:
+    for cls in _MRO.__get__(type(value)):
+        if cls is str:
             return exact_text(value)
-        if kind is object or is_class_of_host(kind):
+        if cls is object or is_class_of_host(cls):
             break
-        if _READ_BY_ISINSTANCE & _DICT.__get__(kind).keys():
+        if _READ_BY_ISINSTANCE & _DICT.__get__(cls).keys():
             return text_of(value)
     return value
 
@@ -224,8 +224,8 @@ def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
     kept = dict(kept)
     variables, tools = dict(kept.pop("state")), kept.pop("static_tools")
     printed = variables.pop("_print_outputs", None)
-    given = {**upstream.BASE_PYTHON_TOOLS, **kept["additional_functions"]}
-    sent = {name: tool for name, tool in (tools or {}).items() if given.get(name) is not tool}
+    functions = {**upstream.BASE_PYTHON_TOOLS, **kept["additional_functions"]}
+    sent = {name: tool for name, tool in (tools or {}).items() if functions.get(name) is not tool}
     return {
         **LocalPythonExecutor([]).__getstate__(),
         **kept,
@@ -270,24 +270,24 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     @taking(LocalArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         check_global_lock(type(self).__name__)
-        given = LocalArguments.of(type(self).__name__, arguments, keywords)
-        self.max_print_outputs_length = given.max_print_outputs_length or DEFAULT_PRINT_LENGTH
-        self.logger = given.logger
-        self.additional_authorized_imports = list(given.additional_authorized_imports)
+        options = LocalArguments.of(type(self).__name__, arguments, keywords)
+        self.max_print_outputs_length = options.max_print_outputs_length or DEFAULT_PRINT_LENGTH
+        self.logger = options.logger
+        self.additional_authorized_imports = list(options.additional_authorized_imports)
         self._check_authorized_imports_are_installed()
         names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
-        self.additional_functions = dict(given.additional_functions or {})
-        self.timeout_seconds = given.timeout_seconds
+        self.additional_functions = dict(options.additional_functions or {})
+        self.timeout_seconds = options.timeout_seconds
         self.static_tools: dict[str, Any] | None = None
         self.custom_tools: dict[str, Any] = {}
-        self._given = {name: getattr(given, name) for name in _COUNTED}
+        self._given = {name: getattr(options, name) for name in _COUNTED}
         self._sent_tools: dict[str, Any] = {}
-        self.on_output = given.on_output
-        self.before_run, self.before_tool = given.before_run, given.before_tool
-        self.audit, self.audit_required = given.audit, given.audit_required
-        self._folder = FigureFolder(given.figures_dir)
-        self._given_files = GivenFiles.of(given.files)
+        self.on_output = options.on_output
+        self.before_run, self.before_tool = options.before_run, options.before_tool
+        self.audit, self.audit_required = options.audit, options.audit_required
+        self._folder = FigureFolder(options.figures_dir)
+        self._given_files = GivenFiles.of(options.files)
         self._start()
         if self._given_files.wanted:
             self._files.folder()
@@ -332,12 +332,12 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def _send_functions(self) -> None:
         """Give programs the functions that the user permits, also those permitted meanwhile."""
-        base, given = upstream.BASE_PYTHON_TOOLS, self.additional_functions
-        if self._sent_functions != (base, given):
-            given_functions = accept.functions("additional_functions", given)
+        base, additional_functions = upstream.BASE_PYTHON_TOOLS, self.additional_functions
+        if self._sent_functions != (base, additional_functions):
+            given_functions = accept.functions("additional_functions", additional_functions)
             functions = self._own(given_functions)
             self._interpreter.send_functions(functions, _base_tools())
-            self._sent_functions = (dict(base), dict(given))
+            self._sent_functions = (dict(base), dict(additional_functions))
 
     def _tell(self, text: str) -> None:
         self._output_callback(text)
@@ -405,11 +405,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """
         kept = self.__getstate__()
         variables = kept.pop(_STATE)
-        made = memo[id(self)] = type(self).__new__(type(self))
-        made.__setstate__({**copy.deepcopy(kept, memo), _STATE: {}})
-        made._interpreter.adopt(self._interpreter)
-        made.state.update(copy.deepcopy(variables, memo))
-        return made
+        clone = memo[id(self)] = type(self).__new__(type(self))
+        clone.__setstate__({**copy.deepcopy(kept, memo), _STATE: {}})
+        clone._interpreter.adopt(self._interpreter)
+        clone.state.update(copy.deepcopy(variables, memo))
+        return clone
 
     @property
     def state(self) -> dict[str, Any]:
@@ -425,9 +425,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def _limits(self) -> RunLimits:
         # Read at every call: users change the attributes, and upstream's constants.
-        given = {name: value for name, value in self._given.items() if value is not None}
+        limits = {name: value for name, value in self._given.items() if value is not None}
         return RunLimits(
-            **{"max_while_iterations": upstream.MAX_WHILE_ITERATIONS, **given},
+            **{"max_while_iterations": upstream.MAX_WHILE_ITERATIONS, **limits},
             max_print_outputs_length=self.max_print_outputs_length,
             timeout_seconds=self.timeout_seconds,
         )
@@ -609,11 +609,11 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def variables(self) -> Variables:
         """Return the program's public variables, functions and classes: the objects themselves."""
-        found = {name: value for name, value in self.state.items() if is_public(name)}
-        modules = [name for name in found if isinstance(found[name], types.ModuleType)]
+        variables = {name: value for name, value in self.state.items() if is_public(name)}
+        modules = [name for name in variables if isinstance(variables[name], types.ModuleType)]
         for name in modules:
-            del found[name]
-        return Variables(found, dict.fromkeys(modules, "a module"))
+            del variables[name]
+        return Variables(variables, dict.fromkeys(modules, "a module"))
 
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""

@@ -17,9 +17,9 @@ __all__ = ["PoolOptions", "PooledArguments"]
 
 
 def _imports(name: str, value: Any) -> tuple[str, ...]:
-    found = accept.names(name, value)
-    requirements_for(found)
-    return found
+    imports = accept.names(name, value)
+    requirements_for(imports)
+    return imports
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,15 @@ class PooledExecutor(SandboxExecutor, Generic[_Sandbox]):
     _pool: SandboxPool[_Sandbox, Any] | None = None
     _pooled: _Sandbox | None = None
 
-    def _join(self, pool: SandboxPool[_Sandbox, Any] | None, given: PooledArguments) -> None:
+    def _join(self, pool: SandboxPool[_Sandbox, Any] | None, options: PooledArguments) -> None:
         """Use a pool; called by the constructor before ``start()``.
 
         Args:
             pool: the pool; ``None``: the executor starts its sandbox itself.
-            given: arguments of the constructor.
+            options: arguments of the constructor.
         """
-        self._pool, self._pooled, self._tenant = pool, given.ready, given.tenant
-        self._control.log.tenant = given.tenant
+        self._pool, self._pooled, self._tenant = pool, options.ready, options.tenant
+        self._control.log.tenant = options.tenant
 
     def _take(self) -> _Sandbox | None:
         """Return the sandbox of the pool, and wait for one if need be; ``None`` without a pool."""

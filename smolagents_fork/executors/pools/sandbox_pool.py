@@ -170,17 +170,17 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline, sandbox = Deadline(seconds), None
-        loop, given = asyncio.get_running_loop(), asyncio.Event()
+        loop, notification = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
-                loop.call_soon_threadsafe(given.set)
+                loop.call_soon_threadsafe(notification.set)
 
         with self._waiting(Waiter(tenant_of("tenant", tenant), notify)) as waiter:
             while sandbox is None:
                 with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
-                    await asyncio.wait_for(given.wait(), deadline.remaining())
-                given.clear()
+                    await asyncio.wait_for(notification.wait(), deadline.remaining())
+                notification.clear()
                 sandbox = await in_thread(
                     lambda: self._take(waiter, seconds), "smolagents-fork-pool-check"
                 )
@@ -394,9 +394,10 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     def _users(self) -> str:
         """Say which tenants have sandboxes. The caller holds the lock."""
         parts = [
-            f"{f'tenant {name!r} has' if name else 'executors without a tenant have'} {one.in_use}"
-            for name, one in self._queue.tenants().items()
-            if one.in_use
+            f"{f'tenant {name!r} has' if name else 'executors without a tenant have'} "
+            f"{stats.in_use}"
+            for name, stats in self._queue.tenants().items()
+            if stats.in_use
         ]
         parts += [f"{self._starting} starting"] if self._starting else []
         return f"{', '.join(parts)} of max_size={self.max_size} {self.noun}s"

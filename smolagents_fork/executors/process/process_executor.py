@@ -59,10 +59,10 @@ class ProcessExecutor(GuestExecutor):
 
     @taking(ProcessArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = ProcessArguments.of(type(self).__name__, arguments, keywords)
-        super().__init__(given.additional_authorized_imports, given.logger, given)
+        options = ProcessArguments.of(type(self).__name__, arguments, keywords)
+        super().__init__(options.additional_authorized_imports, options.logger, options)
         #: The nodes on which the child runs; ``None``: this machine.
-        self.engine = given.engine
+        self.engine = options.engine
         self._launcher: ProcessLauncher | None = None
         self.start()
 
@@ -132,7 +132,10 @@ class ProcessExecutor(GuestExecutor):
 
     def _measures(self) -> dict[str, Any]:
         report = self._started_launcher().report
-        return {**super()._measures(), **{name: sorted(found) for name, found in report.items()}}
+        return {
+            **super()._measures(),
+            **{name: sorted(measures) for name, measures in report.items()},
+        }
 
     @property
     def place(self) -> str:

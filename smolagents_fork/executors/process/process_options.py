@@ -32,20 +32,20 @@ _LEAST_FILES = 32
 
 def _measures(name: str, value: Any) -> tuple[str, ...]:
     """Return names of measures; refuse names that are none."""
-    given = accept.names(name, value)
-    unknown = sorted(set(given) - set(MEASURES))
+    measures = accept.names(name, value)
+    unknown = sorted(set(measures) - set(MEASURES))
     if unknown:
         raise ConfigurationError(
             f"{name}={unknown}: no such measure; known are: {', '.join(MEASURES)}"
         )
-    return given
+    return measures
 
 
 def _open_files(name: str, value: Any) -> int:
-    found = accept.count(name, value)
-    if found < _LEAST_FILES:
+    count = accept.count(name, value)
+    if count < _LEAST_FILES:
         raise ConfigurationError(f"{name}={value}: imports need {_LEAST_FILES} or more")
-    return found
+    return count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,35 +72,35 @@ class GuestFiles:
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`FileStore`."""
-        found, identity = bytearray(), ""
-        while len(found) <= max_bytes:
-            size = min(_PIECE, max_bytes + 1 - len(found))
-            asked = request("read", path=path, position=len(found), size=size, identity=identity)
+        content, identity = bytearray(), ""
+        while len(content) <= max_bytes:
+            size = min(_PIECE, max_bytes + 1 - len(content))
+            asked = request("read", path=path, position=len(content), size=size, identity=identity)
             identity, piece = _parse_answer(self._ask(asked), str)
             if len(piece) > size:
                 raise ProtocolError(f"a CONTENT frame of {len(piece)} bytes, over {size}")
-            found += piece
+            content += piece
             if len(piece) < size:
-                return bytes(found)
+                return bytes(content)
         raise FileTooLargeError(f"it has more than {max_bytes} bytes")
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`FileStore`."""
-        found, _ = _parse_answer(self._ask(request("list", path=path)), list)
+        entries, _ = _parse_answer(self._ask(request("list", path=path)), list)
         infos = []
-        for entry in found:
-            if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:
+        for entry in entries:
+            if type(entry) is not tuple or [type(field) for field in entry] != [str, int]:
                 raise ProtocolError("a list of files has paths and sizes")
             infos.append(FileInfo(*entry))
         return infos
 
 
-def _parse_answer(body: bytes, kind: type) -> tuple[Any, bytes | bytearray]:
+def _parse_answer(body: bytes, value_type: type) -> tuple[Any, bytes | bytearray]:
     """Return the value and the piece of an answer."""
     try:
         value, piece = split_body(body)
     except DecodeError as error:
         raise ProtocolError(f"a CONTENT frame that cannot be read: {error}") from None
-    if type(value) is not kind:
+    if type(value) is not value_type:
         raise ProtocolError(f"a CONTENT frame with {type(value).__name__}")
     return value, piece

@@ -60,13 +60,15 @@ class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
 
     @taking(WasmArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = WasmArguments.of(type(self).__name__, arguments, keywords)
-        names = given.additional_authorized_imports
-        pool = given.pool
-        options = part_of(given, WasmOptions) if pool is None else pool.options_for(given, names)
-        super().__init__(names, given.logger, options)
+        options = WasmArguments.of(type(self).__name__, arguments, keywords)
+        names = options.additional_authorized_imports
+        pool = options.pool
+        effective_options = (
+            part_of(options, WasmOptions) if pool is None else pool.options_for(options, names)
+        )
+        super().__init__(names, options.logger, effective_options)
         self._source = None if pool is None else pool.source
-        self._join(pool, given)
+        self._join(pool, options)
         self.start()
 
     @classmethod

@@ -45,8 +45,8 @@ class WasmPool(SandboxPool[DenoProcess, WasmOptions]):
 
     @taking(WasmPoolArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        given = WasmPoolArguments.of("WasmPool", arguments, keywords)
-        super().__init__(given, WasmOptions, {"network"})
+        options = WasmPoolArguments.of("WasmPool", arguments, keywords)
+        super().__init__(options, WasmOptions, {"network"})
         #: Starts the guests, also those that follow an executor's first one.
         self.source = PyodideSource(self.options, self.additional_imports)
         self._fill()
