@@ -163,25 +163,26 @@ def json_value(value: Any, name: str) -> Any:
 
 def _element(value: Any) -> dict[str, Any]:
     element = exact(value, dict, "an element of a message")
-    kind = element.get("type")
-    entry = _ELEMENTS.get(kind) if isinstance(kind, str) else None
+    element_type = element.get("type")
+    entry = _ELEMENTS.get(element_type) if isinstance(element_type, str) else None
     if entry is None:
         raise DecodeError(
-            f"an element of type {kind!r} in a message; {', '.join(_ELEMENTS)} travel to the host"
+            f"an element of type {element_type!r} in a message; "
+            f"{', '.join(_ELEMENTS)} travel to the host"
         )
     shown = element.get(entry)
-    if kind == "text" and type(shown) is str:
-        return {"type": kind, entry: shown}
-    if kind == "image":
+    if element_type == "text" and type(shown) is str:
+        return {"type": element_type, entry: shown}
+    if element_type == "image":
         from PIL.Image import Image
 
         if isinstance(shown, Image):
-            return {"type": kind, entry: shown}
-    if kind == "image_url":
+            return {"type": element_type, entry: shown}
+    if element_type == "image_url":
         address = shown.get("url") if type(shown) is dict else None
         if type(address) is str and address.startswith("data:"):
-            return {"type": kind, entry: {"url": address}}
+            return {"type": element_type, entry: {"url": address}}
     raise DecodeError(
-        f"an element of type {kind!r} in a message has no text, image or data: address; other "
-        "addresses and paths do not leave the sandbox"
+        f"an element of type {element_type!r} in a message has no text, image or data: address; "
+        "other addresses and paths do not leave the sandbox"
     )

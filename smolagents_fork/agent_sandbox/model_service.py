@@ -166,8 +166,8 @@ class ModelService:
 
     def _arguments(self, asked: dict[str, Any]) -> dict[str, Any]:
         arguments = {
-            name: exact(json_value(asked[name], name), kind, name)
-            for name, kind in _ARGUMENTS.items()
+            name: exact(json_value(asked[name], name), argument_type, name)
+            for name, argument_type in _ARGUMENTS.items()
             if asked.get(name) is not None
         }
         if not all(type(text) is str for text in arguments.get("stop_sequences", ())):

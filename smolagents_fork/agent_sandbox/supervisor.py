@@ -144,7 +144,7 @@ def _kill_descendants() -> None:
     A tree that does not end takes the kernel with it, and the sandbox with that.
     """
     end = time.monotonic() + _KILL_SECONDS
-    while alive := [one for one in psutil.Process().children(recursive=True) if _is_alive(one)]:
+    while alive := [*filter(_is_alive, psutil.Process().children(recursive=True))]:
         for process in alive:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()

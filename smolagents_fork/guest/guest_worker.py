@@ -226,12 +226,12 @@ class Worker:
 
     def _display(self, bundle: Mapping[str, Any]) -> None:
         """Send a display; omit forms that are too large."""
-        left = self._max_value_bytes // 2  # bytes are longer when encoded
+        bytes_left = self._max_value_bytes // 2  # bytes are longer when encoded
         kept = {}
-        for kind, form in sorted(bundle.items(), key=lambda item: len(item[1])):
-            left -= 6 * len(form) if isinstance(form, str) else 2 * len(form)
-            if left > 0:
-                kept[kind] = form
+        for mime_type, form in sorted(bundle.items(), key=lambda item: len(item[1])):
+            bytes_left -= 6 * len(form) if isinstance(form, str) else 2 * len(form)
+            if bytes_left > 0:
+                kept[mime_type] = form
         if kept and self._in_run:
             try:
                 body = encode_message(open_pictures(kept), max_bytes=self._max_value_bytes)
@@ -273,7 +273,7 @@ def _from_host(body: bytes | bytearray | memoryview) -> Any:
     return decode(body, path="variables", max_bytes=len(body))
 
 
-def _failure(kind: str, message: str) -> bytes:
+def _failure(error_name: str, message: str) -> bytes:
     if len(message) > _LONGEST_REPR:
         message = f"{message[:_LONGEST_REPR]}... ({len(message)} characters)"
-    return encode({"kind": kind, "message": message})
+    return encode({"kind": error_name, "message": message})

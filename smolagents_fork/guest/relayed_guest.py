@@ -75,12 +75,12 @@ class RelayedGuest(GuestProcess):
 
     def _read_ending(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
         try:
-            found = decode(bytes(body), path="frame")
+            ending = decode(bytes(body), path="frame")
         except DecodeError as error:
             raise ProtocolError(f"a frame of a relay that cannot be read: {error}") from error
-        if type(found) is not list or [type(one) for one in found] != [str, str]:
+        if type(ending) is not list or [type(part) for part in ending] != [str, str]:
             raise ProtocolError(f"{self._sandbox}: an ENDED frame has a cause and a message")
-        cause, message = found
+        cause, message = ending
         text = f"{self._sandbox}: {message}"
         if cause == "protocol":
             self._death = SandboxDiedError(text, cause="connection")

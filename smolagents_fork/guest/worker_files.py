@@ -134,11 +134,11 @@ def _read(*, path: str, position: int, size: int, identity: str) -> tuple[str, b
 def _list(*, path: str, root: str) -> list[tuple[str, int]]:
     """List files; those in the folder ``root`` get relative paths."""
     top = os.path.normpath(path)
-    kind = os.lstat(top)
-    found: list[tuple[str, int]] = []
+    status = os.lstat(top)
+    files: list[tuple[str, int]] = []
     waiting = [top]
-    if stat.S_ISREG(kind.st_mode):
-        found, waiting = [(top, kind.st_size)], []
+    if stat.S_ISREG(status.st_mode):
+        files, waiting = [(top, status.st_size)], []
     seen = 0
     while waiting:
         for entry in os.scandir(waiting.pop()):
@@ -151,9 +151,9 @@ def _list(*, path: str, root: str) -> list[tuple[str, int]]:
                 waiting.append(entry.path)
             elif entry.is_file(follow_symlinks=False):
                 size = entry.stat(follow_symlinks=False).st_size
-                found.append((os.path.normpath(entry.path), size))
+                files.append((os.path.normpath(entry.path), size))
     start = os.path.join(root, "")
-    return [(name.removeprefix(start), size) for name, size in found]
+    return [(name.removeprefix(start), size) for name, size in files]
 
 
 def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[str]) -> str:

@@ -180,8 +180,8 @@ class Child(GuestProcess):
         poll = select.poll()
         with contextlib.suppress(ValueError):  # closed by another thread
             poll.register(self._status, select.POLLIN)
-        while not self.ended and (left := end - time.monotonic()) > 0:
-            poll.poll(math.ceil(left * 1000))
+        while not self.ended and (seconds_left := end - time.monotonic()) > 0:
+            poll.poll(math.ceil(seconds_left * 1000))
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; any thread may call this, any number of times.

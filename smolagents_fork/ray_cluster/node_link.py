@@ -125,8 +125,8 @@ def _receive_exactly(connection: socket.socket, size: int, deadline: Deadline) -
     """Return the next bytes; ``None`` when the other end has closed the connection."""
     read = bytearray()
     while len(read) < size:
-        left = deadline.remaining()
-        connection.settimeout(None if left is None else max(0.001, left))
+        seconds_left = deadline.remaining()
+        connection.settimeout(None if seconds_left is None else max(0.001, seconds_left))
         data = connection.recv(min(size - len(read), _PIECE))
         if not data:
             return None
@@ -392,9 +392,9 @@ def tls_context(purpose: ssl.Purpose) -> ssl.SSLContext:
         context = ssl.create_default_context(purpose, cafile=paths[0])
         context.load_cert_chain(paths[1], paths[2])
     except (OSError, ssl.SSLError) as error:
-        given = ", ".join(f"{name}={path!r}" for name, path in zip(names, paths, strict=True))
+        files = ", ".join(f"{name}={path!r}" for name, path in zip(names, paths, strict=True))
         raise ConfigurationError(
-            f"RAY_USE_TLS=1 with {given}: {error}; name the cluster's files, or unset RAY_USE_TLS "
+            f"RAY_USE_TLS=1 with {files}: {error}; name the cluster's files, or unset RAY_USE_TLS "
             "if the cluster has no TLS"
         ) from error
     # Ray's certificates name no host; its own connections check the authority alone.

@@ -91,7 +91,7 @@ class Placer:
                 threading.Thread(target=self._carry_out, args=(request,), daemon=True).start()
         deadline = Deadline(_CLOSE_SECONDS)
         leases = list(self._leases.values())
-        ends = [threading.Thread(target=one.end, daemon=True) for one in leases]
+        ends = [threading.Thread(target=lease.end, daemon=True) for lease in leases]
         for end in ends:
             end.start()
         for end in ends:

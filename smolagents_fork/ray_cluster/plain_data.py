@@ -160,9 +160,9 @@ def _fault(value: Any, hint: Any) -> str:
     """Return why a value is not one of a field; empty if it is."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return min((_fault(value, one) for one in arguments), key=len)
+        return min((_fault(value, member) for member in arguments), key=len)
     if origin is tuple and type(value) is tuple:
-        return next(filter(None, (_fault(one, arguments[0]) for one in value)), "")
+        return next(filter(None, (_fault(element, arguments[0]) for element in value)), "")
     if type(value) is not hint and not (hint is float and type(value) is int):
         return "has a value of the wrong type"
     if isinstance(value, (int, float)) and not _LEAST <= value <= _MOST:
@@ -176,10 +176,10 @@ def check_stats(value: Any) -> ExecutorStats:
     Raises:
         ProtocolError: it is not that.
     """
-    found = check_data(value, ExecutorStats)
-    if any(number is not None and number < 0 for number in vars(found).values()):
+    stats = check_data(value, ExecutorStats)
+    if any(number is not None and number < 0 for number in vars(stats).values()):
         raise ProtocolError("a node sent negative resource use")
-    return found
+    return stats
 
 
 def check_files(value: Any) -> list[FileInfo]:
@@ -190,7 +190,7 @@ def check_files(value: Any) -> list[FileInfo]:
     """
     if type(value) is not list or len(value) > _MOST_FILES:
         raise ProtocolError("a node sent what is not a list of files, or one that is too long")
-    return [check_data(one, FileInfo) for one in value]
+    return [check_data(entry, FileInfo) for entry in value]
 
 
 def failure_data(error: ForkError) -> list[str]:
@@ -205,15 +205,15 @@ def failure_of(data: Any) -> ForkError:
     Raises:
         ProtocolError: they describe none.
     """
-    if type(data) is not list or [type(one) for one in data] != [str, str, str]:
+    if type(data) is not list or [type(field) for field in data] != [str, str, str]:
         raise ProtocolError("an error has a class, a message and a cause")
     name, message, cause = data
     # Compared with the classes there are; nothing is imported that the node could choose.
-    found = getattr(errors, name, None) if name in errors.__all__ else None
-    if found is SandboxDiedError:
+    error_type = getattr(errors, name, None) if name in errors.__all__ else None
+    if error_type is SandboxDiedError:
         return SandboxDiedError(message, cause=cause)
-    simple = isinstance(found, type) and issubclass(found, ForkError)
-    if not simple or found is errors.AgentProgramError:
+    simple = isinstance(error_type, type) and issubclass(error_type, ForkError)
+    if not simple or error_type is errors.AgentProgramError:
         return ExecutorError(message)
-    made: ForkError = found(message)  # type: ignore[misc]  # checked above
-    return made
+    error: ForkError = error_type(message)  # type: ignore[misc]  # checked above
+    return error

@@ -122,7 +122,10 @@ def fitting_nodes(reservation: Reservation) -> list[str]:
     nodes = _alive_nodes(_NODES_SECONDS)
     fitting = [name for name, resources in nodes.items() if _fits(resources, reservation)]
     if nodes and not fitting:
-        cpus, memory = max((one.get("CPU", 0.0), one.get("memory", 0.0)) for one in nodes.values())
+        cpus, memory = max(
+            (resources.get("CPU", 0.0), resources.get("memory", 0.0))
+            for resources in nodes.values()
+        )
         raise ExecutorStartError(
             f"largest node has {cpus:g} CPUs and {memory / _GIB:.1f} GiB, asked for {reservation}: "
             "lower slots_per_node=, cpus_per_slot= or memory_per_slot= of the engine"
@@ -137,8 +140,8 @@ def describe_capacity() -> str:
         free = _ask_head("what is free", _SHOWN_SECONDS, ray.available_resources)
     except EngineUnavailableError as error:
         return str(error)
-    cpus = sum(one.get("CPU", 0.0) for one in nodes)
-    memory = sum(one.get("memory", 0.0) for one in nodes)
+    cpus = sum(node.get("CPU", 0.0) for node in nodes)
+    memory = sum(node.get("memory", 0.0) for node in nodes)
     return (
         f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs and {memory / _GIB:.1f} GiB, of which "
         f"{free.get('CPU', 0.0):g} CPUs and {free.get('memory', 0.0) / _GIB:.1f} GiB are free"

@@ -145,12 +145,13 @@ class RemoteProvisioner:
         """Have a node prepare an image; return name, digest and node."""
         options = self._options(image, digest, None, rebuild=rebuild)
         seconds = _START_SECONDS + image.build_timeout_seconds
-        made = self._cluster.supervisors.start(reservation, options, RemoteSandbox, timeout=seconds)
-        made.end()
-        name, found = made.info.get("image"), made.info.get("digest")
-        if type(name) is not str or type(found) is not str:
-            raise ProtocolError(f"{made}: an image has a name and a digest")
-        return name, found, made.supervisor.place.node
+        supervisors = self._cluster.supervisors
+        sandbox = supervisors.start(reservation, options, RemoteSandbox, timeout=seconds)
+        sandbox.end()
+        name, image_digest = sandbox.info.get("image"), sandbox.info.get("digest")
+        if type(name) is not str or type(image_digest) is not str:
+            raise ProtocolError(f"{sandbox}: an image has a name and a digest")
+        return name, image_digest, sandbox.supervisor.place.node
 
     def _options(
         self, image: ImageSpec, digest: str, spec: SandboxSpec | None, *, rebuild: bool = False
@@ -182,13 +183,14 @@ class RemoteProvisioner:
 
     def ours(self) -> list[str]:
         """Return the ids of the containers of this process that exist on the cluster."""
-        return [one.id for one in self._cluster.sandboxes() if isinstance(one, RemoteContainer)]
+        sandboxes = self._cluster.sandboxes()
+        return [sandbox.id for sandbox in sandboxes if isinstance(sandbox, RemoteContainer)]
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done."""
         deadline = Deadline(timeout)
-        ending = [one for one in self._cluster.sandboxes() if one.ending]
-        return all(one.removed.wait(deadline.at_most(timeout)) for one in ending)
+        ending = [sandbox for sandbox in self._cluster.sandboxes() if sandbox.ending]
+        return all(sandbox.removed.wait(deadline.at_most(timeout)) for sandbox in ending)
 
     def close(self) -> None:
         """Give the cluster back; running sandboxes stay. Idempotent."""

@@ -180,7 +180,8 @@ class RemoteSandbox:
         place = self.supervisor.place
         connection = connect(place, seconds, op, sandbox=self.id, **arguments)
         with self._lock:
-            self._streams = {one for one in self._streams if one.fileno() >= 0} | {connection}
+            open_streams = {stream for stream in self._streams if stream.fileno() >= 0}
+            self._streams = open_streams | {connection}
         if self.lost:  # meanwhile
             self.lose(self.lost)
         return connection

@@ -135,9 +135,9 @@ class Supervisors:
         finally:
             if not started:  # or it is started yet
                 sandbox.end()
-        for one in list(self._all):
-            if one.place.node == place.node:
-                one.engine_error = ""
+        for supervisor in list(self._all):
+            if supervisor.place.node == place.node:
+                supervisor.engine_error = ""
         sandbox.record("start", time.monotonic() - begun, sandbox.tenant)
 
     def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
@@ -244,16 +244,20 @@ class Supervisors:
     ) -> RemoteSupervisor | None:
         avoided = self._list_avoided_nodes()
         group = [
-            (one.place.node in avoided, -one.free, number)
-            for number, one in enumerate(self._all)
-            if one.reservation == reservation and one.free > 0 and one.place.node not in without
+            (supervisor.place.node in avoided, -supervisor.free, number)
+            for number, supervisor in enumerate(self._all)
+            if supervisor.reservation == reservation
+            and supervisor.free > 0
+            and supervisor.place.node not in without
         ]
         return self._all[min(group)[-1]] if group else None
 
     def _list_avoided_nodes(self) -> list[str]:
         """Return the ids of the nodes that did not answer lately, or whose engines did not."""
         now = time.monotonic()
-        dead_engines = [one.place.node for one in self._all if one.engine_error]
+        dead_engines = [
+            supervisor.place.node for supervisor in self._all if supervisor.engine_error
+        ]
         return [*dead_engines, *(node for node, end in self._given_up.items() if end > now)]
 
     def _create(
@@ -274,14 +278,15 @@ class Supervisors:
 
     def _make_room(self, wanted: Reservation) -> None:
         """End supervisors of other reservations that have no sandboxes: Ray may need room."""
-        for one in self._all:
-            if one.reservation != wanted and not one.sandboxes and not one.ending:
-                one.ending = True
-                self.placer.request("end", supervisor=one.place.supervisor)
+        for supervisor in self._all:
+            is_idle = not supervisor.sandboxes and not supervisor.ending
+            if is_idle and supervisor.reservation != wanted:
+                supervisor.ending = True
+                self.placer.request("end", supervisor=supervisor.place.supervisor)
 
     def _busy(self, reservation: Reservation) -> str:
-        group = [one for one in self._all if one.reservation == reservation]
-        used = sum(len(one.sandboxes) for one in group)
+        group = [supervisor for supervisor in self._all if supervisor.reservation == reservation]
+        used = sum(len(supervisor.sandboxes) for supervisor in group)
         return (
             f"{used} of {len(group) * reservation.slots} slots in use on {len(group)} nodes, "
             f"{self._count_requested(reservation)} more asked of Ray, each with {reservation}"
@@ -298,21 +303,25 @@ class Supervisors:
                     self._all.append(RemoteSupervisor(place, reservation, self._changed))
             self._changed.notify_all()
 
-    def _lose(self, supervisor: str, reason: str) -> None:
+    def _lose(self, supervisor_id: str, reason: str) -> None:
         """Note that a supervisor has ended, or all of them.
 
         Args:
-            supervisor: its id; empty: all.
+            supervisor_id: Id of the supervisor; empty: all.
             reason: Reason for which it was given up; empty if it had to end.
         """
         with self._changed:
-            ended = [one for one in self._all if supervisor in ("", one.place.supervisor)]
-            self._all = [one for one in self._all if one not in ended]
-            for one in ended if reason else ():
-                self._given_up[one.place.node] = time.monotonic() + _GIVEN_UP_SECONDS
+            ended = [
+                supervisor
+                for supervisor in self._all
+                if supervisor_id in ("", supervisor.place.supervisor)
+            ]
+            self._all = [supervisor for supervisor in self._all if supervisor not in ended]
+            for supervisor in ended if reason else ():
+                self._given_up[supervisor.place.node] = time.monotonic() + _GIVEN_UP_SECONDS
             self._changed.notify_all()
-        for one in ended:
-            for sandbox in list(one.sandboxes):
+        for supervisor in ended:
+            for sandbox in list(supervisor.sandboxes):
                 sandbox.lose(reason)
 
     # -- figures --
@@ -320,7 +329,7 @@ class Supervisors:
     def sandboxes(self) -> list[RemoteSandbox]:
         """Return the sandboxes that have slots, also those that start and end."""
         with self._changed:
-            return [sandbox for one in self._all for sandbox in one.sandboxes]
+            return [sandbox for supervisor in self._all for sandbox in supervisor.sandboxes]
 
     def stats(self) -> list[NodeStats]:
         """Return the figures of each supervisor."""
@@ -328,20 +337,20 @@ class Supervisors:
         with self._changed:
             return [
                 NodeStats(
-                    one.place.node,
-                    one.place.supervisor,
-                    one.reservation.slots,
-                    len(one.sandboxes),
-                    one.engine_error,
-                    heard.get(one.place.supervisor, 0.0),
+                    supervisor.place.node,
+                    supervisor.place.supervisor,
+                    supervisor.reservation.slots,
+                    len(supervisor.sandboxes),
+                    supervisor.engine_error,
+                    heard.get(supervisor.place.supervisor, 0.0),
                 )
-                for one in self._all
+                for supervisor in self._all
             ]
 
     def waiting(self) -> str:
         """Return what starts wait for, as in the error of one that waited too long; or empty."""
         with self._changed:
-            busy = [self._busy(one) for one in dict.fromkeys(self._waiting)]
+            busy = [self._busy(reservation) for reservation in dict.fromkeys(self._waiting)]
         return "; ".join([*busy, self.placer.ask("capacity", _WAITING_SECONDS)]) if busy else ""
 
 
@@ -418,16 +427,16 @@ def shared_supervisors(address: str, seconds: float, user: object) -> Supervisor
         EngineUnavailableError: it did not connect; says why.
     """
     with _address_locks.setdefault(address, threading.RLock()):
-        found = _shared.get(address)
-        if found is None or not found.placer.use(user):
-            found = _shared[address] = Supervisors(address, seconds)
-            found.placer.use(user)
-        return found
+        supervisors = _shared.get(address)
+        if supervisors is None or not supervisors.placer.use(user):
+            supervisors = _shared[address] = Supervisors(address, seconds)
+            supervisors.placer.use(user)
+        return supervisors
 
 
 @atexit.register
 def _stop_placers() -> None:
-    placers = [one.placer for one in _shared.values()]
+    placers = [supervisors.placer for supervisors in _shared.values()]
     for placer in placers:
         placer.close()
     for placer in placers:

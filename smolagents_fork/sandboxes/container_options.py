@@ -77,15 +77,15 @@ def _runtime(name: str, value: Any) -> Any:
 
 
 def _environment(name: str, value: Any) -> dict[str, Any]:
-    found = accept.mapping(name, value)
-    for key, given in found.items():
+    variables = accept.mapping(name, value)
+    for key, setting in variables.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
             raise ConfigurationError(f"{name}: {key!r} is not a variable's name")
-        if not isinstance(given, (str, int, float)):
-            raise ConfigurationError(f"{name}[{key!r}]={given!r}: give text or a number")
-        if "\0" in str(given):
-            raise ConfigurationError(f"{name}[{key!r}]={given!r}: a value cannot have a NUL byte")
-    return found
+        if not isinstance(setting, (str, int, float)):
+            raise ConfigurationError(f"{name}[{key!r}]={setting!r}: give text or a number")
+        if "\0" in str(setting):
+            raise ConfigurationError(f"{name}[{key!r}]={setting!r}: a value cannot have a NUL byte")
+    return variables
 
 
 def _workdir(name: str, value: Any) -> Any:
@@ -122,12 +122,12 @@ _DECIDED: Mapping[str, tuple[Any, str]] = {
 
 def _run_arguments(name: str, value: Any) -> dict[str, Any]:
     """Refuse docker-py's arguments that would have no effect."""
-    found = accept.mapping(name, value)
-    for key, given in found.items():
-        unchanged, reason = _DECIDED.get(key, (given, ""))
-        if given is not None and given != unchanged:
-            raise ConfigurationError(f"{name}[{key!r}]={given!r}: {reason}")
-    return found
+    arguments = accept.mapping(name, value)
+    for key, argument in arguments.items():
+        unchanged, reason = _DECIDED.get(key, (argument, ""))
+        if argument is not None and argument != unchanged:
+            raise ConfigurationError(f"{name}[{key!r}]={argument!r}: {reason}")
+    return arguments
 
 
 @dataclass(frozen=True)

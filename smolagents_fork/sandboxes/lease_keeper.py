@@ -251,7 +251,7 @@ class _Keeper:
 
     def _work(self, woken: socket.socket) -> None:
         while leases := self._open_leases():
-            streams = [(one, one.stream) for one in leases]
+            streams = [(lease, lease.stream) for lease in leases]
             for lease, stream in streams:
                 if stream is not None:
                     # One lease's error must not end the renewal of the others.
@@ -262,7 +262,7 @@ class _Keeper:
     def _open_leases(self) -> list[Lease]:
         """Release the closed leases and return the others; end the thread when there are none."""
         with self._lock:
-            for lease in [one for one in self._leases if one.closed and not one.attaching]:
+            for lease in [lease for lease in self._leases if lease.closed and not lease.attaching]:
                 self._leases.discard(lease)
                 lease.release()
             if not self._leases:
@@ -271,7 +271,7 @@ class _Keeper:
 
     def _wait(self, woken: socket.socket, leases: list[Lease]) -> None:
         """Wait until a connection is ready, a renewal is due, or another thread wakes this one."""
-        open_streams = [(one, one.stream) for one in leases]
+        open_streams = [(lease, lease.stream) for lease in leases]
         with selectors.DefaultSelector() as selector:
             selector.register(woken, selectors.EVENT_READ)
             due = float("inf")

@@ -41,13 +41,13 @@ def ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
 
 def index_settings() -> dict[str, str]:
     """Return the environment's index settings without local folders, which a builder cannot see."""
-    found = {}
+    settings = {}
     for variable in _INDEX_VARIABLES:
         value = os.environ.get(variable, "")
         kept = " ".join(part for part in value.split() if not part.startswith("file:"))
         if kept:
-            found[variable] = kept
-    return found
+            settings[variable] = kept
+    return settings
 
 
 def index_addresses() -> list[str]:

@@ -192,10 +192,10 @@ def parse_size(size: object) -> int | None:
     Units are powers of 1024. ``None`` when it is neither, or less than a byte.
     """
     if isinstance(size, str):
-        found = _SIZE.fullmatch(size.strip())
-        if found is None:
+        match = _SIZE.fullmatch(size.strip())
+        if match is None:
             return None
-        size = int(float(found[1]) * _FACTORS[found[2].lower()])
+        size = int(float(match[1]) * _FACTORS[match[2].lower()])
     if isinstance(size, bool) or not isinstance(size, int):
         return None
     return size if size >= 1 else None

@@ -73,14 +73,14 @@ class TimedSocket:
 
     def recv(self, size: int) -> bytes:
         while True:
-            left = self._receive_end - time.monotonic()
-            if left <= 0:
+            seconds_left = self._receive_end - time.monotonic()
+            if seconds_left <= 0:
                 raise TimeoutError("timed out")
             try:
                 with self._use:
                     data = self._sock.recv(size)
             except (BlockingIOError, ssl.SSLWantReadError):
-                self._wait(read=True, seconds=min(self._receive_seconds, left))
+                self._wait(read=True, seconds=min(self._receive_seconds, seconds_left))
             except ValueError:  # closed by another thread
                 raise ConnectionResetError("the stream has been closed") from None
             else:
@@ -89,25 +89,25 @@ class TimedSocket:
 
     def send(self, data: bytes | memoryview) -> int:
         while True:
-            left = self._send_end - time.monotonic()
-            if left <= 0:
+            seconds_left = self._send_end - time.monotonic()
+            if seconds_left <= 0:
                 raise TimeoutError("timed out")
             try:
                 with self._use:
                     return self._sock.send(data)
             except (BlockingIOError, ssl.SSLWantWriteError):
-                self._wait_for_reader(left)
+                self._wait_for_reader(seconds_left)
 
-    def _wait_for_reader(self, left: float) -> None:
+    def _wait_for_reader(self, seconds_left: float) -> None:
         if self._stop is None:
-            self._wait(read=False, seconds=left)
+            self._wait(read=False, seconds=seconds_left)
             return
         if self._stop():
             self._stop = None
             self._send_end = min(self._send_end, time.monotonic() + _STOP_SECONDS)
             return
         with contextlib.suppress(TimeoutError):
-            self._wait(read=False, seconds=min(left, _STOP_POLL_SECONDS))
+            self._wait(read=False, seconds=min(seconds_left, _STOP_POLL_SECONDS))
 
     def sendall(self, data: bytes | memoryview) -> None:
         view = memoryview(data)

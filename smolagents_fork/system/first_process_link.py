@@ -141,21 +141,21 @@ class FirstProcess:
             if text.startswith(MARK):
                 self._take(*text[len(MARK) :].partition(" ")[::2])
 
-    def _take(self, kind: str, text: str) -> None:
+    def _take(self, message_type: str, text: str) -> None:
         words = text.split()
         with self._changed:
             self.heard_at = time.monotonic()
-            if kind == "unreachable":
+            if message_type == "unreachable":
                 self.unreachable = text or "unknown"
-            elif kind == "answer" and words and _NUMBER.fullmatch(words[0]):
+            elif message_type == "answer" and words and _NUMBER.fullmatch(words[0]):
                 figures = words[2:]
                 if len(figures) == 3 and all(map(_NUMBER.fullmatch, figures)):
-                    memory, microseconds, count = (max(0, int(one)) for one in figures)
+                    memory, microseconds, count = (max(0, int(figure)) for figure in figures)
                     self._usage = (memory, microseconds / 1e6, count)
                 self._answered = max(self._answered, min(int(words[0]), self._asked))
                 all_answered = self._answered == self._asked
                 self._waiting_since = None if all_answered else self.heard_at
-            elif kind == "end" and len(words) == 2 and _NUMBER.fullmatch(words[0]):
+            elif message_type == "end" and len(words) == 2 and _NUMBER.fullmatch(words[0]):
                 code = int(words[0])
                 self.end = MainEnd(code if code >= 0 else 128 - code, words[1] == "1")
             self._changed.notify_all()

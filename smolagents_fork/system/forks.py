@@ -165,7 +165,7 @@ def _renew_locks() -> None:
 @reset_in_child
 def _disconnect() -> None:
     registered = {*_kept, *_connections}
-    numbers = [number for one in registered if (number := _descriptor(one)) >= 0]
+    numbers = [number for connection in registered if (number := _descriptor(connection)) >= 0]
     if not numbers:
         return
     # Not closed: the number could be that of another file when the inherited object uses it.

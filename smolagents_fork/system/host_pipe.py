@@ -110,11 +110,11 @@ def find_program(name: str) -> str | None:
         True
     """
     if os.path.dirname(name):
-        found = shutil.which(name)
-        return None if found is None else os.path.abspath(found)
+        path = shutil.which(name)
+        return None if path is None else os.path.abspath(path)
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
-    found = shutil.which(name, path=os.pathsep.join(folders))
-    return found if found is not None and os.path.isabs(found) else None
+    path = shutil.which(name, path=os.pathsep.join(folders))
+    return path if path is not None and os.path.isabs(path) else None
 
 
 def run_program(

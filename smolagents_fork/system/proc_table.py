@@ -66,14 +66,14 @@ def process_table() -> dict[int, ProcessEntry]:
         return {}
     with open("/proc/stat", encoding="ascii") as file:
         boot = next(float(line.split()[1]) for line in file if line.startswith("btime "))
-    found = {}
+    table = {}
     for name in os.listdir("/proc"):
         # A process may end at any moment.
         with contextlib.suppress(OSError, IndexError, ValueError):
             entry = _entry(int(name), boot) if name.isdigit() else None
             if entry is not None:
-                found[entry.pid] = entry
-    return found
+                table[entry.pid] = entry
+    return table
 
 
 def process_exists(pid: int) -> bool:

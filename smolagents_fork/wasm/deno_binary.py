@@ -45,19 +45,19 @@ def find_deno(path: str | None = None) -> str:
         ExecutorStartError: there is none; says what installs it.
     """
     if path is not None:
-        found = find_program(path)
-        if found is None:
+        program = find_program(path)
+        if program is None:
             raise ExecutorStartError(f"deno={path!r}: there is no such program")
-        return found
+        return program
     try:
         from deno import find_deno_bin
 
         return os.path.abspath(os.fsdecode(find_deno_bin()))
     except (ImportError, FileNotFoundError):
-        found = find_program("deno")
-    if found is None:
+        program = find_program("deno")
+    if program is None:
         raise ExecutorStartError(f"WasmExecutor needs Deno, which is not installed: {INSTALL}")
-    return found
+    return program
 
 
 def confined_command(

@@ -43,8 +43,9 @@ class GuestInventory(LocalInventory):
         Args:
             table: processes of this machine.
         """
-        found = [_NUMBERS.search(path.name) for path in Path(user_folder()).glob(f"*/*{_SUFFIX}")]
-        recorded = {(int(match[1]), int(match[2])) for match in found if match is not None}
+        paths = Path(user_folder()).glob(f"*/*{_SUFFIX}")
+        matches = [_NUMBERS.search(path.name) for path in paths]
+        recorded = {(int(match[1]), int(match[2])) for match in matches if match is not None}
         return {
             entry.pid: entry.parent
             for entry in table.values()

@@ -107,13 +107,13 @@ def _fetch(folder: Path, deno: str, seconds: float) -> None:
                 f"{error}\nPyodide comes from npm once; without a network, give a folder with the "
                 f"files of pyodide {VERSION}: pyodide_dir="
             ) from None
-        found = next(Path(scratch, "npm").glob("*/pyodide/*/pyodide.asm.wasm"), None)
-        if found is None:
+        wasm_path = next(Path(scratch, "npm").glob("*/pyodide/*/pyodide.asm.wasm"), None)
+        if wasm_path is None:
             raise ExecutorStartError(f"Deno has fetched {package}, and it is not where it keeps it")
         ready = Path(scratch, "ready")
         ready.mkdir()
         for name in FILES:
-            shutil.copyfile(found.with_name(name), ready / name)
+            shutil.copyfile(wasm_path.with_name(name), ready / name)
         check_files(str(ready))
         try:
             ready.rename(folder)
@@ -132,13 +132,13 @@ def check_files(folder: str) -> None:
     for name, expected in FILES.items():
         path = Path(folder, name)
         try:
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
         except OSError as error:
             raise ExecutorStartError(
                 f"{path} cannot be read: {error}; it is a file of pyodide {VERSION} from npm"
             ) from None
-        if found != expected:
+        if digest != expected:
             raise ExecutorStartError(
-                f"{path} is not the file of pyodide {VERSION}: its sha256 is {found}, and not "
+                f"{path} is not the file of pyodide {VERSION}: its sha256 is {digest}, and not "
                 f"{expected}; remove the folder to have it fetched again"
             )

@@ -94,8 +94,8 @@ def _without_host() -> None:
     def sleep(seconds: Any) -> None:
         # In slices: the engine's own sleep lasts to its end, whatever signal there is.
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            sleep_whole(min(left, _SLEEP_SLICE))
+        while (seconds_left := end - time.monotonic()) > 0:
+            sleep_whole(min(seconds_left, _SLEEP_SLICE))
 
     sleep_whole, time.sleep = time.sleep, sleep
     # An event loop wakes itself through a pair, here of nothing: no thread and no signal wakes it.
@@ -143,8 +143,8 @@ def _install(wheel: bytes | bytearray) -> None:
         for member in archive.infolist():
             root, _, rest = member.filename.partition("/")
             if root.endswith(".data"):
-                kind, _, member.filename = rest.partition("/")
-                if kind not in ("purelib", "platlib"):
+                scheme, _, member.filename = rest.partition("/")
+                if scheme not in ("purelib", "platlib"):
                     continue
             archive.extract(member, target)
     importlib.invalidate_caches()

@@ -73,12 +73,12 @@ class Wheel:
 
 
 def _needs_of(archive: zipfile.ZipFile) -> tuple[str, ...]:
-    names = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
-    (name,) = [one for one in names if one.count("/") == 1]
+    names = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    (name,) = [name for name in names if name.count("/") == 1]
     if archive.getinfo(name).file_size > _MOST_METADATA_BYTES:
         raise ValueError(f"its metadata has more than {_MOST_METADATA_BYTES} bytes")
-    found = BytesHeaderParser().parsebytes(archive.read(name)).get_all("Requires-Dist")
-    return tuple(str(one) for one in found or ())
+    requirements = BytesHeaderParser().parsebytes(archive.read(name)).get_all("Requires-Dist")
+    return tuple(str(requirement) for requirement in requirements or ())
 
 
 @dataclass
@@ -132,13 +132,13 @@ def resolve(
         if fetched > _MOST_WHEELS:
             break
         try:
-            found = {wheel.name: wheel for wheel in fetch([*map(str, missing.values())])}
+            wheels = {wheel.name: wheel for wheel in fetch([*map(str, missing.values())])}
         except ExecutorStartError as error:
             raise ExecutorStartError(f"{error}{_asked_by(missing.values())}") from None
         for name, need in missing.items():
-            if name not in found:
+            if name not in wheels:
                 raise ExecutorStartError(f"pip has not fetched {need}{_asked_by([need])}")
-            chosen[name] = found[name]
+            chosen[name] = wheels[name]
     raise ExecutorStartError(
         f"{', '.join(requirements)}: after {fetched} wheels there is still a version missing; "
         "name versions that go together"
@@ -161,7 +161,7 @@ def _needs(
     from packaging.utils import canonicalize_name
 
     needs: dict[str, _Need] = {}
-    waiting = [(parse_requirement(one), "") for one in requirements]
+    waiting = [(parse_requirement(text), "") for text in requirements]
     while waiting:
         requirement, asker = waiting.pop()
         name = canonicalize_name(requirement.name)
@@ -174,7 +174,8 @@ def _needs(
             continue  # not there yet, or read before with these extras
         need.extras |= requirement.extras | {""}
         waiting += [
-            (one, wheel.path.name) for one in _read_required(wheel, need.extras, environment)
+            (dependency, wheel.path.name)
+            for dependency in _read_required(wheel, need.extras, environment)
         ]
     return needs
 
@@ -186,7 +187,7 @@ def _read_required(
     from packaging.requirements import InvalidRequirement, Requirement
 
     bad = (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, ConfigurationError)
-    found = []
+    requirements = []
     for text in wheel.needs:
         try:
             marker = Requirement(text).marker
@@ -194,10 +195,10 @@ def _read_required(
                 marker.evaluate({**environment, "extra": extra}) for extra in extras
             ):
                 continue
-            found.append(parse_requirement(text))
+            requirements.append(parse_requirement(text))
         except bad:
             raise ExecutorStartError(
                 f"{wheel.path.name} requires {text[:200]!r}, which is not a name with versions: "
                 "nothing is fetched from addresses that a package names"
             ) from None
-    return found
+    return requirements

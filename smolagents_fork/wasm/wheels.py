@@ -81,16 +81,16 @@ def _check(folder: Path, lock: Path) -> dict[str, str]:
     """Names and hashes of the wheels in ``folder``, which are those of Pyodide's lock."""
     packages = json.loads(lock.read_text("utf-8"))["packages"].values()
     known = {package["file_name"]: package["sha256"] for package in packages}
-    found = {}
+    digests = {}
     for path in sorted(folder.glob("*.whl")):
-        found[path.name] = _digest(path.read_bytes())
+        digests[path.name] = _digest(path.read_bytes())
         expected = known.get(path.name)
-        if expected is not None and expected != found[path.name]:
+        if expected is not None and expected != digests[path.name]:
             raise ExecutorStartError(
                 f"packages_dir: {path} is not the wheel of Pyodide's lock: its sha256 is "
-                f"{found[path.name]}, and not {expected}"
+                f"{digests[path.name]}, and not {expected}"
             )
-    return found
+    return digests
 
 
 def _digest(data: bytes) -> str:

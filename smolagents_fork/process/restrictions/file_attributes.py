@@ -72,15 +72,15 @@ def _is_own(path: Any, dir_fd: int | None) -> bool:
     """Tell whether a file is in one of the folders."""
     try:
         if isinstance(path, int):
-            found = os.readlink(f"/proc/self/fd/{path}")
+            real_path = os.readlink(f"/proc/self/fd/{path}")
         else:
             start = os.getcwd() if dir_fd is None else os.readlink(f"/proc/self/fd/{dir_fd}")
-            found = os.path.realpath(os.path.join(start, os.fsdecode(path)))
+            real_path = os.path.realpath(os.path.join(start, os.fsdecode(path)))
     except (OSError, ValueError, TypeError):
         return False
-    if not os.path.isabs(found):  # a pipe or a socket
+    if not os.path.isabs(real_path):  # a pipe or a socket
         return False
-    return any(os.path.commonpath((folder, found)) == folder for folder in _folders)
+    return any(os.path.commonpath((folder, real_path)) == folder for folder in _folders)
 
 
 def _keeps_owner(uid: int = -1, gid: int = -1, **_keywords: Any) -> bool:

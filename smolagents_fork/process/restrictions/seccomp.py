@@ -116,8 +116,8 @@ def warm_up() -> None:
 
 
 def _for_this_process(network: NetworkScope, listened: bool) -> bytes:
-    made = _for_any_process(network, listened)
-    return made.replace(_ANY_PID.to_bytes(4, sys.byteorder), os.getpid().to_bytes(4, sys.byteorder))
+    code = _for_any_process(network, listened)
+    return code.replace(_ANY_PID.to_bytes(4, sys.byteorder), os.getpid().to_bytes(4, sys.byteorder))
 
 
 @functools.lru_cache
@@ -143,11 +143,11 @@ def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:
         asking = listened or clause.verdict != "ask"
         verdict = _VERDICTS[clause.verdict] if asking else _ALLOW
         tests = [_test(condition) for condition in clause.conditions]
-        left = sum(len(test) + 1 for test in tests) + 1
+        remaining = sum(len(test) + 1 for test in tests) + 1
         for test in tests:
-            left -= len(test) + 1
+            remaining -= len(test) + 1
             # The last instruction falls through to the jump over the rest of the clause.
-            out += [*test, _jump(_AT_LEAST, 0, left, left)]
+            out += [*test, _jump(_AT_LEAST, 0, remaining, remaining)]
         out.append(_statement(_RETURN, verdict))
     return [*out, _make_refusal(error)]
 

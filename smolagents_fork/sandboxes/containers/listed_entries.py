@@ -35,7 +35,7 @@ def read_entries(
         >>> read_entries("container", [{"Id": "a"}, {}], lambda entry: entry["Id"])
         ['a']
     """
-    found = []
+    values = []
     for entry in entries or ():
         try:
             value = read(entry)
@@ -47,8 +47,8 @@ def read_entries(
             _log.warning("the %s %s cannot be read, and is left out: %s", what, _name(entry), why)
             continue
         if value is not None:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def _name(entry: Any) -> str:

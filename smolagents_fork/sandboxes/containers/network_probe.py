@@ -100,7 +100,7 @@ def check_isolation(
             ) from None
         subject = "the addresses that it reaches"
         reached = read_json(output, subject)
-        if type(reached) is not list or not all(type(one) is str for one in reached):
+        if type(reached) is not list or not all(type(address) is str for address in reached):
             raise ProtocolError(f"the sandbox sent {subject} as {output[:_MOST_SHOWN]!r}")
         if not reached:
             return

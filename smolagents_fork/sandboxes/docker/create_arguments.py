@@ -144,8 +144,8 @@ def merge(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]
         if key == "environment" and isinstance(value, (list, tuple)):
             value = dict(item.partition("=")[::2] for item in value)
         if key == "labels":
-            given = value if isinstance(value, Mapping) else dict.fromkeys(value or (), "")
-            result[key] = {**given, **(result.get(key) or {})}
+            user_labels = value if isinstance(value, Mapping) else dict.fromkeys(value or (), "")
+            result[key] = {**user_labels, **(result.get(key) or {})}
         elif key in ("environment", "ports", "tmpfs") and isinstance(value, Mapping):
             result[key] = {**(result.get(key) or {}), **value}
         else:

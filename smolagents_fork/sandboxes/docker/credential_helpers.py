@@ -73,18 +73,18 @@ def find_missing_helpers() -> MissingHelpers | None:
     missing = {name for name in names if not _is_installed(_PROGRAM + name)}
     if not missing:
         return None
-    left: dict[str, Any] = {_AUTHS: config.get(_AUTHS) or dict(_NO_CREDENTIALS)}
+    remaining: dict[str, Any] = {_AUTHS: config.get(_AUTHS) or dict(_NO_CREDENTIALS)}
     if store not in missing:
-        left[_STORE] = store
-    left[_HELPERS] = {key: name for key, name in by_registry.items() if name not in missing}
-    return MissingHelpers(path, tuple(sorted(missing)), left)
+        remaining[_STORE] = store
+    remaining[_HELPERS] = {key: name for key, name in by_registry.items() if name not in missing}
+    return MissingHelpers(path, tuple(sorted(missing)), remaining)
 
 
 def _is_installed(program: str) -> bool:
     # docker-py takes a name with a separator as a path, and folders of PATH that are not absolute:
     # what it starts has to be what is found without them.
-    found = None if os.path.basename(program) != program else find_program(program)
-    return found is not None and found == shutil.which(program)
+    path = None if os.path.basename(program) != program else find_program(program)
+    return path is not None and path == shutil.which(program)
 
 
 def leave_out(api: APIClient, missing: MissingHelpers) -> None:

@@ -56,7 +56,7 @@ def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
     return (config.get("Labels") or {}).get(GATEWAY_LABEL) == " ".join(command)
 
 
-def _check_limits_kept(given: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def _check_limits_kept(config: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a container that the engine has created without a limit that was asked for.
 
     An engine whose kernel lacks a control group discards that limit with a mere warning.
@@ -66,10 +66,10 @@ def _check_limits_kept(given: Mapping[str, Any], asked: Mapping[str, Any]) -> No
     """
     for argument, field, waiver in _DISCARDABLE:
         limit = parse_size(asked.get(argument))
-        if limit is not None and limit != given.get(field, limit):
+        if limit is not None and limit != config.get(field, limit):
             raise ConfigurationError(
                 f"{argument}={asked[argument]!r}: the engine has discarded this limit and created "
-                f"the container with {field}={given[field]!r}, as it does where the kernel of its "
+                f"the container with {field}={config[field]!r}, as it does where the kernel of its "
                 "machine lacks that control group. Mount the group ('smolagents-fork doctor' "
                 f"shows which are missing), or pass {waiver} to run without the limit"
             )
@@ -286,8 +286,8 @@ class DockerProvisioner:
             EngineUnavailableError: the engine does not answer.
         """
         with mapped_errors("listing containers"):
-            found = self._client.api.containers(filters={"label": f"{LABEL}={owner_text()}"})
-        return [number[:12] for number in read_entries("container", found, own_id)]
+            summaries = self._client.api.containers(filters={"label": f"{LABEL}={owner_text()}"})
+        return [number[:12] for number in read_entries("container", summaries, own_id)]
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

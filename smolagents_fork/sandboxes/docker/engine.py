@@ -336,10 +336,10 @@ def inspect_image(client: DockerClient, image: str) -> Mapping[str, Any] | None:
     with mapped_errors("looking for the image", image=image):
         try:
             # Its stub has no types.
-            found: Any = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
+            answer: Any = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
         except docker.errors.ImageNotFound:
             return None
-    description: Mapping[str, Any] = found
+    description: Mapping[str, Any] = answer
     return description
 
 
@@ -350,8 +350,8 @@ def image_id(client: DockerClient, image: str) -> str | None:
         client: docker-py client.
         image: Name or id of the image.
     """
-    found = inspect_image(client, image)
-    return None if found is None else str(found["Id"])
+    description = inspect_image(client, image)
+    return None if description is None else str(description["Id"])
 
 
 def _api_error(message: str, text: str) -> Exception:

@@ -43,12 +43,12 @@ class EngineAddress:
     @property
     def variables(self) -> dict[str, str]:
         """The address as docker-py reads it from an environment."""
-        given = {
+        settings = {
             "DOCKER_HOST": self.url or None,
             "DOCKER_CERT_PATH": self.tls_folder,
             "DOCKER_TLS_VERIFY": self.tls_verify,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in settings.items() if value is not None}
 
     def __repr__(self) -> str:
         return f"EngineAddress({without_passwords(self.url)!r})"

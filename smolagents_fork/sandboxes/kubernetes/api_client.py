@@ -89,12 +89,12 @@ class ClusterClient:
                 "KubernetesEngine needs the package kubernetes, which is not installed: "
                 "pip install 'smolagents[kubernetes]'"
             ) from (None if error.name == "kubernetes" else error)
-        self._api, found = within(
+        self._api, context_namespace = within(
             _LOAD_SECONDS,
             lambda: _load(context),
             _late("loading the kubeconfig and its credentials", _LOAD_SECONDS),
         )
-        self.namespace = namespace or found
+        self.namespace = namespace or context_namespace
         self.core = kubernetes.client.CoreV1Api(self._api)
         self.custom = kubernetes.client.CustomObjectsApi(self._api)
 
@@ -135,13 +135,13 @@ class ClusterClient:
         """
         answer = self._answer(action, function, args, keywords, Deadline(seconds))
         try:
-            found = read_json(answer, "an answer")
+            document = read_json(answer, "an answer")
         except ProtocolError:
             raise EngineUnavailableError(
                 f"{action}: what answers at {self.address} is not a cluster's API: it sent "
                 f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
             ) from None
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def list_pods(
         self, *, seconds: float = _CALL_SECONDS, **parameters: Any
@@ -152,7 +152,7 @@ class ClusterClient:
             seconds: Seconds for all attempts together.
             **parameters: Parameters of the query, such as ``limit``.
         """
-        found = self.call(
+        pod_list = self.call(
             "listing pods",
             self.core.list_namespaced_pod,
             self.namespace,
@@ -160,7 +160,7 @@ class ClusterClient:
             seconds=seconds,
             **parameters,
         )
-        return list(found.get("items") or ())
+        return list(pod_list.get("items") or ())
 
     def read_pod(self, name: str, *, seconds: float = _CALL_SECONDS) -> dict[str, Any]:
         """Return a pod, as the API describes it; see :meth:`call` for errors.
@@ -423,8 +423,8 @@ def _pause(headers: Mapping[str, str], deadline: Deadline) -> bool:
     asked = _PAUSE_SECONDS
     with contextlib.suppress(ValueError):
         asked = max(0.0, float(headers.get("Retry-After") or _PAUSE_SECONDS))
-    left = deadline.remaining()
-    if left is not None and asked >= left:
+    seconds_left = deadline.remaining()
+    if seconds_left is not None and asked >= seconds_left:
         return False
     time.sleep(asked)
     return True
@@ -433,7 +433,7 @@ def _pause(headers: Mapping[str, str], deadline: Deadline) -> bool:
 def _event_time(event: Mapping[str, Any]) -> str:
     """Return when an event was last seen, in a form that sorts by time."""
     times = (event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp"))
-    return next((str(one) for one in times if one), "")
+    return next((str(timestamp) for timestamp in times if timestamp), "")
 
 
 def _reason(body: bytes) -> str:
@@ -451,16 +451,16 @@ def _short(error: object) -> str:
 
 def _tls(configuration: Any) -> ssl.SSLContext:
     """Return the client's TLS settings."""
-    made = ssl.create_default_context(
+    context = ssl.create_default_context(
         cafile=configuration.ssl_ca_cert, cadata=getattr(configuration, "ca_cert_data", None)
     )
     if not configuration.verify_ssl:
-        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     elif configuration.assert_hostname is False:
-        made.check_hostname = False
+        context.check_hostname = False
     if configuration.cert_file:
-        made.load_cert_chain(configuration.cert_file, configuration.key_file)
-    return made
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
 
 
 def _proxy(configuration: Any) -> str:

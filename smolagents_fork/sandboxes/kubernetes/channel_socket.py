@@ -42,10 +42,10 @@ _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 def _failure(text: bytes) -> str:
     """Return the cluster's words for a failure, from the final status; empty for success."""
-    found: Any = None
+    document: Any = None
     with contextlib.suppress(ProtocolError):
-        found = read_json(text, "a status")
-    status: dict[str, Any] = found if isinstance(found, dict) else {}
+        document = read_json(text, "a status")
+    status: dict[str, Any] = document if isinstance(document, dict) else {}
     if status.get("status") == "Success":
         return ""
     message = status.get("message")

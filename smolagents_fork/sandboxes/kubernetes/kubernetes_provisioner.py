@@ -145,7 +145,7 @@ class KubernetesProvisioner:
         remove = delete_claim if pool else remove_pod
         self._removals.register(name, functools.partial(remove, self._client, name))
         place = f"sandbox {sandbox}{f' of tenant {self._tenant}' if self._tenant else ''}"
-        made: PodSandbox | None = None
+        pod_sandbox: PodSandbox | None = None
         try:
             if pool:
                 pod = claim_pod(self._client, pool, manifest, deadline)
@@ -154,13 +154,15 @@ class KubernetesProvisioner:
             state = await_running(self._client, pod, spec.image, deadline)
             started = StartedPod(pod, sandbox, token, state.node, self._tenant)
             end = functools.partial(self._removals.remove, name, wait=False)
-            made = PodSandbox(self._client, started, spec, end)
-            place = made.place
+            pod_sandbox = PodSandbox(self._client, started, spec, end)
+            place = pod_sandbox.place
             if not self._allow_network:
-                check_isolation(made.open_program, state.node_addresses, place, _NETWORK_REMEDY)
+                check_isolation(
+                    pod_sandbox.open_program, state.node_addresses, place, _NETWORK_REMEDY
+                )
         except BaseException as error:
-            if made is not None:
-                made.remove()
+            if pod_sandbox is not None:
+                pod_sandbox.remove()
             self._removals.remove(name, wait=True)
             if isinstance(error, ForkError):
                 error.name_place(place)
@@ -168,7 +170,7 @@ class KubernetesProvisioner:
                 raise ExecutorStartError(str(error)) from None
             raise
         self._note(f"{place} is {f'claimed from warm pool {pool!r}' if pool else 'a new pod'}")
-        return made
+        return pod_sandbox
 
     def ours(self) -> list[str]:
         """Return the ids of this process's pods.

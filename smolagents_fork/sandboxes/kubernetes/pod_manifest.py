@@ -166,7 +166,7 @@ def cluster_manifests(
     """
     role_api = "rbac.authorization.k8s.io"
     security = {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
-    made = [
+    manifests = [
         _manifest("v1", "Namespace", {"name": namespace, **security}),
         _manifest(
             "networking.k8s.io/v1",
@@ -198,8 +198,8 @@ def cluster_manifests(
         ),
     ]
     if warm_pool is not None:
-        made += _warm_pool(namespace, warm_pool, image)
-    return made
+        manifests += _warm_pool(namespace, warm_pool, image)
+    return manifests
 
 
 def _manifest(version: str, kind: str, metadata: dict[str, Any], **content: Any) -> dict[str, Any]:

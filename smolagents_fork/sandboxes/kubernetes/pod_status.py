@@ -86,10 +86,10 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
         pod: Pod as the API describes it.
     """
     status = pod.get("status") or {}
-    addresses = [one.get("ip") for one in status.get("hostIPs") or ()] or [status.get("hostIP")]
+    addresses = [host.get("ip") for host in status.get("hostIPs") or ()] or [status.get("hostIP")]
     state = PodState(
         node=str((pod.get("spec") or {}).get("nodeName") or ""),
-        node_addresses=tuple(str(one) for one in addresses if one),
+        node_addresses=tuple(str(address) for address in addresses if address),
         phase=str(status.get("phase") or ""),
     )
     containers = status.get("containerStatuses") or [{}]
@@ -226,7 +226,7 @@ class _Warnings:
         with contextlib.suppress(EngineUnavailableError):
             warnings = self._client.warnings(self._name)
             # Nodes also warn of what keeps no pod from starting, such as missing name servers.
-            failures = [one for one in warnings if str(one.get("reason")).startswith(_FAILED)]
+            failures = [event for event in warnings if str(event.get("reason")).startswith(_FAILED)]
             for event in (failures or warnings)[-1:]:
                 self._reason = str(event.get("reason") or "")
                 self._message = str(event.get("message") or "")

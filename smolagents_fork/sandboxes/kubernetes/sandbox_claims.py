@@ -57,12 +57,12 @@ def claim_pod(
     """
     _create(client, pool, manifest)
     sandbox = _wait_for_sandbox(client, pool, str(manifest["metadata"]["name"]), deadline)
-    found = client.call(
+    resource = client.call(
         f"asking for sandbox {sandbox}",
         client.custom.get_namespaced_custom_object,
         *(SANDBOX_GROUP, VERSION, client.namespace, "sandboxes", sandbox),
     )
-    annotations = (found.get("metadata") or {}).get("annotations") or {}
+    annotations = (resource.get("metadata") or {}).get("annotations") or {}
     name = str(annotations.get(POD_ANNOTATION) or sandbox)
     # A pool's pods live as long as the pool wants, and the claim expires.
     spec = {"runtimeClassName": None, **manifest["spec"]}
@@ -115,15 +115,17 @@ def _create(client: ClusterClient, pool: str, manifest: Mapping[str, Any]) -> No
 def _wait_for_sandbox(client: ClusterClient, pool: str, claim: str, deadline: Deadline) -> str:
     """Wait until a claim has a ready sandbox; return the sandbox's name."""
     while True:
-        found = client.call(
+        resource = client.call(
             f"asking for claim {claim}",
             client.custom.get_namespaced_custom_object,
             *(GROUP, VERSION, client.namespace, CLAIMS, claim),
         )
-        status = found.get("status") or {}
+        status = resource.get("status") or {}
         sandbox = (status.get("sandbox") or {}).get("name")
         conditions = status.get("conditions") or ()
-        ready: dict[str, Any] = next((one for one in conditions if one.get("type") == "Ready"), {})
+        ready: dict[str, Any] = next(
+            (condition for condition in conditions if condition.get("type") == "Ready"), {}
+        )
         if sandbox and ready.get("status") == "True":
             return str(sandbox)
         if deadline.expired():
@@ -148,7 +150,7 @@ def differences(asked: object, found: object, place: str = "") -> Iterator[str]:
         place: Names that lead to it.
     """
     key = place.rpartition(".")[2]
-    if asked and isinstance(asked, list) and all(isinstance(one, Mapping) for one in asked):
+    if asked and isinstance(asked, list) and all(isinstance(entry, Mapping) for entry in asked):
         asked, found = _by_name(asked), _by_name(found)
         complete = True
     else:
@@ -166,7 +168,7 @@ def differences(asked: object, found: object, place: str = "") -> Iterator[str]:
 
 
 def _by_name(entries: Any) -> dict[str, Any]:
-    return {str(one.get("name")): one for one in entries or () if isinstance(one, Mapping)}
+    return {str(entry.get("name")): entry for entry in entries or () if isinstance(entry, Mapping)}
 
 
 def _normal(key: str, value: Any) -> Any:

@@ -49,10 +49,10 @@ class BuildRecord:
 
     def take(self, line: str) -> None:
         """Take one line of the builder, which may have the beginning of an image's id."""
-        made = _STEP_MADE.fullmatch(line)
-        if made is not None and len(self.images) < _MOST_IMAGES:
-            self.images.append(made[1])
-            self._write(made[1])
+        match = _STEP_MADE.fullmatch(line)
+        if match is not None and len(self.images) < _MOST_IMAGES:
+            self.images.append(match[1])
+            self._write(match[1])
 
     def _write(self, line: str) -> None:
         if self._number >= 0:

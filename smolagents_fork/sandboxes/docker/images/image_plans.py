@@ -145,7 +145,7 @@ def plan(
     repository = _AGENT_REPOSITORY if own and with_smolagents else REPOSITORY
     # Only the fork's own image is known to have a virtual environment.
     script = image_folder("jupyter").joinpath("packages.sh" if own else "packages-any.sh")
-    parsed = tuple(str(parse_requirement(one)) for one in requirements)
+    parsed = tuple(str(parse_requirement(requirement)) for requirement in requirements)
     return plan_addressed(repository, {SCRIPT: script.read_bytes()}, core, parsed)
 
 
@@ -183,10 +183,10 @@ def archive_installation() -> bytes:
         for name, text in entries.items():
             archive.writestr(zipfile.ZipInfo(name, _TIME), text, zipfile.ZIP_DEFLATED)
         for package in _PACKAGES:
-            found = importlib.util.find_spec(package)
-            if found is None or not found.submodule_search_locations:
+            module_spec = importlib.util.find_spec(package)
+            if module_spec is None or not module_spec.submodule_search_locations:
                 raise ExecutorStartError(f"the package {package!r} cannot be found for the image")
-            root = Path(next(iter(found.submodule_search_locations)))
+            root = Path(next(iter(module_spec.submodule_search_locations)))
             for path in sorted(root.rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:
                     name = f"{package}/{path.relative_to(root).as_posix()}"

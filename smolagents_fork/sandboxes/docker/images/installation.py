@@ -141,14 +141,14 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
     """
     core = client.api.inspect_image(base)  # type: ignore[no-untyped-call]
     layers = core["RootFS"].get("Layers") or []
-    needed = {public_form(one): one for one in wanted.requirements}
+    needed = {public_form(requirement): requirement for requirement in wanted.requirements}
     repository = wanted.tag.rpartition(":")[0]
 
     def part(listed: Mapping[str, Any]) -> tuple[int, str] | None:
         packages = str(labels_of(listed).get(PACKAGES_LABEL, "")).split()
         if not packages or not set(packages) <= needed.keys():
             return None
-        fewer = tuple(needed[one] for one in packages)
+        fewer = tuple(needed[package] for package in packages)
         tag = plan_addressed(repository, wanted.files, wanted.base, fewer).tag
         return (len(packages), entry_id(listed)) if tag in (listed.get("RepoTags") or ()) else None
 
@@ -241,8 +241,8 @@ def _proxies(address: EngineAddress) -> dict[str, str]:
     from docker.utils.proxy import ProxyConfig
 
     proxies = load_general_config().get("proxies", {})
-    given = proxies.get(address.url, proxies.get("default", {}))
-    environment = ProxyConfig.from_dict(given).get_environment()
+    settings = proxies.get(address.url, proxies.get("default", {}))
+    environment = ProxyConfig.from_dict(settings).get_environment()
     return {name: str(value) for name, value in environment.items()}
 
 
@@ -267,6 +267,6 @@ def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list
         ]
     if wanted.requirements:
         # Whoever has the image can read its labels.
-        packages = " ".join(public_form(one) for one in wanted.requirements)
+        packages = " ".join(public_form(requirement) for requirement in wanted.requirements)
         lines += [f'LABEL {CORE_LABEL}="{core}"', f'LABEL {PACKAGES_LABEL}="{packages}"']
     return lines

@@ -82,7 +82,7 @@ class DockerInventory(Inventory):
         def is_wanted(*names: str) -> bool:
             return any(fnmatchcase(name, pattern) for name in names)
 
-        found = [
+        removals = [
             Removal(
                 entry.id,
                 "container",
@@ -93,12 +93,12 @@ class DockerInventory(Inventory):
             for entry in self.sandboxes()
             if entry.owner.state == GONE and is_wanted(entry.id, entry.name)
         ]
-        going = {name for removal in found for name in removal.names}
+        going = {name for removal in removals for name in removal.names}
         for image in self.images():
             if going.issuperset(image.used_by) and is_wanted(image.id, *image.names):
                 reason = "no container uses it" if image.names else "a newer one has replaced it"
-                found.append(Removal(image.id, "image", image.names, image.own_bytes, reason))
-        return found
+                removals.append(Removal(image.id, "image", image.names, image.own_bytes, reason))
+        return removals
 
     def remove(self, removal: Removal) -> str:
         try:
@@ -147,11 +147,11 @@ def _with_memory(client: DockerClient, entry: SandboxEntry) -> SandboxEntry:
         with mapped_errors("asking for statistics"):
             inspected = client.api.inspect_container(entry.id)
             raw = client.api.stats(entry.id, stream=False, one_shot=True)
-        found = usage(raw, limited=bool(inspected["HostConfig"].get("Memory")))
+        stats = usage(raw, limited=bool(inspected["HostConfig"].get("Memory")))
     except (ExecutorError, LookupError, TypeError, AttributeError):
         return entry
     return dataclasses.replace(
-        entry, memory_bytes=found.memory_bytes, memory_limit_bytes=found.memory_limit_bytes
+        entry, memory_bytes=stats.memory_bytes, memory_limit_bytes=stats.memory_limit_bytes
     )
 
 

@@ -68,9 +68,9 @@ class EngineChecks:
 
     def _version(self) -> Finding:
         with mapped_errors("asking for the version"):
-            found = self._client.version()
-        text = f"{_engine_name(found)} {found.get('Version')}, API {found.get('ApiVersion')}"
-        api = tuple(int(part) for part in str(found.get("ApiVersion", "0")).split("."))
+            version = self._client.version()
+        text = f"{_engine_name(version)} {version.get('Version')}, API {version.get('ApiVersion')}"
+        api = tuple(int(part) for part in str(version.get("ApiVersion", "0")).split("."))
         if api < _LEAST_API:
             return warning(
                 f"{text}: older than any release that is tested",
@@ -89,14 +89,15 @@ class EngineChecks:
             return skip("the engine runs on another machine")
         with mapped_errors("asking for the bridge"):
             try:
-                found: Any = self._client.api.inspect_network("bridge")
+                bridge: Any = self._client.api.inspect_network("bridge")
             except docker.errors.NotFound:
                 return warning(
                     "the engine has no default bridge",
                     "network='bridge' cannot be used; the default network='none' can",
                 )
-        interface = (found.get("Options") or {}).get("com.docker.network.bridge.name", "docker0")
-        subnets = [one["Subnet"] for one in found["IPAM"].get("Config") or [] if "Subnet" in one]
+        interface = (bridge.get("Options") or {}).get("com.docker.network.bridge.name", "docker0")
+        pools = bridge["IPAM"].get("Config") or []
+        subnets = [pool["Subnet"] for pool in pools if "Subnet" in pool]
         text = f"{interface}, {', '.join(subnets) or 'no subnet'}"
         others = conflicting_routes(subnets, interface)
         if not others:
@@ -179,7 +180,7 @@ def conflicting_routes(subnets: Iterable[str], bridge: str) -> list[tuple[str, I
     networks = (ip_network(subnet, strict=False) for subnet in subnets)
     own = [network for network in networks if isinstance(network, IPv4Network)]
     lines = _ROUTES.read_text("ascii").splitlines()[1:] if _ROUTES.exists() else []
-    found = []
+    routes = []
     for interface, destination, _, flags, _, _, _, mask, *_ in map(str.split, lines):
         # In the machine's own byte order.
         address, netmask = (
@@ -188,5 +189,5 @@ def conflicting_routes(subnets: Iterable[str], bridge: str) -> list[tuple[str, I
         network = IPv4Network(f"{address}/{netmask}")
         is_up = int(flags, 16) & 1
         if is_up and interface != bridge and any(network.subnet_of(subnet) for subnet in own):
-            found.append((interface, network))
-    return found
+            routes.append((interface, network))
+    return routes

@@ -57,12 +57,13 @@ def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
     Raises:
         ValueError: its label does not name an owner.
     """
-    found = labels_of(summary)
+    container_labels = labels_of(summary)
     # Images of earlier releases have an empty one.
-    if not found.get(LABEL):
+    if not container_labels.get(LABEL):
         return None
-    process_owner.check_owner(found[LABEL])
-    return found if found.get(NAME_LABEL) in container_names(summary) else None
+    process_owner.check_owner(container_labels[LABEL])
+    is_named = container_labels.get(NAME_LABEL) in container_names(summary)
+    return container_labels if is_named else None
 
 
 def own_id(summary: Mapping[str, Any]) -> str | None:
