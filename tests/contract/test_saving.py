@@ -13,6 +13,7 @@ import smolagents
 from recording import RecordingExecutor, ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent
 
+from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 
 
@@ -51,6 +52,37 @@ def test_allowed_class_comes_back(model, tmp_path, route):
     loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
     assert type(loaded.python_executor) is RecordingExecutor
     assert loaded.python_executor.arguments[2] == {"size": 3}
+
+
+@both_routes
+def test_given_executor_replaces_that_of_managed_agents(model, tmp_path, route):
+    helper = CodeAgent([], model, executor_type="local", name="helper", description="Helps.")
+    agent = CodeAgent([], model, executor_type="local", managed_agents=[helper])
+    options = {"executor_type": "process", "executor_kwargs": {"timeout_seconds": 7}}
+    with route(agent, tmp_path, **options) as loaded:
+        for one in (loaded, loaded.managed_agents["helper"]):
+            assert type(one.python_executor) is ProcessExecutor
+            assert one.executor_kwargs == {"timeout_seconds": 7}
+
+
+class ModelOfMine(ScriptedModel):
+    """A class that is not known where the agent is loaded."""
+
+
+@both_routes
+def test_given_model_replaces_one_that_cannot_be_made(model, tmp_path, route):
+    helper = make(
+        ModelOfMine(),
+        executor_class=None,
+        executor_type="local",
+        name="helper",
+        description="Helps.",
+    )
+    agent = make(ModelOfMine(), executor_class=None, executor_type="local", managed_agents=[helper])
+    with pytest.raises(ValueError, match="Unknown model class 'ModelOfMine'"):
+        route(agent, tmp_path)
+    loaded = route(agent, tmp_path, model=model)
+    assert loaded.model is loaded.managed_agents["helper"].model is model
 
 
 @both_routes

@@ -59,6 +59,8 @@ KWARGS = "executor_kwargs"
 _MOST_BYTES = 1 << 28
 # Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
+# Made of the arguments' defaults, and without a connection.
+_DROPPED_MODEL = {"class": "InferenceClientModel", "data": {}}
 _EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
 
 
@@ -216,6 +218,9 @@ def with_managed_agents_of_dict(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Load the managed agents of a saved agent, each with its own saved executor.
 
+    A model that the caller gave is used without the saved one, which may need a key, a package or a
+    class that this process does not have. Upstream makes it all the same, and drops it.
+
     Upstream passes the manager's saved settings on to them. That replaces a managed ``CodeAgent``'s
     executor by the manager's, and a managed ``ToolCallingAgent`` raises on arguments it does not
     accept. Here they get only the arguments that the caller gave.
@@ -231,6 +236,8 @@ def with_managed_agents_of_dict(
     explicit = arguments.pop(_EXPLICIT, frozenset(arguments))
     passed_on = {name: arguments[name] for name in explicit if name in arguments}
     arguments.pop(ALLOWED, None)
+    if "model" in explicit:
+        agent_dict = {**agent_dict, "model": _DROPPED_MODEL}
     saved = agent_dict["managed_agents"]
     if saved:
         agents = [
@@ -247,7 +254,9 @@ def with_managed_agents_of_dict(
 def with_managed_agents_of_folder(
     folder: Path, agent_dict: dict[str, Any], arguments: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Load the managed agents of a saved folder, with the caller's allow-list.
+    """Load the managed agents of a saved folder, with the arguments that the caller gave.
+
+    Upstream loads them without: an executor that the caller chose would be the manager's alone.
 
     Args:
         folder: the folder the agent was saved in.
@@ -258,11 +267,11 @@ def with_managed_agents_of_folder(
         Both, ready for the rest of upstream's method.
     """
     saved = agent_dict["managed_agents"]
-    if not saved or ALLOWED not in arguments:
+    if not saved:
         return agent_dict, arguments
     agents = []
     for name, class_name in saved.items():
-        passed_on = _select_arguments(class_name, {ALLOWED: arguments[ALLOWED]})
+        passed_on = _select_arguments(class_name, arguments)
         agents.append(
             _agent_class(class_name).from_folder(folder / "managed_agents" / name, **passed_on)
         )
