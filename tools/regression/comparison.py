@@ -58,7 +58,7 @@ class Comparison:
     def best_of_pristine(self) -> Outcome:
         """Pristine's outcome, or the one of a further run in which the test passed."""
         runs = [self.pristine, *(pristine for pristine, _ in self.again)]
-        return next((one for one in runs if one.status == "passed"), self.pristine)
+        return next((outcome for outcome in runs if outcome.status == "passed"), self.pristine)
 
 
 @dataclass
@@ -83,22 +83,22 @@ class Report:
 
     def of(self, kind: Kind) -> list[Comparison]:
         """Return the comparisons of one kind."""
-        return [found for found in self.comparisons if found.kind is kind]
+        return [pair for pair in self.comparisons if pair.kind is kind]
 
     @property
     def ran(self) -> int:
         """Tests that ran on pristine: neither skipped nor missing."""
-        return sum(one.pristine.status not in ("skipped", "missing") for one in self.comparisons)
+        return sum(pair.pristine.status not in ("skipped", "missing") for pair in self.comparisons)
 
     @property
     def causes(self) -> Counter[Cause]:
         """Count the tests that fail on both sides, by cause and rule."""
-        return Counter(found.cause for found in self.comparisons if found.cause)
+        return Counter(pair.cause for pair in self.comparisons if pair.cause)
 
     @property
     def unexplained(self) -> list[Comparison]:
         """Tests that fail on both sides, on one of them for no known cause."""
-        return [one for one in self.comparisons if UNEXPLAINED in (one.cause, one.fork_cause)]
+        return [pair for pair in self.comparisons if UNEXPLAINED in (pair.cause, pair.fork_cause)]
 
     @property
     def exit_status(self) -> int:
@@ -107,27 +107,27 @@ class Report:
 
 
 def _pair(test: str, pristine: Outcome, fork: Outcome, declared: Sequence[Deviation]) -> Comparison:
-    def found(kind: Kind, **more: Any) -> Comparison:
+    def pair_as(kind: Kind, **more: Any) -> Comparison:
         return Comparison(test, kind, pristine, fork, **more)
 
     if pristine.status == fork.status == "passed":
-        return found(Kind.PASSED_BOTH)
+        return pair_as(Kind.PASSED_BOTH)
     # A test that only the fork has, and that fails there, is a test file that broke.
     is_new = pristine.status == "missing" and fork.status in ("failed", "error")
     if pristine.status == "passed" or is_new:
         for deviation in declared:
             if deviation.covers(test) and deviation.outcome == fork.status:
-                return found(Kind.DECLARED, reason=deviation.reason)
-        return found(Kind.UNDECLARED)
+                return pair_as(Kind.DECLARED, reason=deviation.reason)
+        return pair_as(Kind.UNDECLARED)
     if fork.status == "passed":
-        return found(Kind.GAINED)
+        return pair_as(Kind.GAINED)
     if {pristine.status, fork.status} <= {"skipped", "missing"}:
         said = pristine if pristine.status == "skipped" else fork
-        return found(Kind.SKIPPED_BOTH, reason=said.message)
+        return pair_as(Kind.SKIPPED_BOTH, reason=said.message)
     cause = classify(pristine if pristine.status in ("failed", "error") else fork)
     other = classify(fork) if fork.status in ("failed", "error") else cause
     hidden = other if other.name != cause.name else None
-    return found(Kind.FAILED_BOTH, cause=cause, fork_cause=hidden)
+    return pair_as(Kind.FAILED_BOTH, cause=cause, fork_cause=hidden)
 
 
 def compare(
@@ -150,23 +150,23 @@ def compare(
         The comparisons in pristine's order (tests only the fork has come last), and a sentence for
         each stale declaration.
     """
-    found = [
+    comparisons = [
         _pair(test, pristine.get(test, MISSING), fork.get(test, MISSING), declared)
         for test in {**pristine, **fork}
     ]
     stale: list[str] = []
-    for one in declared:
-        was_run = (f"{one.test}:".startswith((f"{name}:", f"{name}[")) for name in selection)
-        covered = [pair for pair in found if one.covers(pair.test)]
+    for deviation in declared:
+        was_run = (f"{deviation.test}:".startswith((f"{name}:", f"{name}[")) for name in selection)
+        covered = [pair for pair in comparisons if deviation.covers(pair.test)]
         if (selection and not any(was_run)) or Kind.DECLARED in {pair.kind for pair in covered}:
             continue
         sides = {(pair.pristine.status, pair.fork.status) for pair in covered}
         now = ", ".join(f"{a} on pristine and {b} on the fork" for a, b in sorted(sides))
         stale.append(
-            f"{one.test}: declared as {one.outcome} on the fork, but is now "
+            f"{deviation.test}: declared as {deviation.outcome} on the fork, but is now "
             f"{now or 'in neither run'}; remove the entry or correct it"
         )
-    return found, stale
+    return comparisons, stale
 
 
 def judge_again(found: Comparison, again: tuple[Outcome, Outcome]) -> Comparison:
@@ -180,7 +180,7 @@ def judge_again(found: Comparison, again: tuple[Outcome, Outcome]) -> Comparison
         found: an undeclared difference, or a test that passed on the fork only.
         again: outcomes of the further run, pristine first.
     """
-    pristine, fork = (one.status == "passed" for one in again)
+    pristine, fork = (outcome.status == "passed" for outcome in again)
     differs = not fork if found.kind is Kind.UNDECLARED else fork and not pristine
     kind = found.kind if differs else Kind.FLAKY
     return replace(found, kind=kind, again=(*found.again, again))
@@ -206,17 +206,17 @@ def run_again(
     """
     wanted = [
         index
-        for index, one in enumerate(found)
-        if one.kind in (Kind.UNDECLARED, Kind.GAINED) and one.pristine.status != "missing"
+        for index, pair in enumerate(found)
+        if pair.kind in (Kind.UNDECLARED, Kind.GAINED) and pair.pristine.status != "missing"
     ]
     if len(wanted) > RERUN_AT_MOST:
         return [f"{len(wanted)} tests differ, more than {RERUN_AT_MOST}: none was run again alone"]
     for index in wanted:
         for attempt in range(1, RERUNS + 1):
-            one = found[index]
-            if one.kind is not Kind.FLAKY:
-                say(f"again, alone ({attempt} of {RERUNS}): {one.test}")
-                found[index] = judge_again(one, run_alone(one.test, attempt))
+            pair = found[index]
+            if pair.kind is not Kind.FLAKY:
+                say(f"again, alone ({attempt} of {RERUNS}): {pair.test}")
+                found[index] = judge_again(pair, run_alone(pair.test, attempt))
     if not wanted:
         return []
     return [f"tests that differed and were run again, alone, up to {RERUNS} times: {len(wanted)}"]

@@ -54,17 +54,18 @@ def _parse(entry: dict[str, Any]) -> Deviation:
     if not set(entry) <= _KEYS or not _KEYS - set(entry) <= {"releases"}:
         raise ValueError(f"expected {', '.join(sorted(_KEYS))}, got {', '.join(entry)}")
     reason = " ".join(str(entry["reason"]).split())
-    found = Deviation(entry["test"], entry["outcome"], reason, tuple(entry.get("releases", ())))
-    if "::" not in str(found.test):
-        raise ValueError(f"test must be one test's id, got {found.test!r}")
-    if found.outcome not in _OUTCOMES:
-        raise ValueError(f"outcome must be one of {', '.join(_OUTCOMES)}, got {found.outcome!r}")
+    deviation = Deviation(entry["test"], entry["outcome"], reason, tuple(entry.get("releases", ())))
+    if "::" not in str(deviation.test):
+        raise ValueError(f"test must be one test's id, got {deviation.test!r}")
+    if deviation.outcome not in _OUTCOMES:
+        allowed = ", ".join(_OUTCOMES)
+        raise ValueError(f"outcome must be one of {allowed}, got {deviation.outcome!r}")
     if len(reason) < REASON_MINIMUM_CHARACTERS:
         raise ValueError(
             f"the reason has {len(reason)} characters; say in at least "
             f"{REASON_MINIMUM_CHARACTERS} why the fork is right to differ: {reason!r}"
         )
-    return found
+    return deviation
 
 
 def load_deviations(path: Path, release: str) -> list[Deviation]:
@@ -79,18 +80,18 @@ def load_deviations(path: Path, release: str) -> list[Deviation]:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SuiteError(f"{path}: cannot be read: {error}") from error
     entries = data.get("deviation", [])
-    are_tables = isinstance(entries, list) and all(isinstance(one, dict) for one in entries)
+    are_tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
     if set(data) - {"schema", "deviation"} or data.get("schema") != 1 or not are_tables:
         raise SuiteError(
             f"{path}: expected `schema = 1` and [[deviation]] tables, got {list(data)}"
         )
-    found: dict[str, Deviation] = {}
+    by_test: dict[str, Deviation] = {}
     for number, entry in enumerate(entries, start=1):
         try:
-            one = _parse(entry)
-            if one.test in found:
-                raise ValueError(f"{one.test} is listed twice")
+            deviation = _parse(entry)
+            if deviation.test in by_test:
+                raise ValueError(f"{deviation.test} is listed twice")
         except ValueError as fault:
             raise SuiteError(f"{path}: deviation {number}: {fault}") from None
-        found[one.test] = one
-    return [known for known in found.values() if not known.releases or release in known.releases]
+        by_test[deviation.test] = deviation
+    return [known for known in by_test.values() if not known.releases or release in known.releases]

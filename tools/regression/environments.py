@@ -161,19 +161,18 @@ def build_environment(fork: Side, pristine: Side, folder: Path, *, pinned: bool)
             f"versions that do: {last_lines(str(error), lines=4)}"
         )
         absent = _resolve(uv, python, wanted)
-    made = Environment(uv, python, _list_packages(uv, python), absent, notes)
+    environment = Environment(uv, python, _list_packages(uv, python), absent, notes)
     for side in (fork, pristine):
-        made.use(side)
+        environment.use(side)
         try:
             uv("pip", "check", "--python", python)
         except CommandError as error:
-            notes.append(
-                f"`uv pip check` on the {side.name} side: {last_lines(str(error), lines=6)}"
-            )
+            reason = last_lines(str(error), lines=6)
+            notes.append(f"`uv pip check` on the {side.name} side: {reason}")
     if not absent:  # an index that lacked a group may have it the next time
-        contents = {"made from": made_from, "packages": made.packages, "notes": notes}
+        contents = {"made from": made_from, "packages": environment.packages, "notes": notes}
         (folder / "env" / _CONTENTS).write_text(json.dumps(contents), "utf-8")
-    return made
+    return environment
 
 
 def relock() -> int:

@@ -116,8 +116,8 @@ class Runner(NamedTuple):
         outcomes = []
         for side in (self.pristine, self.fork):
             self._prepare(side)
-            found = self._run(side, [test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
-            outcomes.append(found.get(test, MISSING))
+            side_outcomes = self._run(side, [test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
+            outcomes.append(side_outcomes.get(test, MISSING))
         pristine, fork = outcomes
         return pristine, fork
 

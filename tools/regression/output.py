@@ -17,12 +17,12 @@ __all__ = ["show"]
 SHOWN_AT_MOST = 50
 
 
-def _line(found: Comparison) -> str:
-    words = " ".join(found.fork.message.split())
-    said = f": {words[:200]}" if words and found.fork.status != "passed" else ""
-    again = "".join(f", again {one.status}/{two.status}" for one, two in found.again)
-    reason = f"\n    {found.reason}" if found.kind is Kind.DECLARED else ""
-    return f"{found.test}\n    {found.pristine.status}/{found.fork.status}{again}{said}{reason}"
+def _line(pair: Comparison) -> str:
+    words = " ".join(pair.fork.message.split())
+    said = f": {words[:200]}" if words and pair.fork.status != "passed" else ""
+    again = "".join(f", again {pristine.status}/{fork.status}" for pristine, fork in pair.again)
+    reason = f"\n    {pair.reason}" if pair.kind is Kind.DECLARED else ""
+    return f"{pair.test}\n    {pair.pristine.status}/{pair.fork.status}{again}{said}{reason}"
 
 
 def show(report: Report, console: Console) -> None:
@@ -32,8 +32,9 @@ def show(report: Report, console: Console) -> None:
     table.add_column("tests", justify="right")
     table.add_row("collected", "", str(len(report.comparisons)))
     table.add_row("ran on pristine", "", str(report.ran))
-    causes = {f"{one.name} ({one.rule or 'no rule'})": n for one, n in report.causes.most_common()}
-    skips = Counter(found.reason for found in report.of(Kind.SKIPPED_BOTH))
+    counts = report.causes.most_common()
+    causes = {f"{cause.name} ({cause.rule or 'no rule'})": count for cause, count in counts}
+    skips = Counter(pair.reason for pair in report.of(Kind.SKIPPED_BOTH))
     parts = {Kind.FAILED_BOTH: causes, Kind.SKIPPED_BOTH: dict(skips.most_common())}
     for kind in Kind:
         count = len(report.of(kind))
@@ -43,7 +44,7 @@ def show(report: Report, console: Console) -> None:
             table.add_row("", escape(words), str(part))
     table.add_row("stale declarations", "", str(len(report.stale)))
     console.print(table)
-    hidden = [found for found in report.of(Kind.FAILED_BOTH) if found.fork_cause]
+    hidden = [pair for pair in report.of(Kind.FAILED_BOTH) if pair.fork_cause]
     sections = (
         ("UNDECLARED DIFFERENCES", "bold red", report.of(Kind.UNDECLARED)),
         (f"{UNEXPLAINED.name.upper()} failures on both sides", "bold yellow", report.unexplained),
@@ -55,8 +56,8 @@ def show(report: Report, console: Console) -> None:
     for title, style, members in sections:
         if members:
             console.print(f"{title} ({len(members)})", style=style)
-            for found in members[:SHOWN_AT_MOST]:
-                console.print(f"  {escape(_line(found))}", highlight=False)
+            for pair in members[:SHOWN_AT_MOST]:
+                console.print(f"  {escape(_line(pair))}", highlight=False)
             if len(members) > SHOWN_AT_MOST:
                 console.print(f"  and {len(members) - SHOWN_AT_MOST} more")
     for text in (

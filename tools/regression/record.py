@@ -69,7 +69,7 @@ def read_record(wanted: Mapping[str, str], folder: Path = RECORDS) -> dict[str, 
         return None
     passed = dict.fromkeys(record["passed"], Outcome("passed"))
     others = {
-        test: Outcome(one["status"], one["words"]) for test, one in record["not passed"].items()
+        test: Outcome(case["status"], case["words"]) for test, case in record["not passed"].items()
     }
     return passed | others
 
@@ -87,11 +87,11 @@ def write_record(
     record = {
         "conditions": dict(wanted),
         "not passed": {
-            test: {"status": one.status, "words": _words(one)}
-            for test, one in sorted(outcomes.items())
-            if one.status != "passed"
+            test: {"status": outcome.status, "words": _words(outcome)}
+            for test, outcome in sorted(outcomes.items())
+            if outcome.status != "passed"
         },
-        "passed": sorted(test for test, one in outcomes.items() if one.status == "passed"),
+        "passed": sorted(test for test, outcome in outcomes.items() if outcome.status == "passed"),
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = _file(wanted, folder)
@@ -116,5 +116,5 @@ def _words(outcome: Outcome) -> str:
     """
     if outcome.status == "skipped":
         return outcome.message
-    found = re.search(classify(outcome).rule, f"{outcome.message}\n{outcome.text}")
-    return found[0] if found else ""
+    match = re.search(classify(outcome).rule, f"{outcome.message}\n{outcome.text}")
+    return match[0] if match else ""

@@ -109,12 +109,12 @@ def run(
             raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
         fork, pristine = Side("fork", fork_wheel, fork_version), Side("pristine", wheel, version)
         say("install ...")
-        made = build_environment(fork, pristine, folder, pinned=version == lock.version)
-        runner = Runner(made, pristine, fork, tests_folder, folder, network, run_all)
+        environment = build_environment(fork, pristine, folder, pinned=version == lock.version)
+        runner = Runner(environment, pristine, fork, tests_folder, folder, network, run_all)
         known = None
         is_usual = version == lock.version and not (selection or network or run_all)
         if is_usual:
-            wanted = conditions(version, sdist, "\n".join(made.packages) + "\n")
+            wanted = conditions(version, sdist, "\n".join(environment.packages) + "\n")
             known = read_record(wanted)
         if recorded and known is not None:
             expected = known
@@ -123,10 +123,10 @@ def run(
             expected = runner.run_pristine(selection)
         say("run the fork's side ...")
         outcomes = runner.run_fork(selection)
-        found, stale = compare(expected, outcomes, declared, selection=selection)
-        notes = [*made.notes, *run_again(found, runner.run_alone, say)]
+        comparisons, stale = compare(expected, outcomes, declared, selection=selection)
+        notes = [*environment.notes, *run_again(comparisons, runner.run_alone, say)]
         # A test that failed beside others and passed alone is one that the fork may lose.
-        best = {one.test: one.best_of_pristine for one in found if one.test in expected}
+        best = {pair.test: pair.best_of_pristine for pair in comparisons if pair.test in expected}
         if record and is_usual:
             notes.append(f"recorded: {write_record(wanted, best)}")
         elif known is not None:
@@ -135,6 +135,6 @@ def run(
             notes.append("no recorded outcomes of pristine for these packages: both sides ran")
     except (BuildError, ToolError) as error:
         raise SuiteError(str(error)) from error
-    report = Report(version, fork_version, found, stale, made.absent, notes)
+    report = Report(version, fork_version, comparisons, stale, environment.absent, notes)
     show(report, console)
     return report

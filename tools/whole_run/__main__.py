@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         if list(arguments) == [REST]:
             return _run_rest()
         if list(arguments) == [AFTER]:
-            return 1 if any(one.shortcomings() for one in _both_runs()) else 0
+            return 1 if any(run.shortcomings() for run in _both_runs()) else 0
         return _run_named(arguments) if arguments else _run_project()
     except (CommandError, SuiteError) as error:
         print(f"the tests could not run: {error}", file=sys.stderr)

@@ -78,7 +78,7 @@ class OwnTests(NamedTuple):
         failed = _list_failed(outcomes)
         if not failed and status != pytest.ExitCode.OK:
             raise SuiteError(f"pytest ended with exit status {status}, and no test has failed")
-        has_crashed = any(_CRASHED.search(one.text) for one in outcomes.values())
+        has_crashed = any(_CRASHED.search(outcome.text) for outcome in outcomes.values())
         can_repeat = len(failed) <= MOST_REPEATED and not has_crashed
         if status == pytest.ExitCode.TESTS_FAILED and can_repeat:
             print(f"\n== once more, alone: {len(failed)} failed", flush=True)
@@ -93,7 +93,7 @@ class OwnTests(NamedTuple):
 
     def note_left(self, left: Sequence[str]) -> None:
         """Keep what the run has left behind, one sentence each."""
-        (self.reports / _LEFT_LIST).write_text("".join(f"{one}\n" for one in left), "utf-8")
+        (self.reports / _LEFT_LIST).write_text("".join(f"{line}\n" for line in left), "utf-8")
 
     def shortcomings(self) -> list[str]:
         """List the tests that failed in the run and passed alone, and what the run has left."""
@@ -101,9 +101,9 @@ class OwnTests(NamedTuple):
 
     def print_names(self) -> None:
         """Name what was left behind, the failed and the unstable tests, as a run's last lines."""
-        if left := self._names(_LEFT_LIST):
+        if remains := self._names(_LEFT_LIST):
             print("\n== LEFT BEHIND by the tests")
-            print("\n".join(left), flush=True)
+            print("\n".join(remains), flush=True)
         if failed := self._names(_FAILED_LIST):
             print(f"\n== FAILED: {len(failed)}")
             print("\n".join(failed[:_MOST_NAMES]), flush=True)
@@ -127,12 +127,11 @@ class OwnTests(NamedTuple):
         limit, log = self.timeout_seconds, self.reports / f"{name}.log"
         if limit is None:
             return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
-        with Command(command, timeout_seconds=limit, cwd=folder, env=environment, log=log) as one:
-            one.wait(
-                set(pytest.ExitCode) - {pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR}
-            )
-        return one.status or pytest.ExitCode.OK
+        codes = pytest.ExitCode
+        with Command(command, timeout_seconds=limit, cwd=folder, env=environment, log=log) as run:
+            run.wait(set(codes) - {codes.INTERNAL_ERROR, codes.USAGE_ERROR})
+        return run.status or codes.OK
 
 
 def _list_failed(outcomes: Mapping[str, Outcome]) -> list[str]:
-    return sorted(key for key, one in outcomes.items() if one.status in ("failed", "error"))
+    return sorted(key for key, outcome in outcomes.items() if outcome.status in ("failed", "error"))

@@ -190,20 +190,20 @@ class RunWatch:
 
     def _await_ends(self) -> None:
         deadline = time.monotonic() + self._grace
-        while (left := self._remains()) and time.monotonic() < deadline:
+        while (remains := self._remains()) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
         files = _untracked_files(self._root) - self._files
-        self.left = [*left, *(f"file {name}" for name in sorted(files))]
+        self.left = [*remains, *(f"file {name}" for name in sorted(files))]
 
     def _remains(self) -> list[str]:
         """List the run's processes and containers that are still there, as sentences."""
         processes = processes_of(self.run)
         processes.pop(os.getpid(), None)
-        left = [f"process {number}: {command[:200]}" for number, command in processes.items()]
+        remains = [f"process {number}: {command[:200]}" for number, command in processes.items()]
         if self._client is not None:
             there: list[dict[str, Any]] = self._client.api.containers(all=True)
-            left += [f"container {e['Names'][0]}" for e in there if e["Id"] in self._containers]
-        return left
+            remains += [f"container {e['Names'][0]}" for e in there if e["Id"] in self._containers]
+        return remains
 
     def _remove_images(self, client: DockerClient) -> None:
         there = {entry["Id"]: entry for entry in client.api.images()}
