@@ -13,7 +13,7 @@ import smolagents
 from recording import RecordingExecutor, ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent
 
-from smolagents_fork import ProcessExecutor
+from smolagents_fork import AllowedHost, ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 
 
@@ -63,6 +63,15 @@ def test_given_executor_replaces_that_of_managed_agents(model, tmp_path, route):
         for one in (loaded, loaded.managed_agents["helper"]):
             assert type(one.python_executor) is ProcessExecutor
             assert one.executor_kwargs == {"timeout_seconds": 7}
+
+
+@both_routes
+def test_listed_hosts_come_back_as_their_text_says(model, tmp_path, route):
+    hosts = ["a.example", AllowedHost("b.example:8080", private=True), AllowedHost("1.1.1.1")]
+    options = {"executor_type": "process", "executor_kwargs": {"allowed_hosts": hosts}}
+    with CodeAgent([], model, **options) as agent, route(agent, tmp_path) as loaded:
+        assert loaded.executor_kwargs == {"allowed_hosts": hosts}
+        assert loaded.executor_kwargs["allowed_hosts"][1].ports == (8080,)
 
 
 class ModelOfMine(ScriptedModel):

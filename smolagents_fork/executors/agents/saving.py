@@ -40,6 +40,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_requirements import FORK_OR_NEWER
+from smolagents_fork.network.hosts.host_policy import AllowedHost
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -95,7 +96,7 @@ def as_given(kwargs: Any) -> Any:
     if '"$":' not in text:
         return kwargs
     try:
-        return decode(text.encode(), path=KWARGS, max_bytes=_MOST_BYTES)
+        return decode(text.encode(), path=KWARGS, max_bytes=_MOST_BYTES, classes=[AllowedHost])
     except DecodeError as error:
         raise ConfigurationError(f"the saved agent cannot be loaded: {error}") from None
 

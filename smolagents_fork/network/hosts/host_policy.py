@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ConfigurationError
@@ -50,10 +51,6 @@ class AllowedHost:
     host: str
     private: bool = False
     plain: bool = False
-    #: The name or address in its one spelling, without ``*.``.
-    name: str = field(init=False, repr=False)
-    ports: tuple[int, ...] = field(init=False, repr=False)
-    address: IPAddress | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for option in ("private", "plain"):
@@ -61,12 +58,10 @@ class AllowedHost:
                 raise self._invalid(f"{option} is True or False")
         if not isinstance(self.host, str):
             raise self._invalid("give text, such as 'api.github.com:443'")
-        text = self.host.removeprefix("*.")
         try:
-            name, port = _parse_entry(text)
+            address = self.address
         except HostNameError as error:
             raise self._invalid(str(error)) from None
-        address = parse_address(name)
         if self.is_suffix and address is not None:
             raise self._invalid("an address has no names below it")
         if address is not None:
@@ -75,9 +70,26 @@ class AllowedHost:
                 raise self._invalid(f"{what} addresses cannot be connected to")
             if opening != "public" and not self.private:
                 raise self._invalid(f"{what}: give AllowedHost({self.host!r}, private=True)")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "ports", (port,) if port else _WEB_PORTS)
-        object.__setattr__(self, "address", address)
+
+    # Always those of the text: a saved entry has no others.
+    @functools.cached_property
+    def _parts(self) -> tuple[str, int]:
+        return _parse_entry(self.host.removeprefix("*."))
+
+    @property
+    def name(self) -> str:
+        """The name or address in its one spelling, without ``*.``."""
+        return self._parts[0]
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Ports that the entry is about."""
+        return (self._parts[1],) if self._parts[1] else _WEB_PORTS
+
+    @functools.cached_property
+    def address(self) -> IPAddress | None:
+        """Address that the entry is; ``None`` for a name."""
+        return parse_address(self.name)
 
     @property
     def is_suffix(self) -> bool:
