@@ -46,6 +46,8 @@ class CallOutput:
         self._printed_length = 0
         self._is_gap = False
         self._notes: list[str] = []
+        #: ``str()`` of the value, from the sandbox; ``None`` if it has sent none.
+        self.value_text: str | None = None
         #: What the code displayed.
         self.shown = DisplayLog(max_value_bytes, save)
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 __all__ = [
     "DEFAULT_PRINT_LENGTH",
+    "MOST_WITH_TEXT",
     "OutputCallback",
     "PrintContainer",
     "print_whole",
@@ -25,6 +26,8 @@ __all__ = [
 _print = print
 #: Characters kept of a call's output where no option says otherwise; upstream's default.
 DEFAULT_PRINT_LENGTH = 50_000
+#: Longest encoded value that a sandbox sends with its ``str()``, which takes a second at most.
+MOST_WITH_TEXT = 2 << 20
 
 
 def truncation_note(max_length: int) -> str:

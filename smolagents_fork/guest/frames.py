@@ -66,6 +66,7 @@ class Kind(enum.IntEnum):
     DISPLAY = 9  # body: the MIME bundle of a figure or displayed value, encoded
     CONTENT = 10  # body: the answer to FILE
     STATE = 11  # body: the program's variables, encoded
+    TEXT = 12  # body: str() of the run's value, UTF-8; before DONE
     ENDED = 13  # of a relay on another machine; body: cause and message of the guest's end, encoded
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8
@@ -185,6 +186,7 @@ def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
         Kind.OUTPUT: MOST_OUTPUT,
         Kind.CALL: max_request_bytes,
         Kind.DISPLAY: max_value_bytes,
+        Kind.TEXT: _MAX_SMALL,
         Kind.DONE: max_value_bytes,
         Kind.FINAL: 0,
         Kind.FAILED: _MAX_SMALL,

@@ -24,9 +24,20 @@ from ..interpreter.imports import DEFAULT_IMPORTS
 from ..interpreter.plain import PlainEngine
 from ..interpreter.program_displays import bundle_of
 from ..interpreter.stops import FinalAnswer, TimeStop
-from ..text.texts import class_name, encodable
+from ..output import DEFAULT_PRINT_LENGTH, MOST_WITH_TEXT, truncate
+from ..text.texts import class_name, encodable, own_text
 from . import worker_files
-from .frames import READ_BYTES, Body, Frame, FrameReader, Kind, Part, frame_parts, from_host
+from .frames import (
+    READ_BYTES,
+    Body,
+    Frame,
+    FrameReader,
+    Kind,
+    Part,
+    body_size,
+    frame_parts,
+    from_host,
+)
 from .program_output import use_program_output
 
 __all__ = ["Link", "Worker", "warm_up"]
@@ -197,15 +208,22 @@ class Worker:
 
     def _encode_output(self, value: Any) -> Body:
         """Encode the program's value, or its text if it cannot be encoded."""
+        body: Body
         try:
             parts = encode_parts(value, max_bytes=self._max_value_bytes)
-            return parts if len(parts) > 1 else bytes(parts[0])
+            body = parts if len(parts) > 1 else bytes(parts[0])
         except EncodeError:
             forms = bundle_of(value)
-        if len(forms) > 1:
-            self._display(forms)
-        text = encodable(forms["text/plain"])
-        return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
+            if len(forms) > 1:
+                self._display(forms)
+            text = encodable(forms["text/plain"])
+            body = encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
+        own = own_text(value) if body_size(body) <= MOST_WITH_TEXT else None
+        if own is not None:
+            own = truncate(own, DEFAULT_PRINT_LENGTH)
+            with self.shielded():
+                self._link.send(Kind.TEXT, self._link.run, own.encode())
+        return body
 
     def _accept(self, frame: Frame) -> None:
         try:

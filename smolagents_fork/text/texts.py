@@ -22,6 +22,7 @@ __all__ = [
     "is_successful_exit",
     "missing_cause",
     "name_of_class",
+    "own_text",
     "plain_text",
     "read_notes",
     "rebuild_chain",
@@ -165,6 +166,20 @@ def plain_text(value: object, conversion: str = "str") -> str | None:
         return str(value) if conversion == "str" else repr(value)
     except ValueError as error:  # an int of more digits than sys.get_int_max_str_digits()
         return without_text(value, error, conversion)
+
+
+def own_text(value: object) -> str | None:
+    """Return ``str(value)`` in a program's process; ``None`` if it raises or is :func:`plain_text`.
+
+    Args:
+        value: any value. An exception that stops the program must not be an ``Exception``.
+    """
+    if plain_text(value) is not None:
+        return None
+    try:
+        return encodable(exact_text(str(value)))
+    except (Exception, SystemExit, GeneratorExit):
+        return None
 
 
 def without_text(value: object, error: BaseException, conversion: str = "str") -> str:

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from smolagents_fork.terminal import make_harmless
 from smolagents_fork.text.short_texts import has_moderate_text, limited_text
-from smolagents_fork.text.texts import plain_text, without_text
+from smolagents_fork.text.texts import without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -182,8 +182,8 @@ def _frames_of(error: BaseException) -> set[FrameType]:
 def text_of_output(agent: MultiStepAgent, output: Any) -> str:
     """Return the text of an output, for the agent's log and its model.
 
-    Executors whose outputs may be instances of the code's own classes have a method
-    ``text_of_output(output)``, which makes it within the limits of a call.
+    Executors have a method ``text_of_output(output)``, since the output may be of a class of the
+    code's own.
 
     Args:
         agent: Agent whose code gave the output.
@@ -194,7 +194,7 @@ def text_of_output(agent: MultiStepAgent, output: Any) -> str:
         encodable, and of limited length in any case.
     """
     make = getattr(vars(agent).get("python_executor"), "text_of_output", None)
-    if callable(make) and plain_text(output) is None and has_moderate_text(output):
+    if callable(make) and has_moderate_text(output):
         try:
             output = str(make(output))
         except Exception as error:

@@ -26,7 +26,7 @@ _REQUESTS = 1 << 31
 # Bytes of answers that a program may leave unread when it calls again.
 _MOST_UNREAD = 1 << 20
 #: Frames that a thread of the program may send after its run.
-_LATE = (Kind.OUTPUT, Kind.DISPLAY)
+_LATE = (Kind.OUTPUT, Kind.DISPLAY, Kind.TEXT)
 # Time until an interruption is repeated, in seconds.
 _INTERRUPT_PAUSE_SECONDS = 0.05
 # Frame of each request, and of its answer.
@@ -180,6 +180,8 @@ class FrameGuest:
             pass
         elif frame.kind is Kind.OUTPUT:
             self._output.write(self.process.text_of(frame))
+        elif is_asked and frame.kind is Kind.TEXT:
+            self._output.value_text = frame.body.decode("utf-8", "replace")
         elif is_asked and self._output.shown.has_room():
             self._output.shown.add(display_bundle(frame.body, self._max_value_bytes))
         self._unasked += not is_asked

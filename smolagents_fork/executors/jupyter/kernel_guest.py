@@ -115,6 +115,8 @@ class Collector(Sink):
                 self._call.shown.add(value)
             elif isinstance(value, dict):
                 self._forms = self._call.shown.add_rich(value)
+        elif message_kind == "text" and buffers:
+            self._call.value_text = bytes(buffers[0]).decode("utf-8", "replace")
         elif message_kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
             self._call.leave_out(data["left_out"])
             self._call.write(bytes(buffers[0]).decode("utf-8", "replace"))

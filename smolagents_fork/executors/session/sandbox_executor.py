@@ -48,6 +48,7 @@ from ...system.forks import Owner
 from ...system.shortages import naming_shortages
 from ...terminal import harmless
 from ...text.representation import LIMITS, represent
+from ...text.short_texts import limited_text
 from ...upstream import CodeOutput, LogLevel, PythonExecutor
 from ..call_options import CallOptions
 from ..calls import CallLock, check_code
@@ -131,6 +132,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         self.options = options
         #: Read by upstream's agent when a step has failed.
         self.state: dict[str, Any] = {"_print_outputs": ""}
+        # Value of the last call, and its text from the sandbox.
+        self._value_text: tuple[Any, str | None] = (None, None)
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._folder = FigureFolder(options.figures_dir)
@@ -381,6 +384,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
                 options.print_length, options.max_value_bytes, options.on_output, self._folder.save
             )
             self.displays, self.state["_print_outputs"] = (), ""
+            self._value_text = (None, None)
             try:
                 with self._control.run(code) as allowed:
                     outcome = session.run(allowed, output)
@@ -388,6 +392,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
                         raise self._explain(outcome.failure)
                 if not outcome.is_final_answer:
                     output.shown.add_value(outcome.output)
+                    self._value_text = (outcome.output, output.value_text)
             except InterpreterError as error:
                 raise self._as_program_error(error) from None
             finally:
@@ -402,6 +407,18 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
                 output.cut_length,
                 outcome.seconds,
             )
+
+    def text_of_output(self, output: Any) -> str:
+        """Return the text of an output for the agent.
+
+        Args:
+            output: what a call returned.
+
+        Returns:
+            ``str()`` of the last value as the sandbox made it, else of the copy on the host.
+        """
+        value, text = self._value_text
+        return text if text is not None and output is value else limited_text(output)
 
     def _after_call(self, record: CallRecord) -> None:
         # At INFO a loop of calls would hide the steps.

@@ -322,13 +322,23 @@ class KernelSide:
             pass
         else:
             self.publish({"kind": "value"}, [data])
+            if len(data) <= self.output.MOST_WITH_TEXT:
+                self.publish_text(picture)
             return
+        self.publish_text(value)
         forms = self.codec.open_pictures(self.forms(value))
         try:
             data = self.codec.encode_message(forms, path="result", max_bytes=self.max_value_bytes)
         except self.codec.EncodeError:
             data = self.codec.encode_message({"text/plain": forms["text/plain"]})
         self.publish({"kind": "forms"}, [data])
+
+    def publish_text(self, value):
+        """Send ``str()`` of a value, whose class or display options the host does not have."""
+        text = self.texts.own_text(value)
+        if text is not None:
+            text = self.output.truncate(text, self.output.DEFAULT_PRINT_LENGTH)
+            self.publish({"kind": "text"}, [text.encode()])
 
     def draw_figure(self, value):
         """Return the picture of a figure of matplotlib; any other value as it is."""

@@ -39,6 +39,34 @@ def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
     )
 
 
+#: Last values and ``str()`` of them, which their copies on the host do not have.
+OWN_TEXTS = {
+    "an enum": ("from enum import Enum\nclass C(Enum):\n    RED = 1\nC.RED", "C.RED"),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass Price:\n    cents: int\n"
+        "    def __str__(self):\n        return f'{self.cents / 100:.2f} euros'\nPrice(250)",
+        "2.50 euros",
+    ),
+    "a class": ("class Own:\n    def __str__(self):\n        return 'my text'\nOwn()", "my text"),
+    "a subclass": ("class T(tuple):\n    def __str__(self):\n        return 'T!'\nT([1])", "T!"),
+    "an exception": ("ValueError('bad')", "bad"),
+}
+
+
+@behaviour("Output", "The model reads `str()` of the last value, as the code has it.")
+def test_text_of_the_last_value(contract):
+    steps = [code for code, _ in OWN_TEXTS.values()]
+    agent = CodeAgent(
+        tools=[],
+        model=Script(*steps, "final_answer('went on')"),
+        verbosity_level=0,
+        executor=contract.make(["dataclasses", "enum"]),
+    )
+    agent.run("go")
+    for step, (_, text) in zip(agent.memory.steps[1:], OWN_TEXTS.values(), strict=False):
+        assert str(step.observations).endswith(f"Last output from code snippet:\n{text}")
+
+
 @behaviour(
     "Output", "The agent's run continues if the text of the last value raises or never ends."
 )
