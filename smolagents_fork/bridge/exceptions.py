@@ -17,7 +17,7 @@ __all__ = ["describe_exception", "raised_by_signal", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
 # Raised in a generator of the program, these would end it silently (see PEP 479).
-_NOT_SENT = frozenset({"StopIteration", "StopAsyncIteration", "ExceptionGroup"})
+_NOT_SENT = frozenset({"StopIteration", "StopAsyncIteration"})
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 # A path of at least two parts, not one inside a URL or a word.
 _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
@@ -46,9 +46,10 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
         error: the exception.
         hint: text appended to its message.
 
-    The type is the nearest builtin one. The message names a custom type. A type whose only builtin
-    base is ``Exception`` becomes a ``RuntimeError``. So do ``SystemExit``, ``KeyboardInterrupt``
-    and ``GeneratorExit``: raised in the program, they would end it silently.
+    The type is the nearest builtin one that a message alone can build; another type is named in
+    the message. A type whose only such base is ``Exception`` becomes a ``RuntimeError``. So do
+    ``SystemExit``, ``KeyboardInterrupt`` and ``GeneratorExit``: raised in the program, they would
+    end it silently.
     """
     error_type = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
     message = scrub_message(_text(error)) + hint
@@ -121,7 +122,14 @@ def _hidden_if_here(match: re.Match[str]) -> str:
 
 
 def _is_builtin(cls: type) -> bool:
-    return getattr(builtins, cls.__name__, None) is cls and issubclass(cls, Exception)
+    """Return whether a class is a builtin exception that a message alone can build."""
+    if getattr(builtins, cls.__name__, None) is not cls or not issubclass(cls, Exception):
+        return False
+    try:
+        cls("")
+    except TypeError:  # of UnicodeDecodeError, ExceptionGroup
+        return False
+    return True
 
 
 def _text(error: BaseException) -> str:

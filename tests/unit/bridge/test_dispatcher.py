@@ -119,7 +119,7 @@ class Unprintable(Exception):
         (FileNotFoundError(2, "No", "/etc/x"), FileNotFoundError, "[Errno 2] No: '<host path>'"),
         (OSError(18, "No", "a", None, "b"), OSError, "[Errno 18] No: 'a' -> 'b'"),
         (OSError("just words"), OSError, "just words"),
-        (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), RuntimeError, "'utf-8' codec can't"),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), UnicodeError, "UnicodeDecodeError: "),
         (ValueError({"an": "object"}), ValueError, "{'an': 'object'}"),
         (ValueError(), ValueError, ""),
         (Unprintable(), RuntimeError, "without a readable message"),
