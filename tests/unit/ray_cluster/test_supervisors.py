@@ -46,13 +46,13 @@ class Answering(RequestServer):
         self.ended = threading.Event()
         self.listen(self.server, self.key, tls=False)
 
-    def do_lease(self, _connection: socket.socket) -> AnswerStream:
+    def do_lease(self, connection: socket.socket) -> AnswerStream:
+        self.connections.append(connection)  # before the answer, after which a test may end it
         if self.silent:
             self.ended.wait(SECONDS)
         return AnswerStream(None, self._answer_heartbeats)
 
     def _answer_heartbeats(self, connection: socket.socket) -> None:
-        self.connections.append(connection)
         answer_requests(self._take_heartbeat, connection)
 
     def _take_heartbeat(self, _request: str) -> bool:
