@@ -48,17 +48,17 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=was
 
 .PHONY: test
 test: $(VENV)/.dev ## lint, tests whose subject may have changed, upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
-	@$(RUN) tools.whole_run
+	@$(RUN) tools.run_all
 
 .PHONY: test-all
 test-all: ## make test, and make test-rest; an unstable test of either fails it, and what they leave behind
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-rest
-	@$(RUN) tools.whole_run --after
+	@$(RUN) tools.run_all --after
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev ## what make test leaves out, and upstream's own on the release and the fork
-	@$(RUN) tools.whole_run --rest
+	@$(RUN) tools.run_all --rest
 
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker
@@ -77,7 +77,7 @@ test-python: ## version-dependent tests on another Python (PYTHON=python3.13)
 # Called by test-python, with an environment beside the usual one.
 .PHONY: other-python
 other-python: $(VENV)/.dev
-	@$(RUN) tools.whole_run -m "not docker and not ray and not wasm and not network" \
+	@$(RUN) tools.run_all -m "not docker and not ray and not wasm and not network" \
 		tests/unit/interpreter tests/unit/codec tests/unit/process tests/unit/test_standard_library.py \
 		tests/cases tests/contract tests/unit/test_step_pages.py --ignore=tests/contract/executors
 
@@ -94,7 +94,7 @@ test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the 
 
 .PHONY: test-kubernetes
 test-kubernetes: $(VENV)/.dev ## pods of a real cluster, built from Debian's source at the first time; needs root and Docker (WHOLE_CONTRACT=1)
-	@$(RUN) tools.kubernetes_cluster $(RUN) tools.whole_run --dist worksteal -k kubernetes tests/contract/provisioners \
+	@$(RUN) tools.kubernetes_cluster $(RUN) tools.run_all --dist worksteal -k kubernetes tests/contract/provisioners \
 		tests/contract/executors tests/contract/faults \
 		tests/integration/kubernetes/test_real_kubernetes.py
 

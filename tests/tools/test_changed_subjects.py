@@ -8,7 +8,7 @@ import pytest
 
 from tools.git import Git
 from tools.paths import ROOT
-from tools.whole_run.changed_subjects import SUBJECTS, unchanged_subjects
+from tools.run_all.changed_subjects import SUBJECTS, unchanged_subjects
 
 PLACES = ["hosted", "images", "kubernetes", "ray"]
 ALL = ["agent_sandbox", "build", *PLACES, "tools", "wasm"]

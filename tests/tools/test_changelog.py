@@ -11,7 +11,7 @@ from buildsys.version import fork_version
 from tools.changelog import release_notes, with_date, with_release
 from tools.errors import ReleaseError
 from tools.paths import ROOT, Project
-from tools.restating import PAGES, restate_pages, versions_on_pages
+from tools.version_pages import PAGES, restate_pages, versions_on_pages
 
 OWN = "# C\n\n## [1.0+fork.2] - unreleased\n\n### Added\n\n- more\n\n## [1.0+fork.1] - 2026-01-01\n"
 OLD = "# C\n\n## [1.0+fork.1] - 2026-01-01\n\n- old\n"

@@ -21,7 +21,7 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 from smolagents_fork.sandboxes.process_owner import this_machine
 from smolagents_fork.system.proc_table import start_ticks
 from tools.git import Git
-from tools.whole_run.run_remains import RUN_VARIABLE, RunWatch, processes_of
+from tools.run_all.run_remains import RUN_VARIABLE, RunWatch, processes_of
 
 WAIT = "import sys; sys.stdin.read()"
 

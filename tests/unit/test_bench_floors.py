@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tools.bench.companion import Companion, FloorError
+from tools.bench.floor_program import FloorError, FloorProgram
 from tools.bench.network import bench as network
 from tools.bench.process.bench import FLOOR_PROGRAM
 from tools.bench.timings import time_repeatedly, time_turns
@@ -15,9 +15,9 @@ ANSWERS = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print(
 
 
 def test_companion_answers_each_line_and_ends_with_its_input():
-    with Companion([sys.executable, "-c", ANSWERS.format("len(line) / 2")]) as companion:
-        assert [companion.ask("abc"), companion.ask()] == [2.0, 0.5]
-        process = companion._process
+    with FloorProgram([sys.executable, "-c", ANSWERS.format("len(line) / 2")]) as floor:
+        assert [floor.ask("abc"), floor.ask()] == [2.0, 0.5]
+        process = floor._process
     assert process.returncode == 0
 
 
@@ -32,13 +32,13 @@ def test_companion_answers_each_line_and_ends_with_its_input():
 def test_other_answers_are_errors(program, words):
     with (
         pytest.raises(FloorError, match=words),
-        Companion([sys.executable, "-c", program]) as companion,
+        FloorProgram([sys.executable, "-c", program]) as floor,
     ):
-        companion.ask()
+        floor.ask()
 
 
 def test_process_floor_measures_fork_pipe_and_copy():
-    with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
+    with FloorProgram([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         for question in ("fork", "pipe", "copy 100000", "copy 100000"):
             assert floor.ask(question) > 0
 
@@ -46,7 +46,7 @@ def test_process_floor_measures_fork_pipe_and_copy():
 def test_client_of_the_network_measures_requests():
     with (
         network._server() as port,
-        Companion([sys.executable, "-I", network.CLIENT, str(port)]) as floor,
+        FloorProgram([sys.executable, "-I", network.CLIENT, str(port)]) as floor,
     ):
         for question in ("new", "kept", "stream", "streams"):
             assert floor.ask(question) > 0

@@ -13,10 +13,10 @@ from tools.changelog import with_release
 from tools.rebase.folder import Folder, Plan
 from tools.rebase.releases import Release, pruned_release
 from tools.rebase.replay import outcomes, upstream_tag
-from tools.restating import restate_pages
 from tools.series.repository import export, series_files
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
+from tools.version_pages import restate_pages
 
 __all__ = ["Result", "result_of"]
 

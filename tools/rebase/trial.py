@@ -25,10 +25,10 @@ from tools.rebase.replay import series_tag, upstream_tag
 from tools.rebase.result import Result, result_of
 from tools.regression import Kind, Report
 from tools.regression import run as run_regression
+from tools.run_all.own_tests import OwnTests
 from tools.series.lint import lint_series, missing_test
 from tools.series.repository import commits, refuse_unfinished, write_files
 from tools.uv import Uv
-from tools.whole_run.own_tests import OwnTests
 
 __all__ = ["Check", "Verdict", "copy_checkout", "regression", "scratch_copy", "try_out"]
 

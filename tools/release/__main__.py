@@ -20,8 +20,8 @@ from tools.errors import ReleaseError, ToolError
 from tools.git import Git
 from tools.paths import ROOT, Project
 from tools.release.artifacts import write_artifacts
-from tools.restating import restate_pages
 from tools.uv import Uv
+from tools.version_pages import restate_pages
 
 __all__ = ["export_release", "main", "release"]
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..companion import Companion, FloorError
+from ..floor_program import FloorError, FloorProgram
 from ..timings import time_repeatedly
 from .sides import memory
 
@@ -64,15 +64,15 @@ def start_kernel(client: Any, container: str) -> None:
     client.api.exec_start(exec_id, detach=True)
 
 
-def driver(container: str) -> Companion:
+def driver(container: str) -> FloorProgram:
     """Return a client in the container that drives its bare kernel over ZeroMQ."""
     program = ["python", "-c", _DRIVER.read_text("utf-8"), _CONNECTION]
-    return Companion(["docker", "exec", "-i", container, *program])
+    return FloorProgram(["docker", "exec", "-i", container, *program])
 
 
-def echo(container: str) -> Companion:
+def echo(container: str) -> FloorProgram:
     """Return a program in the container that answers at once."""
-    return Companion(["docker", "exec", "-i", container, "sh", "-c", "echo ready; exec cat"])
+    return FloorProgram(["docker", "exec", "-i", container, "sh", "-c", "echo ready; exec cat"])
 
 
 def kernel_memory(client: Any, image: str) -> int:

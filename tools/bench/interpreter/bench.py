@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...paths import ROOT
-from ..companion import Companion, FloorError
+from ..floor_program import FloorError, FloorProgram
 from ..pristine import pristine_python
 from ..runner import Measured, say
 from ..table import NOW, Row, markdown
@@ -46,13 +46,13 @@ class Engine:
     def __init__(self, name: str, python: str | Path) -> None:
         self._command = [str(python), "-B", "-W", "ignore", str(ENGINES_FILE), name]
         self._environment = {**os.environ, "PYTHONPATH": str(ROOT) if name == "fork" else ""}
-        self._process: Companion | None = None
+        self._process: FloorProgram | None = None
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Make one request; return the answer, or the error."""
         try:
             if self._process is None:
-                self._process = Companion(self._command, self._environment, _CAP_SECONDS)
+                self._process = FloorProgram(self._command, self._environment, _CAP_SECONDS)
             answer: dict[str, Any] = json.loads(self._process.answer(json.dumps(request)))
         except FloorError as error:
             self.close()

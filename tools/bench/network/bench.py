@@ -20,7 +20,7 @@ import trustme
 from smolagents_fork import AllowedHost, DockerExecutor, ProcessExecutor, Secret
 from smolagents_fork.system.proxy_environment import PROXY_PORT
 
-from ..companion import Companion
+from ..floor_program import FloorProgram
 from ..runner import Measured
 from ..table import Row
 from ..timings import time_action, time_turns
@@ -55,7 +55,7 @@ def measure(repeat: int) -> Measured:
     """
     with contextlib.ExitStack() as stack:
         port = stack.enter_context(_server())
-        floor = stack.enter_context(Companion([sys.executable, "-I", CLIENT, str(port)]))
+        floor = stack.enter_context(FloorProgram([sys.executable, "-I", CLIENT, str(port)]))
         options: dict[str, Any] = {
             "allowed_hosts": [AllowedHost(f"localhost:{port}", private=True, plain=True)],
             "max_connections": _CONNECTIONS,
@@ -95,7 +95,7 @@ def _rows(
     share: float,
     goal: float,
     multiplexed_goal: float,
-    floor: Companion,
+    floor: FloorProgram,
     sides: dict[str, Any],
     repeat: int,
 ) -> Iterator[Row]:
@@ -116,7 +116,7 @@ def _ask(executor: Any, name: str) -> float:
 
 
 @contextlib.contextmanager
-def _ended_tls() -> Iterator[tuple[Companion, dict[str, Any]]]:
+def _ended_tls() -> Iterator[tuple[FloorProgram, dict[str, Any]]]:
     """Give the floor and the sandbox of a secret's host; both speak TLS."""
     authority = trustme.CA()
     served = authority.issue_cert("localhost").private_key_and_cert_chain_pem
@@ -124,7 +124,9 @@ def _ended_tls() -> Iterator[tuple[Companion, dict[str, Any]]]:
         key = stack.enter_context(served.tempfile())
         trusted = stack.enter_context(authority.cert_pem.tempfile())
         port = stack.enter_context(_server(key))
-        floor = stack.enter_context(Companion([sys.executable, "-I", CLIENT, str(port), trusted]))
+        floor = stack.enter_context(
+            FloorProgram([sys.executable, "-I", CLIENT, str(port), trusted])
+        )
         host = f"localhost:{port}"
         with mock.patch.dict(os.environ, REQUESTS_CA_BUNDLE=trusted):
             executor = stack.enter_context(

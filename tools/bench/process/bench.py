@@ -15,7 +15,7 @@ from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.process.spawn import stop_fork_servers
 
-from ..companion import Companion
+from ..floor_program import FloorProgram
 from ..runner import Measured
 from ..table import Row, percentile
 from ..timings import time_action, time_repeatedly, time_turns
@@ -33,7 +33,7 @@ def measure(repeat: int) -> Measured:
     Args:
         repeat: warm starts are twice as many, calls 25 times.
     """
-    with Companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
+    with FloorProgram([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         rows = _start_rows(floor, 2 * repeat)
         # Ten thousand tool calls in one program take minutes on a busy machine.
         with ProcessExecutor(["numpy"], None, timeout_seconds=600) as executor:
@@ -41,7 +41,7 @@ def measure(repeat: int) -> Measured:
     return Measured(rows, "medians; goals are what this executor reaches on an idle machine")
 
 
-def _start_rows(floor: Companion, count: int) -> list[Row]:
+def _start_rows(floor: FloorProgram, count: int) -> list[Row]:
     stop_fork_servers()
     cold = _start()
     turns = time_turns({"floor": lambda: floor.ask("fork"), "warm": _start}, count)
@@ -59,7 +59,7 @@ def _start() -> float:
         return time.perf_counter() - began
 
 
-def _call_rows(executor: ProcessExecutor, floor: Companion, count: int) -> list[Row]:
+def _call_rows(executor: ProcessExecutor, floor: FloorProgram, count: int) -> list[Row]:
     local = LocalPythonExecutor(["numpy"])
     turns = time_turns(
         {
@@ -79,7 +79,7 @@ def _call_rows(executor: ProcessExecutor, floor: Companion, count: int) -> list[
     ]
 
 
-def _value_rows(executor: ProcessExecutor, floor: Companion) -> list[Row]:
+def _value_rows(executor: ProcessExecutor, floor: FloorProgram) -> list[Row]:
     array = numpy.random.default_rng(0).random(FLOATS)
     turns = time_turns(
         {

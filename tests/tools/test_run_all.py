@@ -10,8 +10,8 @@ import pytest
 from tools.command import Command
 from tools.errors import CommandError
 from tools.paths import ROOT
-from tools.whole_run import __main__ as whole_run
-from tools.whole_run.own_tests import MOST_REPEATED, OwnTests
+from tools.run_all import __main__ as run_all
+from tools.run_all.own_tests import MOST_REPEATED, OwnTests
 
 PASSES = "def test_passes():\n    pass\n"
 FAILS = """
@@ -57,10 +57,10 @@ def test_rest_collects_the_files_that_have_some_of_its_tests(
 ) -> None:
     own_tests(tmp_path, PASSES, BROAD + PASSES)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = broad\n")
-    monkeypatch.setattr(whole_run, "ROOT", tmp_path)
-    monkeypatch.setattr(whole_run, "REPORTS", tmp_path / "reports")
-    assert whole_run._collect("-m", "broad") == ["test_number_1.py"]
-    assert whole_run._collect("-m", "of_another_name") == []
+    monkeypatch.setattr(run_all, "ROOT", tmp_path)
+    monkeypatch.setattr(run_all, "REPORTS", tmp_path / "reports")
+    assert run_all._collect("-m", "broad") == ["test_number_1.py"]
+    assert run_all._collect("-m", "of_another_name") == []
 
 
 @pytest.mark.slow
@@ -68,19 +68,19 @@ def test_file_that_cannot_be_imported_stops_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_tests(tmp_path, "import nothing_of_that_name\n")
-    monkeypatch.setattr(whole_run, "ROOT", tmp_path)
-    monkeypatch.setattr(whole_run, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(run_all, "ROOT", tmp_path)
+    monkeypatch.setattr(run_all, "REPORTS", tmp_path / "reports")
     with pytest.raises(CommandError, match="nothing_of_that_name"):
-        whole_run._collect("-m", "broad")
+        run_all._collect("-m", "broad")
 
 
 def test_upstreams_tests_that_fail_say_so_after_their_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(whole_run, "REPORTS", tmp_path)
+    monkeypatch.setattr(run_all, "REPORTS", tmp_path)
     command = ["sh", "-c", "echo words; exit 3"]
     with Command(command, timeout_seconds=60, log=tmp_path / "upstream.log") as upstream:
-        assert whole_run._both(None, upstream) == (True, False)
+        assert run_all._both(None, upstream) == (True, False)
     assert "words\n `sh -c echo words; exit 3` exited 3" in capsys.readouterr().out
 
 
@@ -103,11 +103,11 @@ def test_shortcoming_of_either_run_fails_the_last_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: str, name: str
 ) -> None:
     runs = [OwnTests(reports=tmp_path / one) for one in ("first", "second")]
-    monkeypatch.setattr(whole_run, "_both_runs", lambda: runs)
-    assert whole_run.main(["--after"]) == 0
+    monkeypatch.setattr(run_all, "_both_runs", lambda: runs)
+    assert run_all.main(["--after"]) == 0
     (tmp_path / run).mkdir()
     (tmp_path / run / name).write_text("test_one.py::test_one\n")
-    assert whole_run.main(["--after"]) == 1
+    assert run_all.main(["--after"]) == 1
 
 
 def test_what_is_left_behind_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

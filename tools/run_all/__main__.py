@@ -1,7 +1,7 @@
 """The lint, then the tests of the project: the fork's own, and upstream's on the fork.
 
 Without arguments it is ``make test``. It leaves out tests with the mark ``broad``, and those whose
-subject has not changed (:mod:`tools.whole_run.changed_subjects`), and takes the outcomes of
+subject has not changed (:mod:`tools.run_all.changed_subjects`), and takes the outcomes of
 upstream's tests on upstream's release from the repository. With ``--rest`` it is ``make
 test-rest``, which follows it: what was left out, and upstream's tests on both sides. ``make
 test-all`` is both, and then ``--after``, which fails if a test was not stable in either, or if
@@ -16,7 +16,7 @@ Upstream's tests begin before the lint: their packages take time to arrive. Besi
 collects the tests, which compiles them: in a fresh checkout each worker would compile all of them.
 A lint that finds something ends the run.
 
-``python -m tools.whole_run ARGUMENTS`` runs the tests that pytest's arguments name, and nothing
+``python -m tools.run_all ARGUMENTS`` runs the tests that pytest's arguments name, and nothing
 else, in the same manner.
 
 Exit: 0 no failure, 1 some, 2 no run.
@@ -37,9 +37,9 @@ from tools import lint
 from tools.command import Command, run
 from tools.errors import CommandError, SuiteError
 from tools.paths import REPORTS, ROOT
-from tools.whole_run.changed_subjects import unchanged_subjects
-from tools.whole_run.own_tests import ALL, OwnTests
-from tools.whole_run.run_remains import RUN_VARIABLE, RunWatch
+from tools.run_all.changed_subjects import unchanged_subjects
+from tools.run_all.own_tests import ALL, OwnTests
+from tools.run_all.run_remains import RUN_VARIABLE, RunWatch
 
 __all__ = ["main"]
 

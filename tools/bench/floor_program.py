@@ -9,7 +9,7 @@ from pathlib import Path
 
 from smolagents_fork.errors import ForkError
 
-__all__ = ["Companion", "FloorError"]
+__all__ = ["FloorError", "FloorProgram"]
 
 #: Seconds that a start or one answer may take.
 ANSWER_SECONDS = 600.0
@@ -19,7 +19,7 @@ class FloorError(ForkError):
     """A floor's program did not start or did not answer; there is nothing to compare with."""
 
 
-class Companion:
+class FloorProgram:
     """A program that prints ``ready``, and then a line for each line of input, often a number.
 
     Args:
@@ -100,7 +100,7 @@ class Companion:
             self._process.kill()
             self._process.wait(10)
 
-    def __enter__(self) -> Companion:
+    def __enter__(self) -> FloorProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
