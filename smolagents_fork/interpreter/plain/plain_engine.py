@@ -168,6 +168,9 @@ class PlainEngine:
     def _execute(self, program: CompiledProgram) -> Any:
         """Run a program; return the value of its last statement."""
         namespace = self._module.__dict__
+        # Without it, a program that has assigned to the name could never end its agent's run.
+        if "final_answer" in self._tools:
+            namespace["final_answer"] = self._tools["final_answer"]
         # A stop may have broken off the end of a loop, which would count as running for ever.
         if asyncio._get_running_loop() is not None:
             asyncio._set_running_loop(None)

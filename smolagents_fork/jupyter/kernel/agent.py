@@ -212,6 +212,9 @@ class KernelSide:
             # The shell restores the method of before after the cell that has installed this.
             vars(stream).pop("write", None)
         self.start_output()
+        # Without it, a program that has assigned to the name could never end its agent's run.
+        if "final_answer" in self.stubs:
+            self.shell.user_ns["final_answer"] = self.stubs["final_answer"]
         self.run += 1
         self.running, self.over = True, False
         # Not at a call: a task of an earlier run has the context of that run.

@@ -148,7 +148,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("process", "docker", "wasm"),
         ("test_names_of_tools_are_kept",),
         "A tool's name is a variable of the code, which loses the tool when it assigns to it, "
-        "until the next run sends it again.",
+        "until the next run sends it again; `final_answer` is back in the next call.",
     ),
     Difference(
         ("process", "docker", "wasm"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ClassVar
 
 import pytest
@@ -21,6 +22,14 @@ def test_final_answer_ends_the_run(executor):
     assert (result.output, result.is_final_answer, result.logs) == ({"a": 1}, True, "before\n")
     assert executor("'the next call'").output == "the next call"
     assert executor("'the next call'").is_final_answer is False
+
+
+@behaviour("Final answer", "An assignment to its name lasts no longer than the call.")
+def test_final_answer_comes_back(executor):
+    with contextlib.suppress(Exception):  # refused where code cannot assign to tools' names
+        executor("final_answer = 'the answer'")
+    result = executor("final_answer(1)")
+    assert (result.output, result.is_final_answer) == (1, True)
 
 
 @behaviour("Final answer", "It works from functions, loops, comprehensions and with blocks.")
