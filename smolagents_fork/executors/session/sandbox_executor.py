@@ -412,7 +412,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         """Return the text of an output for the agent.
 
         Args:
-            output: what a call returned.
+            output: Value that a call returned.
 
         Returns:
             ``str()`` of the last value as the sandbox made it, else of the copy on the host.
