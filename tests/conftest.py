@@ -37,6 +37,8 @@ LOCAL_BASE = "smolagents-fork-base:bookworm"
 
 #: Files and folders, longest first: a long file begun last would run alone at the end.
 LONGEST_FIRST = (
+    "unit/executors/jupyter/test_hostile_gateway.py",
+    "contract/faults/",
     "tools/test_rebase_rehearsal.py",
     "tools/test_rebase.py",
     "build/test_front_ends.py",
