@@ -10,6 +10,7 @@ all of it. It serves programs that are not hostile.
 
 import ast
 import builtins
+import codeop
 import contextlib
 import ctypes
 import functools
@@ -598,6 +599,24 @@ def _without_recursion(function, otherwise):
     return limit_output
 
 
+def _parser_of_programs(compiler):
+    """Return the parser of the shell's compiler, for programs that are whole."""
+    # Of prompts, where an incomplete statement may go on in the next line.
+    compiler.flags &= ~codeop.Compile().flags
+    parse = compiler.ast_parse
+
+    def parse_program(source, filename="<unknown>", symbol="exec"):
+        tree = parse(source, filename, symbol)
+        # The shell compiles each statement when those before it have run.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flags = compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            compile(tree, filename, symbol, flags, dont_inherit=True)
+        return tree
+
+    return parse_program
+
+
 def _packer_of_text(pack, texts):
     """Wrap the session's ``pack``, which raises where a text has a lone surrogate."""
     from jupyter_client.jsonutil import json_default
@@ -646,7 +665,7 @@ def install(shell, modules, settings):
     shell.showtraceback = process.uninterruptible(sandbox.show_exception)
     shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
     # Without these, code with too many brackets ends without an error message.
-    shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
+    shell.compile.ast_parse = _without_recursion(_parser_of_programs(shell.compile), _too_deep)
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
     # Neither a page that loads the library from an address nor one that has its megabytes.
     os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")

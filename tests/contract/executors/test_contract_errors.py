@@ -79,10 +79,20 @@ def test_the_model_sees_error_and_output(contract):
 def test_syntax_errors(contract):
     executor = contract.shared
     executor("ran = False")
-    with pytest.raises(Exception, match="SyntaxError") as caught:
-        executor("ran = True\nif ran\n    pass")
-    assert "line 2" in str(caught.value)
-    assert executor("ran").output is False
+    for statement, words in {
+        "if ran\n    pass": "SyntaxError: expected ':'",
+        "rows = [1,\n  2,\n": r"SyntaxError: '\[' was never closed",
+        "print((1,)\nran = 3": r"SyntaxError: '\(' was never closed",
+        "text = '''of\nlines\n": "SyntaxError: unterminated triple-quoted string literal",
+        "def f():\n": "IndentationError: expected an indented block after function definition",
+        "try:\n    ran\n": "SyntaxError: expected 'except' or 'finally' block",
+        "return 5": "SyntaxError: 'return' outside function",
+        "def f(a, a): pass": "SyntaxError: duplicate (argument|parameter) 'a' in function",
+    }.items():
+        with pytest.raises(Exception, match=words) as caught:
+            executor(f"ran = True\n{statement}")
+        assert f"line {3 if statement.startswith('try') else 2}" in str(caught.value)
+        assert executor("ran").output is False
 
 
 @behaviour("Errors", "The error names an exception class of the code's own.")
