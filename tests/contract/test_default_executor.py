@@ -11,7 +11,6 @@ from recording import RecordingExecutor
 from smolagents import CodeAgent
 from smolagents.monitoring import AgentLogger, LogLevel
 
-from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.selection import VARIABLE
@@ -97,35 +96,6 @@ def test_keyword_of_another_executor_names_the_variable(model, variable):
         ConfigurationError, match=r"no parameter 'image_name'.*DEFAULT_EXECUTOR=process"
     ):
         agent_with(model, executor_kwargs={"image_name": "x"})
-
-
-def test_subclass_that_extends_creation_gets_the_variables_executor(model, variable, monkeypatch):
-    class Extended(CodeAgent):
-        def create_python_executor(self) -> Any:
-            return super().create_python_executor()
-
-    monkeypatch.setitem(registry.BUILT_IN, "docker", "recording:RecordingExecutor")
-    variable("docker")
-    agent = Extended(tools=[], model=model, verbosity_level=0)
-    assert type(agent.python_executor) is RecordingExecutor
-
-
-def test_variable_decides_for_managed_agents_too(model, variable):
-    variable("recording")
-    helper = agent_with(model, name="helper", description="helps")
-    manager = agent_with(model, managed_agents=[helper])
-    assert {type(one.python_executor) for one in (helper, manager)} == {RecordingExecutor}
-
-
-def test_process_by_the_variable_runs_code_in_a_child(model, variable):
-    variable("process")
-    agent = agent_with(model)
-    try:
-        assert type(agent.python_executor) is ProcessExecutor
-        assert agent.python_executor("6 * 7").output == 42
-        assert agent.to_dict()["executor_type"] == "process"
-    finally:
-        agent.cleanup()
 
 
 class LocalByDefault(CodeAgent):
