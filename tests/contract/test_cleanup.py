@@ -46,38 +46,6 @@ def test_agent_that_was_never_constructed_can_be_cleaned_up():
         pass
 
 
-def test_agent_whose_constructor_failed_can_be_cleaned_up(model):
-    class Failing(RecordingExecutor):
-        def __init__(self, *args):
-            raise RuntimeError("no engine")
-
-    agent = CodeAgent.__new__(CodeAgent)
-    with pytest.raises(RuntimeError, match="no engine"):
-        agent.__init__(tools=[], model=model, executor_class=Failing)
-    with agent:
-        agent.cleanup()
-
-
-def test_subclass_that_fails_after_the_executor_started_closes_it(model):
-    class Half(CodeAgent):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            raise RuntimeError("half-way")
-
-    agent = Half.__new__(Half)
-    with pytest.raises(RuntimeError, match="half-way"):
-        agent.__init__(tools=[], model=model, executor_class=RecordingExecutor)
-    with agent:
-        pass
-    assert RecordingExecutor.made[0].cleanups == 1
-
-
-def test_executor_without_cleanup_is_left_alone(model):
-    agent = CodeAgent(tools=[], model=model, verbosity_level=0)
-    del agent.python_executor
-    agent.cleanup()
-
-
 def test_failed_cleanup_is_reported_and_tried_again(agent):
     executor = agent.python_executor
     calls = []
@@ -151,26 +119,6 @@ def test_executor_that_the_user_gave_to_a_managed_agent_stays(model):
     assert [worker.python_executor.cleanups, given.cleanups] == [1, 0]
     middle.cleanup()
     assert given.cleanups == 1
-
-
-def test_cleanup_of_a_subclass_is_called(model):
-    class WithFile(CodeAgent):
-        closed = 0
-
-        def cleanup(self):
-            WithFile.closed += 1
-            super().cleanup()
-
-    worker = WithFile(
-        tools=[],
-        model=model,
-        name="worker",
-        description="x",
-        executor_class=RecordingExecutor,
-        verbosity_level=0,
-    )
-    make_agent(model, "manager", managed_agents=[worker]).cleanup()
-    assert (WithFile.closed, cleanups()) == (1, [1, 1])
 
 
 def test_failed_cleanup_does_not_keep_the_others(model):
