@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import copy
-import multiprocessing
 import pickle
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, ClassVar
 
 import pytest
 from smolagents import FinalAnswerTool, LocalPythonExecutor, Tool
 from smolagents.local_python_executor import InterpreterError
-
-from smolagents_fork import errors
 
 COPIED = {
     "deepcopy": copy.deepcopy,
@@ -109,22 +105,6 @@ def test_an_executor_without_tools_or_calls_is_copied(copied):
 def test_a_copy_of_a_copy(executor, copied):
     made = copied(copied(executor))
     assert made("kept[0]").output == 1
-
-
-def failing(code: str) -> None:
-    LocalPythonExecutor([], timeout_seconds=1)(code)
-
-
-@pytest.mark.slow
-def test_errors_arrive_from_another_process():
-    with (
-        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
-        pytest.raises(InterpreterError, match="ZeroDivisionError") as caught,
-    ):
-        pool.submit(failing, "1 / 0").result(timeout=240)
-    assert isinstance(caught.value, errors.ProgramFailedError)
-    for copied in COPIED.values():
-        assert isinstance(copied(caught.value), errors.ProgramFailedError)
 
 
 def test_classes_of_a_copy_are_the_programs_own():

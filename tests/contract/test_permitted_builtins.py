@@ -6,11 +6,10 @@ import builtins
 import io
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import smolagents
-from smolagents import CodeAgent, LocalPythonExecutor
+from smolagents import LocalPythonExecutor
 from smolagents.local_python_executor import BASE_PYTHON_TOOLS, evaluate_python_code
 
 from smolagents_fork.errors import ConfigurationError
@@ -24,14 +23,6 @@ def code(tmp_path: Path) -> str:
     """A program that reads a file of the host."""
     (tmp_path / "data.txt").write_text("rows")
     return f"with open({str(tmp_path / 'data.txt')!r}) as file:\n    text = file.read()\ntext"
-
-
-@pytest.mark.parametrize("sent", [False, True])
-def test_a_builtin_is_permitted_by_the_constructor(code: str, sent: bool) -> None:
-    executor = LocalPythonExecutor([], additional_functions={"open": open})
-    if sent:
-        executor.send_tools({})
-    assert executor(code).output == "rows"
 
 
 @pytest.mark.parametrize("sent", [False, True])
@@ -51,13 +42,6 @@ def test_a_builtin_is_permitted_later(code: str, sent: bool) -> None:
     executor.additional_functions = {"open": "not a function"}
     with pytest.raises(ConfigurationError, match=r"additional_functions\['open'\]"):
         executor(code)
-
-
-def test_a_builtin_is_permitted_on_an_agents_executor(model: Any, code: str) -> None:
-    model.answers = [f"<code>{code}\nfinal_answer(text)</code>"]
-    agent = CodeAgent(tools=[], model=model, verbosity_level=0)
-    agent.python_executor.additional_functions = {"open": open}
-    assert agent.run("anything") == "rows"
 
 
 def test_upstreams_table_of_functions_is_read_at_each_call(

@@ -151,19 +151,6 @@ def test_page_is_closed_after_any_message(unraisable, elements):
     check_next_run(agent)
 
 
-def test_generators_around_it_close_it(unraisable):
-    agent = make_agent()
-
-    def around():
-        yield from agent.run("task", stream=True)
-
-    stream = around()
-    for _ in range(4):
-        next(stream)
-    stream.close()
-    check_next_run(agent)
-
-
 def test_tracers_see_a_generator():
     stream = make_agent().run("task", stream=True)
     assert inspect.isgenerator(stream)
