@@ -23,22 +23,6 @@ def helper_with(*answers: str, **options: Any) -> CodeAgent:
     )
 
 
-def test_variables_of_a_call_end_with_it():
-    helper = helper_with(ANSWER, "<code>final_answer(1)</code>")
-    assert "41" in helper("one", additional_args={"data": 41})
-    assert helper.state == {}
-    assert "data" not in helper.python_executor.state
-    assert "1" in helper("two")
-
-
-def test_replaced_variables_return():
-    helper = helper_with(ANSWER, ANSWER)
-    helper.state["data"] = "its own"
-    assert "a caller's" in helper("one", additional_args={"data": "a caller's"})
-    assert helper.state == {"data": "its own"}
-    assert "its own" in helper("two")
-
-
 def test_variables_end_with_a_call_that_failed(model):
     helper = helper_with(executor_class=RecordingExecutor)
     helper.model.answers = []
