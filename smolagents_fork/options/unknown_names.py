@@ -14,10 +14,16 @@ from ..errors import ConfigurationError
 __all__ = ["check_known", "check_of_executor", "suggest_options"]
 
 # Options that need what only some executors have -> those executors.
-_ELSEWHERE = dict.fromkeys(
-    ("allowed_hosts", "max_connections", "max_network_bytes", "secrets"),
-    "ProcessExecutor and DockerExecutor have it",
-)
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("allowed_hosts", "max_connections", "max_network_bytes", "secrets"),
+        "ProcessExecutor and DockerExecutor have it",
+    ),
+    **dict.fromkeys(
+        ("max_operations", "max_recursion_depth", "max_while_iterations"),
+        "LocalPythonExecutor has it; elsewhere timeout_seconds= limits code",
+    ),
+}
 # Beginnings of a flag's name: what follows says what the flag is about.
 _FLAG_PREFIXES = ("allow_", "allowed_", "block_", "disable_", "enable_", "no_", "use_", "with_")
 # Options that waive a boundary, besides all that begin with allow_.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from ... import errors
 from ...errors import InterpreterError
@@ -30,15 +30,6 @@ class GuestExecutor(SandboxExecutor):
     #: The executor's name in messages.
     label: ClassVar[str]
     options: GuestOptions
-
-    def __init__(
-        self,
-        additional_authorized_imports: Sequence[str],
-        logger: Any,
-        options: GuestOptions,
-    ) -> None:
-        super().__init__(additional_authorized_imports, logger, options)
-        options.note_limits_without_effect()
 
     def _prepare(self, ask: Ask) -> None:
         """Give a new guest the files of ``files=``."""

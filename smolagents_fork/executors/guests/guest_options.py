@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from ...errors import ConfigurationError
 from ...options import accept
-from ...options.option import option, same_as
+from ...options.option import same_as
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.resource_limits import Limits, check_size, parse_size
 from ...text.hints import import_advice
 from ..call_options import CallOptions
 
 __all__ = ["GuestOptions", "byte_count", "network_of"]
-
-_logger = logging.getLogger("smolagents_fork")
-# Limits of the local interpreter, which counts what a program does. Here the kernel does.
-_COUNTED = ("max_operations", "max_while_iterations", "max_recursion_depth")
 
 
 def byte_count(name: str, size: int | str | None) -> int | None:
@@ -65,9 +60,6 @@ def _on_host(name: str, value: Any) -> dict[str, str]:
 class GuestOptions(CallOptions):
     """Options of executors whose programs run under a worker in a process of its own."""
 
-    #: Limits that hold what the three without effect were to hold.
-    in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds",)
-
     timeout_seconds: float | None = same_as(CallOptions, "timeout_seconds", default=30.0)
     interrupt_grace_seconds: float = same_as(
         CallOptions,
@@ -89,37 +81,6 @@ class GuestOptions(CallOptions):
         says='tool name to `"host"`, the only place here',
         check=_on_host,
     )
-    max_operations: int | None = option(
-        None,
-        "without effect: a limit of `local`; a note in the log names the limits in force here",
-        accept.count_or_none,
-        form="calls and rounds of loops",
-        of_call=True,
-    )
-    max_while_iterations: int | None = option(
-        None,
-        "without effect, as `max_operations`",
-        accept.count_or_none,
-        form="rounds",
-        of_call=True,
-    )
-    max_recursion_depth: int | None = option(
-        None,
-        "without effect, as `max_operations`; Python's own limit holds, which code may raise",
-        accept.count_or_none,
-        form="frames",
-        of_call=True,
-    )
-
-    def note_limits_without_effect(self) -> None:
-        """Log limits that are given and have no effect."""
-        limits = [f"{name}={getattr(self, name)}" for name in _COUNTED if getattr(self, name)]
-        if limits:
-            _logger.warning(
-                "no effect of %s here: code is limited by %s",
-                ", ".join(limits),
-                " and ".join(self.in_force),
-            )
 
     @property
     def memory_bytes(self) -> int | None:

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...errors import ConfigurationError
 from ...network.network_list import NetworkAccess
@@ -51,8 +51,6 @@ def _open_files(name: str, value: Any) -> int:
 @dataclass(frozen=True, kw_only=True)
 class ProcessOptions(NetworkAccess, GuestOptions):
     """Options of one executor."""
-
-    in_force: ClassVar[tuple[str, ...]] = ("timeout_seconds", "cpu_seconds")
 
     memory: int | str | None = same_as(
         GuestOptions, "memory", says="limit of address space, on top of what Python itself uses"

@@ -38,9 +38,6 @@ FUNCTIONS = [*MAPPING, {"a": 5}]
 SHARED: dict[str, list[Any]] = {
     "additional_authorized_imports": NAMES,
     "timeout_seconds": SECONDS,
-    "max_operations": OPTIONAL_COUNT,
-    "max_while_iterations": OPTIONAL_COUNT,
-    "max_recursion_depth": OPTIONAL_COUNT,
     "max_print_outputs_length": OPTIONAL_COUNT,
     "additional_functions": FUNCTIONS,
     "logger": LOGGER,
@@ -68,6 +65,9 @@ LISTED = {
 }
 LOCAL = {
     **SHARED,
+    "max_operations": OPTIONAL_COUNT,
+    "max_while_iterations": OPTIONAL_COUNT,
+    "max_recursion_depth": OPTIONAL_COUNT,
     "max_items": OPTIONAL_COUNT,
     "max_text_length": OPTIONAL_COUNT,
     "max_integer_bits": OPTIONAL_COUNT,
@@ -183,6 +183,17 @@ def test_pool_that_could_hold_nothing(cls):
     with pytest.raises(ConfigurationError, match=r"min_size=9 is more than max_size=8"):
         cls(min_size=9)
     assert not [t for t in threading.enumerate() if t.name == "smolagents-fork-pool"]
+
+
+@pytest.mark.parametrize("cls", EXECUTORS)
+@pytest.mark.parametrize("name", ["max_operations", "max_recursion_depth", "max_while_iterations"])
+def test_limits_of_the_local_interpreter_are_refused_by_name(cls, name):
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**{name: 20})
+    assert str(caught.value) == (
+        f"{cls.__name__} has no parameter {name!r}; LocalPythonExecutor has it; elsewhere "
+        "timeout_seconds= limits code"
+    )
 
 
 @pytest.mark.parametrize("cls", [LocalPythonExecutor, *EXECUTORS])

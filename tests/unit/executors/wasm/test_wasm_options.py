@@ -39,11 +39,3 @@ def test_windows_is_refused(monkeypatch):
 def test_missing_deno_is_named_by_the_constructor(tmp_path):
     with pytest.raises(ExecutorStartError, match="there is no such program"):
         WasmExecutor(deno=str(tmp_path / "deno"), cache_dir=tmp_path)
-
-
-def test_limits_without_effect_are_noted_with_the_one_in_force(caplog):
-    WasmOptions(max_operations=5, max_recursion_depth=50).note_limits_without_effect()
-    assert [record.getMessage() for record in caplog.records] == [
-        "no effect of max_operations=5, max_recursion_depth=50 here: code is limited by "
-        "timeout_seconds"
-    ]
