@@ -22,15 +22,12 @@ from ..process.child_relay import ChildRelay
 from ..process.confinement_report import Bounds
 from ..process.sandbox_paths import Layout, layout_for
 from ..process.spawn import spawn, stop_fork_servers
-from ..process.watchdog import Watchdog
 from ..results import ExecutorStats
 from .node_link import AnswerStream, use_normal_priority
 from .node_supervisor import NodeSandbox
 
 __all__ = ["ProcessKind"]
 
-_REMOVE = "smolagents_fork.folders.removal:remove_tree"
-_REMOVE_SECONDS = 30.0
 _SENT = str(Path(__file__).parents[2])
 
 
@@ -38,12 +35,8 @@ class ProcessKind:
     """Starts process sandboxes."""
 
     def __init__(self) -> None:
+        # Of a supervisor that was killed, the next process of this user removes it.
         self._folder = temporary_folder("ray-")
-        try:
-            self._watchdog = Watchdog(_REMOVE, self._folder, _REMOVE_SECONDS)
-        except OSError:
-            os.rmdir(self._folder)
-            raise
 
     def start(self, sandbox: str, options: dict[str, Any]) -> NodeSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
@@ -72,7 +65,6 @@ class ProcessKind:
         """End the fork servers and remove the folder."""
         stop_fork_servers()
         remove_tree(self._folder)
-        self._watchdog.close(clean=not os.path.lexists(self._folder))
 
 
 class _Children:

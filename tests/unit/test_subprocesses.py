@@ -16,7 +16,6 @@ TABLE = {
     "system/host_pipe": "pip, Deno's npm client and version, by find_program or sys.executable",
     "process/spawn": "sys.executable as a fork server",
     "wasm/deno_process": "Deno as a guest, by find_program",
-    "process/watchdog": "sys.executable on a node of a Ray cluster",
     "ray_cluster/placer_process": "sys.executable as Ray's placer",
     "agent_sandbox/supervisor": "sys.executable in a container",
     "jupyter/kernel/kernel_packages": "pip in a container",
