@@ -24,13 +24,12 @@ from pathlib import Path
 from ..deadline import Deadline
 from ..errors import ExecutorStartError
 from ..system.forks import reset_in_child
-from .removal import REMOVING, discard_tree, remove_behind, remove_tree
+from .removal import REMOVING, discard_tree, remove_behind
 
 __all__ = [
     "abandoned_files",
     "check_private",
     "locked_file",
-    "remove_abandoned",
     "temporary_file",
     "temporary_folder",
     "user_folder",
@@ -285,20 +284,6 @@ def _make_locked(above: str) -> tuple[str, int]:
         number = os.open(path, _FOLDER)
         _try_lock(number)
         return path, number
-
-
-def remove_abandoned() -> None:
-    """Remove what processes have left that were ended from outside.
-
-    Raises:
-        ExecutorStartError: another process has locked the user's folder.
-    """
-    if sys.platform != "win32":
-        above = user_folder()
-        with _looking(above):
-            abandoned = _set_abandoned_aside(above)
-        for folder in abandoned:
-            remove_tree(folder)
 
 
 @contextlib.contextmanager

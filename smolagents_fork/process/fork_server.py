@@ -15,7 +15,6 @@ The host starts it as ``python -I -c <bootstrap>`` with the control socket's num
 from __future__ import annotations
 
 import contextlib
-import enum
 import errno
 import fcntl
 import functools
@@ -28,16 +27,11 @@ import signal
 import socket
 import struct
 import sys
-import tempfile
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ..deadline import Deadline
-from ..errors import ForkError
-from ..folders.user_folder import remove_abandoned
 from ..guest.guest_worker import warm_up
 from ..system.shortages import shortage_text
 from . import confinement, worker
@@ -58,8 +52,6 @@ EXIT = struct.Struct("!i")
 REQUEST = struct.Struct("!I")
 #: Answer to a request for a child: its process number, or the negative number of the error.
 ANSWER = struct.Struct("!i")
-# Longest wait for the end of a host that has closed its connection, in seconds.
-_HOST_SECONDS = 5.0
 _DESCRIPTORS = 4  # data socket, status socket, socket for runs to stop, output
 # First of the numbers that a child's own descriptors have. They are above its limit of descriptors:
 # a program that closes all that it may have opened does not close them.
@@ -91,12 +83,6 @@ class _Child:
     files: list[int] = field(default_factory=list)
 
 
-class _ServerEnd(enum.Enum):
-    """Reasons for the end of a fork server: nobody needs it any more, or its host has ended."""
-
-    ORDERLY, HOST = range(2)
-
-
 class _Forked(BaseException):
     """Raised in a child, to leave the frames of the fork server; has all that the child has of it.
 
@@ -113,15 +99,13 @@ class _Forked(BaseException):
         self.descriptors = descriptors
 
 
-def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
+def main(control_number: int, data: dict[str, Any]) -> None:
     """Serve the host until it closes the connection.
 
     Args:
         control_number: descriptor of the connection.
         data: of the :class:`Layout` of its children.
-        temporary: folder of the system in which the user's own is.
     """
-    host = os.getppid()
     try:
         layout = Layout.from_data(data)
         for name in layout.preload:
@@ -133,23 +117,15 @@ def main(control_number: int, data: dict[str, Any], temporary: str) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         _warm_up()
-        end = ForkServer(socket.socket(fileno=control_number)).serve()
+        forked = ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:
         os._exit(0)
     except Exception as error:
         _write_failure("the fork server failed", error)
         os._exit(0)
-    if isinstance(end, _Forked):
-        _run_child(end, layout)
-    if end is not _ServerEnd.HOST:
+    if forked is None:
         os._exit(0)
-    # The files of a process that ends are closed some time before it has no children.
-    deadline = Deadline(_HOST_SECONDS)
-    while os.getppid() == host and not deadline.expired():
-        time.sleep(0.01)
-    tempfile.tempdir = temporary
-    with contextlib.suppress(ForkError):
-        remove_abandoned()
+    _run_child(forked, layout)
 
 
 def _warm_up() -> None:
@@ -176,7 +152,7 @@ class ForkServer:
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}
         self._counts = UserCounts()
-        self._end: _ServerEnd | None = None
+        self._is_over = False
         self._wake, self._wake_up = socket.socketpair()
         for end in (self._wake, self._wake_up):
             end.setblocking(False)
@@ -187,25 +163,25 @@ class ForkServer:
         self._selector.register(control, selectors.EVENT_READ, (None, self._answer))
         self._selector.register(self._wake, selectors.EVENT_READ, (None, self._reap))
 
-    def serve(self) -> _Forked | _ServerEnd:
+    def serve(self) -> _Forked | None:
         """Serve requests until the host closes the control socket, or the server is idle.
 
         Returns:
-            Why it ended; in a child, what the child begins with.
+            what a child begins with; ``None`` in the server, at its end.
         """
         server = os.getpid()
         self._control.sendall(b"R")
         try:
-            while self._end is None:
+            while not self._is_over:
                 events = self._selector.select(IDLE_SECONDS)
                 if not events and not self._children:
-                    self._end = _ServerEnd.ORDERLY
+                    self._is_over = True
                 for key, _ in events:
                     child, action = key.data
                     # One that was reaped earlier in the same batch has nothing any more.
                     if child is None or self._children.get(child.pid) is child:
                         action()
-            return self._end
+            return None
         except _Forked as forked:
             self._selector.close()  # it refers to itself
             return forked.with_traceback(None)
@@ -222,7 +198,7 @@ class ForkServer:
         """Answer a request for a child; note the end of the host."""
         data, descriptors = _receive(self._control, REQUEST.size)
         if len(data) < REQUEST.size:
-            self._end = _ServerEnd.ORDERLY if data else _ServerEnd.HOST
+            self._is_over = True
             return
         (threads,) = REQUEST.unpack(data)
         try:

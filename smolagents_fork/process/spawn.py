@@ -11,7 +11,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 from typing import Any
 
@@ -33,17 +32,15 @@ _KEPT_STDERR = 8 * 1024
 # Request to a fork server: how many threads a child may have. Answer: a process number, or the
 # negative number of an error.
 _NUMBER, _ANSWER = struct.Struct("!I"), struct.Struct("!i")
-# Sent before the connection is closed: the host goes on, and removes what it has made.
-_END = b"E"
 # Time limit for the fork server's imports, in seconds; a cold disk is slow.
 _START_SECONDS = 60.0
 #: Program of a fork server; its command line tells it and its children from other processes.
 BOOTSTRAP = (
     "import json, sys\n"
-    "fd, layout, folder = json.loads(sys.argv[1])\n"
+    "fd, layout = json.loads(sys.argv[1])\n"
     "sys.path[:] = layout['path']\n"
     "from smolagents_fork.process import fork_server\n"
-    "fork_server.main(fd, layout, folder)\n"
+    "fork_server.main(fd, layout)\n"
 )
 
 
@@ -59,8 +56,7 @@ class _ServerProcess:
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
-            data = dataclasses.asdict(layout)
-            arguments = json.dumps([theirs.fileno(), data, tempfile.gettempdir()])
+            arguments = json.dumps([theirs.fileno(), dataclasses.asdict(layout)])
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -130,8 +126,6 @@ class _ServerProcess:
         """End the fork server and its children."""
         if self._owner.inherited:
             return  # a forked copy of the host does not own the server
-        with contextlib.suppress(OSError):
-            self._control.send(_END)
         self._control.close()
         try:
             self.process.wait(5)

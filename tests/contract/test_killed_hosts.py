@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -136,9 +137,13 @@ time.sleep(600)
 """
 
 
-def programs_with(text: str) -> set[int]:
-    """Return the processes with a text in their arguments: the folder of their host's files."""
-    return {pid for pid, entry in process_table().items() if text in " ".join(entry.argv)}
+def started_by(host: int) -> set[tuple[int, int]]:
+    """Return the processes that a process has started, and those that they have started."""
+    table, found = process_table(), {host}
+    for entry in sorted(table.values(), key=lambda entry: entry.start):
+        if entry.parent in found:
+            found.add(entry.pid)
+    return {(pid, table[pid].start) for pid in found - {host}}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -168,10 +173,15 @@ def test_every_process_ends_with_its_host(kind, moment, tmp_path, request):
             if moment != "start":
                 copy = int(killed.stdout.readline())
                 assert killed.stdout.readline() == "begun\n"
-            assert eventually(lambda: programs_with(str(tmp_path)))
+            assert eventually(lambda: [pid for pid, _ in started_by(killed.pid) if pid != copy])
+            killed.send_signal(signal.SIGSTOP)  # it starts no more
+            assert eventually(lambda: process_table()[killed.pid].state == "stopped")
+            started = {(pid, start) for pid, start in started_by(killed.pid) if pid != copy}
         finally:
             killed.kill()
-        assert eventually(lambda: not programs_with(str(tmp_path)))
+        assert eventually(
+            lambda: started.isdisjoint((e.pid, e.start) for e in process_table().values())
+        )
         assert copy is None or not process_gone(copy)
 
 

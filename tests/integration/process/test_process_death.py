@@ -260,6 +260,8 @@ if sys.argv[1] == "raise":
     raise RuntimeError("a bug of the user's")
 ex("import time\\ntime.sleep(500)")
 """
+# The next process of this user that needs a folder.
+NEXT = "from smolagents_fork.folders.user_folder import temporary_folder\ntemporary_folder('next-')"
 
 
 @pytest.mark.parametrize("way", ["exit", "raise", "SIGKILL", "SIGTERM", "SIGINT"])
@@ -282,4 +284,6 @@ def test_nothing_is_left_when_the_host_ends(way: str):
             host.kill()
     assert eventually(lambda: process_gone(int(child)))
     assert eventually(lambda: process_gone(int(fork_server)))
+    if way in ("SIGKILL", "SIGTERM"):
+        subprocess.run([sys.executable, "-c", NEXT], check=True, timeout=120)
     assert eventually(lambda: not os.path.exists(folder))

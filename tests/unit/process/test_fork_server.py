@@ -25,7 +25,7 @@ class Batches:
     def select(self, timeout):
         keys = {key.fileobj: key for key in self.selector.get_map().values()}
         if not self.batches:
-            server._end = "the end"
+            server._is_over = True
             return []
         return [(keys[fileobj], 1) for fileobj in self.batches.pop(0)]
 
