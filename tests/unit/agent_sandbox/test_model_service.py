@@ -66,13 +66,6 @@ def check_refused(model: Any, request: bytes, message: str, **keywords: Any) -> 
         Sandbox(model, **keywords).call(request)
 
 
-def test_call_gets_the_models_message() -> None:
-    model = Talker()
-    answer = Sandbox(model).call(asked(stop_sequences=["a"], response_format=None))
-    assert answer == ChatMessage(role=MessageRole.ASSISTANT, content="hihi")
-    assert model.arguments == {"stop_sequences": ["a"]}
-
-
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
@@ -134,20 +127,6 @@ def test_model_without_streaming_says_so() -> None:
     check_refused(Plain(), asked("generate_stream"), message)
 
 
-def test_failure_shows_the_type_and_not_the_message() -> None:
-    class Failing:
-        def generate(self, messages: Any) -> Any:
-            raise KeyError("sk-secret")
-
-    sandbox = Sandbox(Failing())
-    with pytest.raises(RuntimeError) as caught:
-        sandbox.call(asked())
-    assert str(caught.value) == (
-        "the model on the host raised KeyError; the host's log has its message"
-    )
-    assert isinstance(sandbox.service.last_error, KeyError)
-
-
 def test_answer_over_the_limit_is_an_error() -> None:
     class Long:
         def generate(self, messages: Any) -> Any:
@@ -202,23 +181,6 @@ def test_streams_at_once_are_bounded() -> None:
     sandbox.call(asked("generate_stream"))
 
 
-def test_calls_over_their_number_are_refused_and_refused_calls_end_the_program() -> None:
-    sandbox = Sandbox(Talker(), max_calls=3)
-    for _ in range(3):
-        sandbox.call(asked())
-    for _ in range(1000):
-        with pytest.raises(RuntimeError, match="made max_model_calls=3 calls"):
-            sandbox.call(asked())
-    assert not sandbox.ended
-    with pytest.raises(RuntimeError, match="raise max_model_calls of AgentSandbox"):
-        sandbox.call(asked())
-    (reason,) = sandbox.ended
-    assert reason.startswith(
-        "called the model on the host with more than 1000 calls that were refused, the last "
-        "because this program has made max_model_calls=3 calls of the model"
-    )
-
-
 @pytest.mark.parametrize("request_", [b"{", encode({"method": "end_stream", "stream": 1})])
 def test_requests_that_reach_no_model_are_counted_too(request_: bytes) -> None:
     sandbox = Sandbox(Talker())
@@ -226,15 +188,6 @@ def test_requests_that_reach_no_model_are_counted_too(request_: bytes) -> None:
         with pytest.raises((RuntimeError, ValueError)):
             sandbox.call(request_)
     assert len(sandbox.ended) == 1
-
-
-def test_messages_over_their_size_end_the_program() -> None:
-    sandbox = Sandbox(Talker(), max_request_bytes=100_000)
-    with pytest.raises(RuntimeError, match="over max_model_bytes=100000"):
-        sandbox.call(b"x" * 100_001)
-    assert sandbox.ended == [
-        "called the model on the host with 100001 bytes of messages, over max_model_bytes=100000"
-    ]
 
 
 def test_messages_of_open_streams_are_bounded_together() -> None:
