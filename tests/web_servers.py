@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             sizes = {"/large": LARGE, "/huge": HUGE}
             size = sizes.get(self.path)
-            self._answer(b"x" * size if size else f"got {self.path}".encode())
+            self.answer(b"x" * size if size else f"got {self.path}".encode())
 
     def do_POST(self) -> None:
         """Answer with the number of bytes of the body."""
@@ -58,10 +58,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             size = len(self.rfile.read(int(self.headers["Content-Length"])))
-        self._answer(f"took {size}".encode())
+        self.answer(f"took {size}".encode())
 
-    def _answer(self, body: bytes) -> None:
+    def answer(self, body: bytes, content_type: str = "text/plain") -> None:
+        """Send an answer whose length is known."""
         self.send_response(200)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import os
 import ssl
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import certificates
 import pytest
-from web_servers import serving
+from web_servers import Handler, serving
 
 from smolagents_fork.sandboxes.package_index import index_checks
 from smolagents_fork.sandboxes.pip_settings import CA_VARIABLES
@@ -20,18 +19,11 @@ from smolagents_fork.system.checks import Finding
 PAGE = b'<a href="pip-1.0-py3-none-any.whl">pip-1.0-py3-none-any.whl</a>'
 
 
-class Index(http.server.BaseHTTPRequestHandler):
+class Index(Handler):
     """An index with one package."""
 
     def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(PAGE)))
-        self.end_headers()
-        self.wfile.write(PAGE)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        self.answer(PAGE, "text/html")
 
 
 @contextlib.contextmanager

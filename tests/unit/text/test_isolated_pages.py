@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 
 import pytest
-from web_servers import serving
+from web_servers import Handler, serving
 
 from smolagents_fork.text.pages import LONGEST_PAGE, harmless_markdown, isolated_page
 from tests.browser import opened_browser
@@ -40,20 +38,12 @@ def noted() -> Iterator[tuple[str, list[str]]]:
     """Give the address of a server, and the paths that were asked for."""
     paths: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Noting(Handler):
         def do_GET(self) -> None:
             paths.append(self.path)
-            body = page_of.get(self.path, b"")
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(page_of.get(self.path, b""), "text/html")
 
-        def log_message(self, *_args: Any) -> None:
-            pass
-
-    with serving(handler=Handler) as server:
+    with serving(handler=Noting) as server:
         at = f"http://127.0.0.1:{server.port}"
         page = "".join(LOADING).format(at=at)
         page_of = {

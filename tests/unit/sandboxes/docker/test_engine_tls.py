@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import ssl
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import certificates
 import pytest
-from web_servers import serving
+from web_servers import Handler, serving
 
 from smolagents_fork.errors import EngineUnavailableError
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 
 
-class EngineAnswers(BaseHTTPRequestHandler):
+class EngineAnswers(Handler):
     """The engine's answers to a ping and to the list of containers."""
-
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         body = b"[]" if "/containers/json" in self.path else b"OK"
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(body, "application/json")
 
 
 def folder_of(path: Path) -> Path:
