@@ -23,7 +23,7 @@ from smolagents_fork.bridge.exceptions import scrub_message
 from smolagents_fork.bridge.thread import CallThread
 from smolagents_fork.codec import decode
 from smolagents_fork.codec.rpc import RUN_ENDED, HostCalls, rebuilt_exception
-from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError
+from smolagents_fork.errors import ConfigurationError, DecodeError
 
 
 class Ended(BaseException):
@@ -53,18 +53,6 @@ def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = N
     return json.dumps(
         {"call": number, "name": name, "args": list(args), "kwargs": kwargs or {}}
     ).encode()
-
-
-# -- values --
-
-
-def test_unencodable_argument_names_argument_and_tool():
-    _, stubs = serving(echo=lambda value: value)
-    with pytest.raises(
-        EncodeError, match=r"^argument 'value' of echo\(\)\['a'\]\[1\]: a value of type"
-    ):
-        stubs["echo"]({"a": [1, object()]})
-    assert stubs["echo"](1) == 1  # no number was spent
 
 
 def test_agent_types_arrive_unwrapped():
@@ -136,31 +124,20 @@ def test_an_exception_arrives_as_the_matching_builtin(error, kind, text):
     assert text in str(caught.value)
 
 
-def test_no_path_of_the_host_no_traceback_no_local_leaves(tmp_path):
-    here = __file__
-
-    def tool() -> None:
-        secret_local = "hunter2"  # noqa: F841 - what must not leak
-        raise RuntimeError(
-            f"cannot open {tmp_path}/keys.json or {here}: see https://example.org/a/b and /v1/u\n"
-            'Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\nOSError: no'
-        )
-
-    _, stubs = serving(tool=tool)
-    with pytest.raises(RuntimeError) as caught:
-        stubs["tool"]()
-    message = str(caught.value)
-    assert message == (
-        "cannot open <host path> or <host path>: see https://example.org/a/b and /v1/u\nOSError: no"
-    )
-
-
 @pytest.mark.parametrize(
     ("message", "clean"),
     [
         ("no ~/.ssh/id_rsa here", "no <host path> here"),
         (r"C:\Users\me\key.txt is gone", "<host path> is gone"),
         ("1/2 and a/b and 3 / 4", "1/2 and a/b and 3 / 4"),
+        (
+            f"no {__file__}: see https://a.org/b and /v1/u",
+            "no <host path>: see https://a.org/b and /v1/u",
+        ),
+        (
+            'Traceback (most recent call last):\n  File "x.py", line 3\n    g()\nOSError: no',
+            "OSError: no",
+        ),
         ("x" * 20_000, "x" * 10_000 + "... (20000 characters)"),
     ],
 )
@@ -399,17 +376,13 @@ def test_loop_of_the_calling_thread_gets_a_hint():
     assert asyncio.run(called(calling_thread=False)) == 5
 
 
-@pytest.mark.parametrize("calling_thread", [False, True])
-def test_connection_bound_to_its_thread_gets_a_hint(calling_thread):
+def test_connection_bound_to_its_thread_gets_a_hint():
     """The message is sqlite3's, in every version of Python."""
     connection = sqlite3.connect(":memory:")
     records: list[CallRecord] = []
-    dispatcher = Dispatcher(calling_thread=calling_thread, on_call=records.append)
+    dispatcher = Dispatcher(calling_thread=False, on_call=records.append)
     dispatcher.register({"rows": lambda: connection.execute("select 42").fetchall()})
     try:
-        if calling_thread:
-            assert connected(dispatcher)["rows"]() == [(42,)]
-            return
         with pytest.raises(RuntimeError, match=r"^ProgrammingError: SQLite objects .* open it ins"):
             connected(dispatcher)["rows"]()
         # The line of the log says it, too.
@@ -498,16 +471,6 @@ def test_any_well_formed_request_calls_what_is_registered_or_nothing(frame):
     if called:
         assert frame["name"] == "tool"
         assert frame["call"] > 0
-
-
-@given(st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=3)), min_size=1, max_size=3))
-def test_mutated_requests_never_call_another_name(edits):
-    data = request(args=[1, "x"], kwargs={"k": [1, 2]})
-    for position, new in edits:
-        data = data[:position] + new + data[position + len(new) :]
-    called: list[Any] = []
-    assert codec.decode(fresh(called).handle(data))
-    assert len(called) <= 1
 
 
 @pytest.mark.parametrize(
