@@ -81,7 +81,8 @@ def test_large_value_is_counted_and_not_saved():
     log = DisplayLog(max_value_bytes=1000, save=saved.append)
     log.add_value(Image.new("RGB", (100, 100)))
     assert (log.displays, saved) == ([], [])
-    assert "[1 displays dropped" in log.note()
+    words = "[1 displays dropped: a call may give 100, of 2 * max_value_bytes=1000"
+    assert words in log.note()
 
 
 def test_value_that_is_displayed_already_is_one_figure():

@@ -119,7 +119,7 @@ def test_end_at_the_deadline_counts(kernel, channel, sink):
     kernel.say_reply(1.0, request.message)
     kernel.say_idle(1.0, request.message)
     channel.wait(request, Deadline(2.0, clock=kernel.clock))
-    assert request.done
+    assert (request.done, kernel.now) == (True, 1002.0)
 
 
 def test_flood_of_messages_does_not_outlast_the_time(kernel, channel, sink, printed):
@@ -139,6 +139,7 @@ def test_late_answer_is_awaited(kernel, channel, sink):
     channel.wait(request, Deadline(60, clock=kernel.clock))
     assert request.done
     assert request.error is None
+    assert kernel.now >= 1008
 
 
 def test_skipped_answer_is_not_awaited(kernel, channel, sink):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
-
-import PIL.Image
 import pytest
 
 from smolagents_fork.call_output import CallOutput
@@ -23,19 +19,6 @@ def request_with(**sink):
 
 def reply_to(request, kind, content, channel="iopub", buffers=()):
     return Message(channel, {"msg_type": kind}, {"msg_id": request.id}, {}, content, buffers)
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_done_when_answered_and_idle_in_either_order(order):
-    request = request_with()
-    both = [
-        reply_to(request, "status", {"execution_state": "idle"}),
-        reply_to(request, "execute_reply", {"status": "ok"}, "shell"),
-    ]
-    request.feed(both[order[0]], 0)
-    assert not request.done
-    request.feed(both[order[1]], 0)
-    assert request.done
 
 
 def test_messages_of_other_requests_are_ignored():
@@ -62,14 +45,6 @@ def test_error_of_an_oversize_answer_is_kept():
     request.feed(reply_to(request, "execute_reply", None, "shell"), 5_000_000)
     assert request.status == "error"
     assert request.error.name == "E"
-
-
-def test_kernel_that_cannot_answer():
-    request = request_with()
-    request.feed(reply_to(request, "status", {"execution_state": "idle"}), 0)
-    request.give_up()
-    assert request.done
-    assert "could not say how the code ended" in request.error.value
 
 
 def test_messages_of_other_comms_are_ignored():
@@ -139,26 +114,6 @@ def test_enormous_counts_are_printed():
         collector.data({"kind": "tail", "left_out": int("9" * 4300)}, [b""])
     assert str(output.cut_length).isdecimal()
     assert output.cut_length < 1 << 70
-
-
-def picture(width, height):
-    held = io.BytesIO()
-    PIL.Image.new("RGB", (width, height)).save(held, "PNG")
-    return {"data": {"image/png": base64.b64encode(held.getvalue()).decode()}}
-
-
-def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
-    output = CallOutput(10, 50_000)
-    sink = Collector(output)
-    # Unpacked 40,000 bytes, packed a few hundred.
-    for _ in range(5):
-        sink.display(picture(100, 100))
-    assert len(output.displays) == 2
-    assert "[3 displays dropped: a call may give 100, of 2 * max_value_bytes=50000" in output.logs()
-    sink.display({"data": {"application/json": [[] for _ in range(2000)]}})
-    assert len(output.displays) == 2
-    sink.display({"data": {"text/plain": "small"}})
-    assert len(output.displays) == 3
 
 
 def test_none_is_not_converted_to_text():
