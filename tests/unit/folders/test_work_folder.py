@@ -28,27 +28,6 @@ def listed(folder: WorkFolder, path: str = ".") -> list[tuple[str, int]]:
     return [(one.path, one.size) for one in folder.list_files(path)]
 
 
-def test_written_file_is_read_and_listed(top: Path) -> None:
-    folder = WorkFolder(str(top))
-    folder.write_file("a b/ä", [b"on", b"e"], 3)
-    folder.write_file("a b/ä", [b"other"], 5)
-    assert folder.read_file("a b/ä", 5) == folder.read_file(f"{top}/a b/ä", 9) == b"other"
-    assert listed(folder) == listed(folder, "a b") == listed(folder, str(top)) == [("a b/ä", 5)]
-
-
-@pytest.mark.parametrize("path", ["link", "folder/secret", "loop", "deep/link"])
-def test_links_are_not_followed(top: Path, path: str) -> None:
-    (top / "deep").mkdir()
-    (top / "link").symlink_to(top.parent / "secret")
-    (top / "deep" / "link").symlink_to("../../secret")
-    (top / "folder").symlink_to(top.parent)
-    (top / "loop").symlink_to("loop")
-    folder = WorkFolder(str(top))
-    with pytest.raises(ExecutorError, match="is a link or not a folder"):
-        folder.read_file(path, 100)
-    assert listed(folder) == []
-
-
 def test_link_is_replaced_and_its_target_is_not(top: Path) -> None:
     (top / "link").symlink_to(top.parent / "secret")
     (top / "folder").symlink_to(top.parent)
