@@ -8,14 +8,11 @@ from contextlib import AbstractContextManager
 
 import pytest
 from background import acting
-from smolagents.local_python_executor import InterpreterError as UpstreamsError
 
 from smolagents_fork.errors import (
-    InterpreterError,
     ProgramInterruptedError,
     TimeLimitExceededError,
 )
-from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 PLENTY = RunLimits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
@@ -131,19 +128,6 @@ def test_a_tool_that_has_ended_is_not_asked() -> None:
     agent.stopped.clear()
     interrupted(interpreter, "while True: pass")
     assert not agent.stopped.is_set()
-
-
-def test_the_executors_error_is_both_sides() -> None:
-    executor = LocalPythonExecutor([])
-    printed = threading.Event()
-    executor.send_tools({"printed": printed.set})
-    with (
-        acting(printed.is_set, executor.interrupt),
-        pytest.raises(UpstreamsError, match=WORDS) as caught,
-    ):
-        executor("print('before')\nprinted()\nimport time\ntime.sleep(500)")
-    assert isinstance(caught.value, InterpreterError)
-    assert executor.state["_print_outputs"].value == "before\n"
 
 
 # -- whose time it is --
