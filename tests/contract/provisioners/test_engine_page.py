@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from examples.job_engine import JobEngine
+from smolagents_fork import DockerExecutor
 from tests.site.page_walk import write_files
 from tools.paths import ROOT
 
@@ -34,6 +36,25 @@ def test_example_passes_the_contract_and_runs_code(kernel_folder: Path, tmp_path
             check=False,
         )
         assert printed in done.stdout, done.stdout + done.stderr
+
+
+def test_sandbox_has_environment_folder_and_memory_of_its_options(
+    kernel_folder: Path, tmp_path: Path
+) -> None:
+    workdir = str(tmp_path / "work")
+    with DockerExecutor(
+        engine=JobEngine(),
+        image=str(kernel_folder),
+        workdir=workdir,
+        environment={"ASKED": "for"},
+        memory="1g",
+        allow_root=True,
+        startup_timeout_seconds=180,
+    ) as executor:
+        asked = executor("import os\nos.environ['ASKED'], os.getcwd()").output
+        assert asked == ("for", workdir)
+        refused = "try: len(b'x' * (3 << 30))\nexcept MemoryError: ended = 'refused'\nended"
+        assert executor(refused).output == "refused"
 
 
 def test_contract_needs_no_pytest() -> None:
