@@ -205,24 +205,6 @@ def test_fault_that_outlasts_the_lease_ends_the_state(far_engine: FarEngine):
     assert executor("1 + 1").output == 2
 
 
-def test_killed_kernel_is_the_end_of_its_sandbox(far_engine: FarEngine):
-    executor = far_engine.make()
-    with pytest.raises(SandboxDiedError, match="SIGKILL"):
-        executor("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
-    assert executor("1 + 1").output == 2
-
-
-def test_full_disk_is_an_error_and_the_state_is_kept(far_engine: FarEngine):
-    executor = far_engine.make(workdir_size="4m")
-    executor("kept = 5")
-    with pytest.raises(AgentError, match="No space left"):
-        executor("open('file', 'wb').write(bytes(5_000_000))")
-    with pytest.raises(ExecutorError, match="bytes are free"):
-        executor.put_file(bytes(5_000_000), "other")
-    far_engine.proxy.reset()
-    assert executor("kept").output == 5
-
-
 @pytest.mark.parametrize("moment", ["idle", "in a call"])
 def test_killed_host_leaves_nothing_after_the_lease(far_engine: FarEngine, moment):
     call = "executor('import time; time.sleep(600)')\n" if moment == "in a call" else ""
