@@ -1,9 +1,8 @@
 """Promises of every executor, and the table of their differences by design.
 
 A test of this suite runs on every executor. If an executor is listed in :data:`DIFFERENCES`, the
-test reads ``contract.differs`` and checks the other behaviour. A test that does not read it fails,
-and so does one that reads it without a difference. ``docs/executors/index.md`` is made from both
-tables.
+test reads ``contract.differs`` and checks the other behaviour. A test that does not read it fails.
+``docs/executors/index.md`` is made from both tables.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_exceptions_that_would_end_a_process(contract, how, kind):
 
 @behaviour("Errors", "asyncio.CancelledError is an error of the step, too.")
 def test_cancelled_error_is_an_error(contract):
-    executor = contract.make(imports=["asyncio"])
+    executor = contract.shared
     assert "CancelledError" in str(
         error_of(executor, "import asyncio\nraise asyncio.CancelledError")
     )

@@ -590,12 +590,6 @@ def test_calls_are_logged(contract, monkeypatch, caplog):
     assert level is LogLevel.DEBUG
 
 
-@behaviour("Tools", "A name that is not a tool's is a NameError.")
-def test_unknown_names(contract):
-    with pytest.raises(Exception, match="NameError: name 'no_such_tool' is not defined"):
-        contract.shared("no_such_tool()")
-
-
 @behaviour("Tools", "A tool that is sent again under its name replaces the first.")
 def test_a_tool_is_replaced(contract):
     executor = contract.shared
