@@ -60,16 +60,62 @@ def test_class_is_called_with_imports_logger_and_kwargs(model):
     assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
 
 
-def test_class_that_takes_the_logger_by_keyword_only_is_given_it(model):
-    class ByKeyword(RecordingExecutor):
-        def __init__(self, additional_imports: Any, *, size: int = 1, logger: Any) -> None:
-            super().__init__(additional_imports, logger, size=size)
+class LoggerByKeyword(RecordingExecutor):
+    def __init__(self, additional_imports: Any, *, size: int = 1, logger: Any) -> None:
+        super().__init__(additional_imports, logger, size=size)
 
-    chosen = {"executor_class": ByKeyword, "additional_authorized_imports": ["numpy"]}
+
+class OptionalLogger(RecordingExecutor):
+    def __init__(self, imports: Any, *, logger: Any = None, size: int = 1) -> None:
+        super().__init__(imports, logger, size=size)
+
+
+@pytest.mark.parametrize("executor_class", [LoggerByKeyword, OptionalLogger])
+def test_class_that_takes_the_logger_by_keyword_only_is_given_it(model, executor_class):
+    chosen = {"executor_class": executor_class, "additional_authorized_imports": ["numpy"]}
     agent = agent_with(model, **chosen, executor_kwargs={"size": 3})
     assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
     with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent gives"):
         agent_with(model, **chosen, executor_kwargs={"logger": None})
+
+
+class NoLogger(RecordingExecutor):
+    def __init__(self, imports: Any, **options: Any) -> None:
+        pytest.fail("called")
+
+
+class OtherName(RecordingExecutor):
+    def __init__(self, imports: Any, *, log: Any = None) -> None:
+        pytest.fail("called")
+
+
+class Nothing(RecordingExecutor):
+    def __init__(self) -> None:
+        pytest.fail("called")
+
+
+@pytest.mark.parametrize(
+    ("executor_class", "parameters"),
+    [
+        (NoLogger, "(imports: 'Any', **options: 'Any') -> 'None'"),
+        (OtherName, "(imports: 'Any', *, log: 'Any' = None) -> 'None'"),
+        (Nothing, "() -> 'None'"),
+    ],
+)
+def test_class_that_does_not_take_what_agents_give_is_refused(model, executor_class, parameters):
+    with pytest.raises(ConfigurationTypeError) as caught:
+        agent_with(model, executor_class=executor_class)
+    assert str(caught.value) == (
+        f"{executor_class.__name__} is called with (additional_authorized_imports, logger, "
+        f"**executor_kwargs), and takes {parameters}: give it these parameters"
+    )
+
+
+def test_local_executor_is_given_the_agents_logger(model):
+    agent = agent_with(model)
+    assert agent.python_executor.logger is agent.logger
+    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent gives"):
+        agent_with(model, executor_kwargs={"logger": agent.logger})
 
 
 def test_falsy_instance_is_taken(model):

@@ -32,8 +32,7 @@ VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
 # The agent's own limit of printed text, and the option of that name.
 _PRINT_LENGTH = "max_print_outputs_length"
-# What every executor is given first, by place.
-_OF_THE_AGENT = ("additional_authorized_imports", "logger")
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -246,7 +245,7 @@ def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
 
 
 def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
-    from smolagents_fork.upstream import LocalPythonExecutor, PythonExecutor
+    from smolagents_fork.upstream import PythonExecutor
 
     if inspect.isclass(factory) and not issubclass(factory, PythonExecutor):
         raise ConfigurationTypeError(
@@ -256,50 +255,33 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
         raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
     _refuse_managed_agents(agent, factory, label)
     keywords = accept.mapping("executor_kwargs", agent.executor_kwargs)
-    arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
-    parameters = _parameters(factory)
-    by_place = [parameter for parameter in parameters if parameter.kind in _BY_PLACE]
-    # Upstream's local executor is older than the contract, and so are classes derived from it.
-    if (
-        inspect.isclass(factory)
-        and issubclass(factory, LocalPythonExecutor)
-        and not any(
-            parameter.name == "logger" or parameter.default is parameter.empty
-            for parameter in by_place[1:2]
-        )
-    ):
-        arguments.pop()
+    signature = _signature_of(factory)
     length = agent.max_print_outputs_length
     if length is not None:
         if any(
             parameter.name == _PRINT_LENGTH or parameter.kind is parameter.VAR_KEYWORD
-            for parameter in parameters
+            for parameter in signature.parameters.values()
         ):
             keywords = {_PRINT_LENGTH: length, **keywords}
         else:
             _note_unused_length(agent, label)
-    # A release of upstream may take all options by keyword only.
-    by_keyword = [
-        parameter
-        for parameter in parameters
-        if parameter.name == "logger"
-        and parameter.kind is parameter.KEYWORD_ONLY
-        and parameter.default is parameter.empty
-    ]
-    if by_keyword:
-        del arguments[1:]
-    own_parameters = [*by_place[: len(arguments)], *by_keyword]
+    by_place, by_keyword = _arguments_of_agent(agent, factory, signature)
+    try:
+        bound = signature.bind_partial(*by_place.values(), **by_keyword)
+    except TypeError:
+        raise ConfigurationTypeError(
+            f"{label} is called with (additional_authorized_imports, logger, **executor_kwargs), "
+            f"and takes {signature}: give it these parameters"
+        ) from None
     # Python would say that there are two values, and not where the second one comes from.
-    for parameter, own in zip(own_parameters, _OF_THE_AGENT, strict=False):
-        if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.name in keywords:
+    for parameter, name in zip(bound.arguments, [*by_place, *by_keyword], strict=False):
+        if parameter in keywords and signature.parameters[parameter].kind in _BY_NAME:
             raise ConfigurationError(
-                f"executor_kwargs[{parameter.name!r}]: the agent gives its own {own} to the "
-                f"executor; write {own}= as an argument of the agent, or make the executor "
-                "yourself and write executor=<the instance>"
+                f"executor_kwargs[{parameter!r}]: the agent gives its own {name} to the executor; "
+                f"write {name}= as an argument of the agent, or make the executor yourself and "
+                "write executor=<the instance>"
             )
-    executor = factory(
-        *arguments, **keywords, **{parameter.name: agent.logger for parameter in by_keyword}
-    )
+    executor = factory(*by_place.values(), **keywords, **by_keyword)
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
             f"{label} returned {type(executor).__name__}, which is not a PythonExecutor"
@@ -307,12 +289,46 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     return executor
 
 
-def _parameters(factory: Any) -> list[inspect.Parameter]:
-    """Return the parameters of a factory; none if it does not say what it takes."""
+def _arguments_of_agent(
+    agent: CodeAgent, factory: Any, signature: inspect.Signature
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what every executor gets of its agent, by place and by keyword.
+
+    Args:
+        agent: Agent whose executor is made.
+        factory: Class or function that makes it.
+        signature: What it takes; a logger that it takes by keyword only is given so.
+    """
+    from smolagents_fork.upstream import LocalPythonExecutor
+
+    by_place = {
+        "additional_authorized_imports": agent.additional_authorized_imports,
+        "logger": agent.logger,
+    }
+    by_keyword = {}
+    logger = signature.parameters.get("logger")
+    if logger is not None and logger.kind is logger.KEYWORD_ONLY:
+        by_keyword["logger"] = by_place.pop("logger")
+    parameters = [p for p in signature.parameters.values() if p.kind in _BY_PLACE]
+    # Upstream's local executor is older than the contract, and so are classes derived from it.
+    if (
+        inspect.isclass(factory)
+        and issubclass(factory, LocalPythonExecutor)
+        and not any(
+            parameter.name == "logger" or parameter.default is parameter.empty
+            for parameter in parameters[1:2]
+        )
+    ):
+        by_place.pop("logger", None)
+    return by_place, by_keyword
+
+
+def _signature_of(factory: Any) -> inspect.Signature:
+    """Return the signature of a factory; any arguments if it does not say."""
     try:
-        return list(inspect.signature(factory).parameters.values())
+        return inspect.signature(factory)
     except (ValueError, TypeError):
-        return []
+        return inspect.signature(lambda *_arguments: None)
 
 
 def _note_unused_length(agent: CodeAgent, label: str) -> None:
