@@ -250,11 +250,10 @@ class AuditError(ExecutorError):
     """A line of the record that ``audit=`` asks for could not be written.
 
     Example:
-        >>> with ProcessExecutor(audit="/nonexistent/audit.jsonl") as executor:
-        ...     executor("1 + 1")
+        >>> LocalPythonExecutor([], audit="/nonexistent/audit.jsonl")
         Traceback (most recent call last):
             ...
-        smolagents_fork.errors.AuditError: audit: the line about a sandbox could not be written ...
+        smolagents_fork.errors.AuditError: audit='/nonexistent/audit.jsonl' cannot be written ...
     """
 
 

@@ -49,12 +49,24 @@ class AuditLog:
         sink: Path or function that takes the lines; ``None``: none is written. A relative path
             is that of the present directory, wherever the process changes to afterwards.
         required: Whether an operation whose line cannot be written is refused.
+
+    Raises:
+        AuditError: the path cannot be opened for writing, and lines are required.
     """
 
     def __init__(self, executor: str, sink: Audit | None, *, required: bool) -> None:
         # The directory of the process may change before the last line.
         self._sink = sink if sink is None or callable(sink) else os.path.abspath(sink)
         self._required = required
+        if required and isinstance(self._sink, str):
+            try:
+                os.close(_open(self._sink))
+            except OSError as error:
+                raise AuditError(
+                    f"audit={self._sink!r} cannot be written ({type(error).__name__}: "
+                    f"{error.strerror}), and nothing runs without a record. Give another path, or "
+                    "audit_required=False"
+                ) from None
         # Tells executors of one class apart, in one file.
         self._about = {"executor": executor, "executor_id": secrets.token_hex(4)}
         #: Sandbox of the executor, with its node and tenant; empty before there is one.
@@ -153,8 +165,7 @@ class AuditLog:
         data = json.dumps(line, ensure_ascii=True, default=limited_text).encode() + b"\n"
         if self._begins_with_line_end:  # a line before was written in part
             data = b"\n" + data
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(path, flags, _PRIVATE)
+        descriptor = _open(path)
         try:
             written = os.write(descriptor, data)
         finally:
@@ -162,6 +173,12 @@ class AuditLog:
         self._begins_with_line_end = 0 < written < len(data)
         if written < len(data):
             raise OSError(f"{written} of {len(data)} bytes were written to {path}")
+
+
+def _open(path: str) -> int:
+    """Open the file of a record at its end; return the descriptor."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    return os.open(path, flags, _PRIVATE)
 
 
 def error_facts(error: BaseException) -> dict[str, str]:

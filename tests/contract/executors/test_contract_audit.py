@@ -13,6 +13,7 @@ from scripted_model import Script
 from smolagents import CodeAgent
 
 from smolagents_fork import Refused
+from smolagents_fork.errors import AuditError
 
 
 def events(lines: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -94,6 +95,13 @@ def test_calls_of_tools_are_recorded(contract):
 
 @behaviour("Control", "A run whose line cannot be written does not begin.")
 def test_run_without_a_record_does_not_begin(contract, tmp_path):
+    missing = tmp_path / "missing" / "audit.jsonl"
+    with pytest.raises(AuditError) as caught:
+        contract.make(audit=missing)
+    assert str(caught.value) == (
+        f"audit={str(missing)!r} cannot be written (FileNotFoundError: No such file or directory), "
+        "and nothing runs without a record. Give another path, or audit_required=False"
+    )
     full = tmp_path / "audit.jsonl"
     full.symlink_to("/dev/full")
     target = tmp_path / "kept.jsonl"
