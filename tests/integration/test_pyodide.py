@@ -3,9 +3,6 @@
 With ``WHOLE_CONTRACT=1`` the whole corpus, and a third of the hostile programs. CPython 3.14 itself
 runs all of both in ``make test-python``.
 
-Needs ``deno``, which requirements-dev.txt has, and ``pyodide`` from npm: from ``PYODIDE_DIR``, or
-installed once into ``build/pyodide``. That is done where ``CI`` or ``REQUIRE_PYODIDE`` is set and
-npm is there; with ``REQUIRE_PYODIDE=1`` a missing part is a failure, else the tests are skipped.
 Deno runs without permissions but to read what it needs.
 """
 
@@ -13,9 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -24,6 +19,8 @@ from typing import Any
 import pytest
 from whole_contract import WHOLE
 
+from smolagents_fork.wasm.deno_binary import find_deno
+from smolagents_fork.wasm.pyodide_files import VERSION, cache_folder
 from smolagents_fork.wasm.worker_archive import worker_archive
 
 HERE = Path(__file__).parent
@@ -37,62 +34,7 @@ ENDS_THE_MACHINE = {
 }
 
 
-#: The release of Pyodide that has CPython 3.14; npm checks what it downloads by its own digest.
-VERSION = "314.0.7"
-PREFIX = ROOT / "build" / "pyodide" / VERSION
-REQUIRED = os.environ.get("REQUIRE_PYODIDE") == "1"
-
-
-def find_deno() -> str:
-    beside = Path(sys.executable).with_name("deno")
-    return (
-        os.environ.get("DENO") or (str(beside) if beside.exists() else "") or shutil.which("deno")
-    ) or ""
-
-
-def find_pyodide() -> Path | None:
-    """Pyodide's folder, if it is there."""
-    named = os.environ.get("PYODIDE_DIR")
-    folder = Path(named) if named else PREFIX / "node_modules" / "pyodide"
-    return folder.resolve() if (folder / "pyodide.mjs").exists() else None
-
-
-def install_pyodide() -> str:
-    """Install it with npm, as it is: no package's scripts run. Gives npm's words on failure."""
-    command = ["npm", "install", "--prefix", str(PREFIX), "--ignore-scripts", "--no-audit"]
-    command += ["--no-fund", "--no-save", "--loglevel=error", f"pyodide@{VERSION}"]
-    PREFIX.mkdir(parents=True, exist_ok=True)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return done.stderr[-500:] if done.returncode else ""
-
-
-@pytest.fixture(scope="module")
-def wasm() -> tuple[str, Path]:
-    """Deno and Pyodide's folder."""
-    deno, folder, why = find_deno(), find_pyodide(), "PYODIDE_DIR has none"
-    if folder is None and "PYODIDE_DIR" not in os.environ:
-        why = "CI is not set"
-        if REQUIRED or os.environ.get("CI"):
-            why = install_pyodide() if shutil.which("npm") else "npm is missing"
-            folder = find_pyodide()
-    lacking = []
-    if not deno:
-        lacking.append("deno (pip install deno)")
-    if folder is None:
-        lacking.append(f"pyodide ({why}: npm install --prefix {PREFIX} pyodide@{VERSION})")
-    if lacking:
-        words = f"needs {' and '.join(lacking)}"
-        if REQUIRED:
-            pytest.fail(f"REQUIRE_PYODIDE=1, and the test {words}")
-        pytest.skip(words)
-    assert folder is not None
-    return deno, folder
-
-
-pytestmark = [pytest.mark.broad, pytest.mark.slow]
+pytestmark = [pytest.mark.broad, pytest.mark.slow, pytest.mark.wasm]
 
 
 def archive(folder: Path) -> Path:
@@ -116,7 +58,7 @@ PARTS = "cases=1 hostile=3" if WHOLE else "cases=6 hostile=10"
 
 
 @pytest.fixture(scope="module")
-def lines(wasm: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def lines(wasm_machine: None, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Run both parts; return every line that Pyodide reported.
 
     After a program that ended the machine, the rest runs in a new one.
@@ -127,7 +69,7 @@ def lines(wasm: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) -> l
     without: list[str] = []
     while True:
         left = deadline - time.monotonic()
-        output, errors = _deno(wasm, bundle, without, left)
+        output, errors = _deno(bundle, without, left)
         new = [json.loads(s[7:]) for s in output.splitlines() if s.startswith("RESULT ")]
         assert new, f"{output[-2000:]}\n{errors[-2000:]}"
         lines += new
@@ -139,12 +81,11 @@ def lines(wasm: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) -> l
         without = [line["id"] for line in lines if "id" in line] + list(ENDS_THE_MACHINE)
 
 
-def _deno(
-    wasm: tuple[str, Path], bundle: Path, without: list[str], seconds: float
-) -> tuple[str, str]:
-    deno, pyodide = wasm
+def _deno(bundle: Path, without: list[str], seconds: float) -> tuple[str, str]:
+    pyodide = cache_folder() / f"pyodide-{VERSION}"
     command = [
-        *(deno, "run", "--no-prompt", "--no-config", f"--allow-read={pyodide},{bundle},{HERE}"),
+        *(find_deno(), "run", "--no-prompt", "--no-config"),
+        f"--allow-read={pyodide},{bundle},{HERE}",
         *(str(HERE / "pyodide_run.mjs"), str(pyodide), str(bundle), PARTS, "\n".join(without)),
     ]
     environment = {**os.environ, "DENO_DIR": str(bundle.parent / "deno"), "NO_COLOR": "1"}
@@ -165,8 +106,7 @@ def tried_of(lines: list[dict[str, Any]], part: str) -> list[dict[str, Any]]:
 
 
 def test_cases_mean_in_wasm_what_they_mean_in_its_cpython(lines: list[dict[str, Any]]) -> None:
-    if "PYODIDE_DIR" not in os.environ:
-        assert lines[0]["python"].startswith("3.14")
+    assert lines[0]["python"].startswith("3.14")
     tried = tried_of(lines, "cases")
     wrong = [line for line in tried if not line["ok"]]
     assert not wrong, json.dumps(wrong, indent=1)
