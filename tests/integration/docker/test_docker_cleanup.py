@@ -11,14 +11,11 @@ import threading
 from collections import Counter
 
 import docker
-import pytest
 from background import at_once, eventually, host_process
-from docker.models.containers import Container, ContainerCollection
 from docker_measuring import descriptors
 from docker_waiting import containers_of, gone
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes import removals
 from smolagents_fork.sandboxes.docker.lifetime import orphans
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, NAME_LABEL, labels
@@ -30,33 +27,6 @@ def test_delete_returns_when_it_is_gone(make, engine):
     name = executor.container.id
     executor.delete()
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
-
-
-@pytest.mark.parametrize(
-    ("owner", "method", "error"),
-    [
-        (ContainerCollection, "create", KeyboardInterrupt),
-        (Container, "start", SystemExit),
-        (KernelConnection, "_connect", KeyboardInterrupt),
-        (KernelConnection, "_install", SystemExit),
-    ],
-)
-def test_end_in_the_constructor_at_every_stage(image, engine, monkeypatch, owner, method, error):
-    """Errors at each stage are in ``test_docker_ends.py``."""
-    before = set(containers_of(engine, os.getpid()))
-    during = []
-    original = getattr(owner, method)
-
-    def fails(*args, **keywords):
-        original(*args, **keywords)
-        during.append(set(containers_of(engine, os.getpid())) - before)
-        raise error("at this stage")
-
-    monkeypatch.setattr(owner, method, fails)
-    with pytest.raises(error):
-        DockerExecutor()
-    assert len(during[0]) == 1  # there was one to remove
-    assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
 
 
 # Its lease outlasts the test: what removes the container is the process itself.

@@ -12,6 +12,7 @@ from collections import Counter
 
 import pytest
 from background import acting, at_once, eventually, host_process, running
+from docker.models.containers import Container, ContainerCollection
 from docker_waiting import containers_of, first_print
 from smolagents.utils import AgentError
 from whole_contract import every
@@ -73,12 +74,14 @@ def state_of_process():
 STAGES = [
     (docker_provisioner, "prepare_image"),
     (docker_provisioner, "container_arguments"),
-    (DockerProvisioner, "_create_container"),
+    (ContainerCollection, "create"),
+    (Container, "start"),
     (DockerProvisioner, "start"),
     (DockerSandbox, "open_stream"),
     (connection, "create_kernel"),
     (connection, "Connection"),
     (connection, "install_request"),
+    (connection.KernelConnection, "_connect"),
     (connection.KernelConnection, "_install"),
 ]
 
@@ -87,24 +90,33 @@ STAGES = [
 FAILURES = [("before", *STAGES[0]), *(("after", *stage) for stage in STAGES)]
 
 
+@pytest.fixture(scope="module")
+def known_engine(image):
+    """Have the connections that this process keeps from its first removal on."""
+    DockerExecutor().delete()
+
+
 @pytest.mark.parametrize(("when", "owner", "name"), every(3, FAILURES), ids=lambda one: str(one))
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
-    image, engine, monkeypatch, owner, name, when
+    known_engine, engine, monkeypatch, owner, name, when, error
 ):
     assert removals.wait_until_tried(120)
     before = set(containers_of(engine, os.getpid()))
     threads, descriptors = state_of_process()
-    original = getattr(owner, name)
+    original, during = getattr(owner, name), []
 
     def fails(*args, **keywords):
         if when == "after":
             original(*args, **keywords)
-        raise RuntimeError("at this stage")
+        during.append(set(containers_of(engine, os.getpid())) - before)
+        raise error("at this stage")
 
     monkeypatch.setattr(owner, name, fails)
-    with pytest.raises(RuntimeError, match="at this stage"):
+    with pytest.raises(error, match="at this stage"):
         DockerExecutor()
     monkeypatch.undo()
+    assert len(during[0]) == (STAGES.index((owner, name)) >= 2)  # there was one to remove
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
     assert eventually(lambda: not state_of_process()[0] - threads)
     import gc

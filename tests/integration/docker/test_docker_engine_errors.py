@@ -66,8 +66,9 @@ def test_credential_helper_that_is_not_installed(image, monkeypatch, tmp_path, c
         assert executor("1 + 1").output == 2
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(image="localhost:9/not-there:1")
-    assert "image 'localhost:9/not-there:1' is not on the engine and cannot be pulled: " in (
-        str(caught.value)
+    assert str(caught.value).startswith(
+        "image 'localhost:9/not-there:1' is not on the engine and cannot be pulled: build it, load "
+        "it, or name another (pulling the image: "
     )
     assert str(caught.value).endswith(
         f"; no credentials were sent: {path} names docker-credential-no-such-helper, which is not "
@@ -176,10 +177,11 @@ def test_network_that_does_not_exist(image):
 
 
 def test_image_without_a_gateway(image):
-    content = f'FROM {image}\nCMD ["sh", "-c", "echo nothing to do"]\n'
+    content = f'FROM {image}\nCMD ["sh", "-c", "echo nothing to do; exit 5"]\n'
     name = DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None)
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(image=name)
+    assert "exit code 5" in str(caught.value)
     assert "; last log lines: nothing to do; an image of your own has to start a" in (
         str(caught.value)
     )

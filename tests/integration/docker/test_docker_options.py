@@ -57,7 +57,6 @@ def asked(image, folders):
             str(read): {"bind": "/data", "mode": "ro"},
             str(written): {"bind": "/out", "mode": "rw"},
         },
-        lease_seconds=7,
     ) as executor:
         executor.container.reload()
         yield executor
@@ -128,10 +127,6 @@ def test_root_that_may_be_written_to_and_the_default_that_may_not(asked, shared)
 
 def test_runtime(asked):
     assert asked.container.attrs["HostConfig"]["Runtime"] == "runc"
-
-
-def test_lease_reaches_the_first_process(asked):
-    assert asked.container.attrs["Config"]["Entrypoint"][-1] == "7"
 
 
 def test_no_limits_where_none_are_asked_for(make):

@@ -78,7 +78,7 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
             pool.acquire(timeout=0.5)
         assert "acquire_timeout_seconds=0.5" in str(caught.value)
         assert "in_use=1" in str(caught.value)
-        assert "raise max_size=1, or close executors" in str(caught.value)
+        assert "of max_size=1 containers): raise max_size=1, or close exec" in str(caught.value)
         # Not one more than max_size was started for the one who waited, nor would be.
         assert not eventually(lambda: pool.stats().starting or pool.stats().started > 1, 0.5)
         with (
@@ -113,13 +113,6 @@ def test_requests_with_managers_do_not_use_up_a_pool(image, ending):
 
         assert [answer() for _ in range(4)] == [True] * 4
         assert eventually(lambda: pool.stats().in_use == 0)
-
-
-def test_pool_that_is_still_starting_says_so(image):
-    with DockerPool(min_size=0, max_size=2, **PATIENT) as pool:
-        message = r"its containers are still starting: call pool.wait_until_ready.* min_size=0 or"
-        with pytest.raises(ExecutorStartError, match=message):
-            pool.acquire(timeout=0.001)
 
 
 def test_bounded_under_contention(image, monkeypatch):

@@ -6,7 +6,6 @@ import base64
 import pickle
 import warnings
 
-import pandas as pd
 import PIL.Image
 import pytest
 from smolagents.serialization import SafeSerializer
@@ -77,17 +76,6 @@ def test_picture_as_a_display_and_as_last_expression(science):
             assert abs(output.convert("RGB").getpixel((3, 3))[2] - 255) < 5
         science(make.format(kind=kind) + "display(shown)")
         assert science.displays[0].mime_type == mime_type
-
-
-def test_table_shown_is_html_in_the_displays_and_text_for_the_model(science):
-    science(
-        "import pandas as pd\nframe = pd.DataFrame({'n': [1, 2]})\nfrom IPython.display import *"
-    )
-    pd.testing.assert_frame_equal(science("frame").output, pd.DataFrame({"n": [1, 2]}))
-    assert science("display(frame)").output == "   n\n0  1\n1  2"
-    assert "<table" in science.displays[0].value
-    assert science.displays[0].mime_type == "text/html"
-    assert set(science.displays[0].forms) == {"text/html", "text/plain"}
 
 
 @pytest.mark.parametrize(

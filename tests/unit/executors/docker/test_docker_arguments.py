@@ -36,6 +36,8 @@ MIB = 1 << 20
         ({"host": "my-machine"}, "host='my-machine': give an address"),
         ({"user": 1000}, "user=1000: give text such as '1000:1000'"),
         ({"workdir": None}, "workdir=None: give an absolute path"),
+        ({"on_death": "panic"}, "on_death='panic': give one of 'restart', 'fail'"),
+        ({"transport": "port"}, "transport='port' needs a network"),
         ({"environment": ["A=1"]}, r"environment=\['A=1'\]: give a mapping"),
         ({"environment": {"A": None}}, r"environment\['A'\]=None: give text or a number"),
         ({"environment": {"A": {"b": 1}}}, r"environment\['A'\]="),
