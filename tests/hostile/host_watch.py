@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import hostile_canary
+from assault import SHARED_FOLDERS
 
 #: Seconds that killed processes may need to disappear, on a busy machine.
 GONE_SECONDS = 20.0
-#: Folders that anyone, or this user, may write to.
-SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", os.path.expanduser("~"))
 
 
 class HostWatch:

@@ -90,7 +90,7 @@ UNCONFINED = [
     "read_secret_file", "list_names", "read_environment_of_host", "list_descriptors_of_host",
     "watch_names", "write_file", "truncate_file", "create_file", "make_folder", "link_in",
     "symlink_in", "read_through_symlink", "rename_file", "chmod_file", "chmod_by_descriptor",
-    "chmod_relative", "chown_file", "chown_relative", "set_times", "set_times_relative",
+    "chmod_relative", "chown_file", "chown_relative", "set_times",
     "signal_host", "signal_by_owner_of_pipe", "limit_victim", "slow_down_victim",
     "connect_to_host", "connect_to_socket_file", "connect_to_abstract_name", "send_from_pair",
     "listen", "memory_file", "signal_victim",
