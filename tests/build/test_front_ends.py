@@ -276,17 +276,6 @@ def test_fork_stays_beside_packages_that_require_smolagents(installed, wheel):
     assert versions["smolagents"] == wheel.name.split("-")[1]
 
 
-def test_versions_are_printed(installed, wheel):
-    printed = installed(
-        "-c",
-        "import smolagents_fork, smolagents;"
-        "print(smolagents_fork.upstream_version, smolagents_fork.fork_revision);"
-        "print(smolagents.__version__)",
-    )
-    version = wheel.name.split("-")[1]
-    assert printed.split() == [*version.split("+fork."), version]
-
-
 def test_every_public_name_of_upstream_imports_as_before(installed, pristine_site):
     """The names come from every module of upstream's release."""
     listing = (

@@ -148,13 +148,6 @@ def test_hunk_that_does_not_match_names_patch_file_line_and_both_texts(project, 
     ), text
 
 
-def test_hunk_at_another_line_is_refused_despite_equal_text(project, site):
-    patch = project / "patches" / "idempotent-cleanup.patch"
-    moved = re.sub(rb"@@ -(\d+)", lambda match: b"@@ -%d" % (int(match[1]) + 1), patch.read_bytes())
-    patch.write_bytes(moved)
-    assert "does not match at line" in error_of(project, site)
-
-
 def test_patch_that_is_not_listed_is_named(project, site):
     (project / "patches" / "forgotten.patch").write_text("")
     assert "forgotten.patch in" in error_of(project, site)
@@ -219,17 +212,8 @@ def test_damaged_lock_says_what_is_wrong(project, site, text, words):
     assert words in error_of(project, site)
 
 
-def test_file_beside_package_that_installation_recorded_is_refused(project, site):
-    """A wheel with an extra ``zz.pth`` runs code in each process of the build environment."""
-    record = next(site.glob("*.dist-info")) / "RECORD"
-    record.write_text(record.read_text() + "zz.pth,sha256=x,10\n")
-    assert error_of(project, site).startswith(
-        "zz.pth: the installed release's RECORD lists it, but upstream.lock does not; its code may"
-    )
-
-
 def test_release_whose_wheel_brings_another_file_is_refused(project, tmp_path):
-    """The same by a real installer, which writes the RECORD itself."""
+    """A wheel with an extra ``zz.pth`` runs code in each process of the build environment."""
     version = lockfile.load(project / "upstream.lock").version
     made = tmp_path / f"smolagents-{version}-py3-none-any.whl"
     record = f"smolagents-{version}.dist-info/RECORD"
@@ -240,7 +224,9 @@ def test_release_whose_wheel_brings_another_file_is_refused(project, tmp_path):
     out = tmp_path / "installed"
     command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--no-deps", "--target"]
     subprocess.run([*command, out, made], check=True, timeout=120)
-    assert error_of(project, out).startswith("zz.pth: the installed release's RECORD lists it")
+    assert error_of(project, out).startswith(
+        "zz.pth: the installed release's RECORD lists it, but upstream.lock does not; its code may"
+    )
 
 
 def test_console_scripts_that_installers_record_are_accepted(project, site):
