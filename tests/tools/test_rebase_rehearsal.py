@@ -17,7 +17,7 @@ from buildsys import lock as lockfile
 from buildsys.patchfile import apply_patch
 from buildsys.series import load_series, series_names
 from buildsys.version import read_version_file
-from tools.paths import CACHE, ROOT, Project
+from tools.paths import CACHE, ROOT
 from tools.rebase import trial
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
@@ -115,7 +115,3 @@ def test_series_reaches_the_next_release_by_the_page_alone(rebase, links, releas
 def test_locked_release_is_locked_again_with_the_same_lock():
     wheel, sdist = fetch_wheel(LOCKED, CACHE), fetch_sdist(LOCKED, CACHE)
     assert lock_of_release(LOCKED, wheel, sdist) == lockfile.load(ROOT / "upstream.lock")
-
-
-def test_contained_patch_is_one_of_the_series():
-    assert CONTAINED in series_names(Project().patches)
