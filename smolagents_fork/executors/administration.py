@@ -24,7 +24,7 @@ from ..sandboxes.docker.images.image_plans import CONFIG, DEFAULT_BASE_IMAGE, SC
 from ..sandboxes.docker.inspection.engine_checks import EngineChecks
 from ..sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from ..sandboxes.kubernetes.pod_manifest import cluster_manifests, yaml_of
-from ..sandboxes.package_index import index_checks
+from ..sandboxes.package_index import index_check
 from ..system.checks import Check, Finding, fail, ok, skip, warning
 from ..system.host_pipe import run_program
 from ..wasm.deno_binary import BARE_ENVIRONMENT, INSTALL, find_deno
@@ -163,7 +163,7 @@ def _wasm_checks() -> Sequence[Check]:
         Check("system", _wasm_system),
         Check("Deno", _deno, _DENO_SECONDS + 5, needs="system"),
         Check("Pyodide", _pyodide, needs="Deno"),
-        *index_checks(),
+        index_check(),
         _run_check(WasmExecutor, needs="Pyodide", missing=missing),
     )
 

@@ -1,4 +1,4 @@
-"""Checks of pip's index as seen from this machine, and of the certificates on the way to it."""
+"""Check of pip's index as seen from this machine."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 
 from ..system.checks import Check, Finding, ok, skip, warning
 from ..system.host_pipe import run_program
 from ..text.redaction import without_passwords
-from .pip_settings import CA_VARIABLES, ca_bytes
 
-__all__ = ["index_checks", "is_certificate_refused"]
+__all__ = ["index_check"]
 
 _SECONDS = 25.0
 # Any index has it.
 _PACKAGE = "pip"
-_ALL_CA_VARIABLES = (*CA_VARIABLES, "CURL_CA_BUNDLE", "SSL_CERT_DIR")
 _PROXY = (
     "a proxy on the way re-signs TLS: set PIP_CERT to the PEM file with its certificate, or pass "
     "ca_bundle= to the executor"
@@ -29,24 +26,22 @@ _FETCHED = re.compile(r"Could not fetch URL (\S+): (.*?)(?: - skipping)?$", re.M
 _CAUSE = re.compile(r"\[(?:Errno|SSL)[^\]]*\][^'\")(]*")
 
 
-def index_checks() -> list[Check]:
-    """Return the checks of the index and of its certificate; a failure is a warning.
+def index_check() -> Check:
+    """Return the check of the index; a failure is a warning.
 
     An index is needed only while something is built or fetched.
     """
-    return [
-        Check("index", _index, _SECONDS),
-        Check("certificates", _certificates, _SECONDS),
-    ]
+    return Check("index", _index, _SECONDS)
 
 
 def _index() -> Finding:
-    code, text = _ask_pip([], os.environ)
+    code, text = _ask_pip()
     if not code:
         return ok("pip finds packages with the settings of this user")
     if "No module named pip" in text:
         return skip("this Python has no pip to ask with")
-    if is_certificate_refused(text):
+    low = text.lower()
+    if "ssl certificate" in low or "certificate_verify_failed" in low:
         return warning(f"pip does not trust its index: {_cut(text)}", _PROXY)
     return warning(
         f"pip cannot reach its index: {_cut(text)}",
@@ -55,46 +50,15 @@ def _index() -> Finding:
     )
 
 
-def _certificates() -> Finding:
-    for variable in CA_VARIABLES:
-        path = os.environ.get(variable)
-        if path and not os.access(path, os.R_OK):
-            return warning(
-                f"{variable} names {path}, which cannot be read", f"correct or unset {variable}"
-            )
-    if ca_bytes(None):
-        variable = next(name for name in CA_VARIABLES if os.environ.get(name))
-        return ok(f"builds trust {os.environ[variable]} ({variable})")
-    environment = {
-        name: value for name, value in os.environ.items() if name not in _ALL_CA_VARIABLES
-    }
-    # Only with the certificates that pip brings, as pip in a fresh image does. Releases that would
-    # take the system's own instead have the option; others do not know it.
-    code, text = _ask_pip(["--use-deprecated=legacy-certs"], environment)
-    if "invalid choice" in text:
-        code, text = _ask_pip([], environment)
-    if not code:
-        return ok("a fresh image trusts the index")
-    if is_certificate_refused(text):
-        return warning("a fresh image does not trust the index", _PROXY)
-    return skip("the index does not answer")
-
-
-def is_certificate_refused(text: str) -> bool:
-    """Tell whether pip's output says that a certificate was refused."""
-    low = text.lower()
-    return "ssl certificate" in low or "certificate_verify_failed" in low
-
-
-def _ask_pip(options: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+def _ask_pip() -> tuple[int, str]:
     command = [
         # Isolated: modules in the current folder may be anybody's.
         *(sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"),
         # Twice verbose: otherwise pip does not say why it could not reach the index.
-        *("-vv", "--retries", "0", "--timeout", "10", *options, "index", "versions", _PACKAGE),
+        *("-vv", "--retries", "0", "--timeout", "10", "index", "versions", _PACKAGE),
     ]
     try:
-        done = run_program(command, seconds=_SECONDS / 2 - 1, environment=environment)
+        done = run_program(command, seconds=_SECONDS - 1, environment=os.environ)
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
     return done.returncode, without_passwords(done.stdout)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
-import os
 import platform
-import shutil
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -116,7 +112,7 @@ def test_absent_engine(command, tmp_path):
     checks = ended.checks("docker")
     assert checks["engine"]["state"] == "failed"
     assert f"no container engine answers at {where}: start Docker" in checks["engine"]["found"]
-    needing = ("version", "cgroups", "bridge", "image", "registry", "run")
+    needing = ("version", "cgroups", "image", "registry", "run")
     assert {checks[name]["state"] for name in needing} == {"skipped"}
 
 
@@ -162,34 +158,6 @@ def test_base_image_that_no_registry_gives(command, engine):
     assert f"the base image {base} is not on the engine" in checks["registry"]["found"]
     assert checks["index"]["state"] == "warning"
     assert checks["run"]["found"] == "needs: image, which is not built yet"
-
-
-@pytest.mark.docker
-def test_other_bridge_on_the_same_subnet(command, engine):
-    """In a network namespace of its own, whose bridges disturb nobody."""
-    if shutil.which("ip") is None or os.getuid():
-        pytest.skip("needs ip, and root for a network namespace")
-    (own,) = engine.api.inspect_network("bridge")["IPAM"]["Config"]
-    subnet = ipaddress.ip_network(own["Subnet"])
-    lines = [
-        "ip link add docker0 type bridge",
-        f"ip address add {subnet[1]}/{subnet.prefixlen} dev docker0",
-        "ip link set docker0 up",
-        "ip link add br-other type bridge",
-        f"ip address add {subnet[1]}/24 dev br-other",
-        "ip link set br-other up",
-        'exec "$@"',
-    ]
-    namespace = ("unshare", "-n", "sh", "-ec", "\n".join(lines), "sh")
-    if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this user may not create a network namespace with bridges")
-    # With a base image that nobody has, no container is started.
-    environment = {"SMOLAGENTS_FORK_BASE_IMAGE": "127.0.0.1:9/nobody/nothing:1", **NO_INDEX}
-    ended = command("doctor", "docker", "--json", environment=environment, within=namespace)
-    found = ended.checks("docker")["bridge"]
-    assert found["state"] == "warning"
-    assert "the same addresses lead to br-other" in found["found"]
-    assert "ip link delete br-other" in found["todo"]
 
 
 # -- wasm --

@@ -12,9 +12,8 @@ import certificates
 import pytest
 from web_servers import Handler, serving
 
-from smolagents_fork.sandboxes.package_index import index_checks
+from smolagents_fork.sandboxes.package_index import index_check
 from smolagents_fork.sandboxes.pip_settings import CA_VARIABLES
-from smolagents_fork.system.checks import Finding
 
 PAGE = b'<a href="pip-1.0-py3-none-any.whl">pip-1.0-py3-none-any.whl</a>'
 
@@ -46,36 +45,28 @@ def own_settings(monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
 
 
-def findings() -> dict[str, Finding]:
-    return {check.name: check.run() for check in index_checks()}
-
-
 def test_index_that_does_not_answer(monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    found = findings()
-    assert found["index"].state == "warning"
-    assert found["index"].text == (
+    found = index_check().run()
+    assert found.state == "warning"
+    assert found.text == (
         "pip cannot reach its index: http://127.0.0.1:9/simple/pip/: [Errno 111] Connection refused"
     )
-    assert found["certificates"].text == "the index does not answer"
 
 
 def test_index_without_a_proxy(monkeypatch):
     with served(None) as address:
         monkeypatch.setenv("PIP_INDEX_URL", address)
-        found = findings()
-    assert {finding.state for finding in found.values()} == {"ok"}
+        assert index_check().run().state == "ok"
 
 
 def test_certificate_that_nobody_knows(monkeypatch, tmp_path):
     with served(certificates.made_in(tmp_path)) as address:
         monkeypatch.setenv("PIP_INDEX_URL", address)
-        found = findings()
-    assert found["index"].text.startswith("pip does not trust its index: ")
-    assert found["certificates"].text == "a fresh image does not trust the index"
-    for finding in found.values():
-        assert finding.state == "warning"
-        assert "set PIP_CERT to the PEM file with its certificate" in finding.todo
+        found = index_check().run()
+    assert found.state == "warning"
+    assert found.text.startswith("pip does not trust its index: ")
+    assert "set PIP_CERT to the PEM file with its certificate" in found.todo
 
 
 def test_certificate_that_the_environment_names(monkeypatch, tmp_path):
@@ -83,13 +74,4 @@ def test_certificate_that_the_environment_names(monkeypatch, tmp_path):
     with served(pem) as address:
         monkeypatch.setenv("PIP_INDEX_URL", address)
         monkeypatch.setenv("PIP_CERT", str(pem))
-        found = findings()
-    assert found["index"].state == "ok"
-    assert found["certificates"].text == f"builds trust {pem} (PIP_CERT)"
-
-
-def test_certificates_that_cannot_be_read(monkeypatch, tmp_path):
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    (found,) = [check.run() for check in index_checks() if check.name == "certificates"]
-    assert found.state == "warning"
-    assert found.text.startswith(f"REQUESTS_CA_BUNDLE names {tmp_path}/none.pem, which cannot be")
+        assert index_check().run().state == "ok"

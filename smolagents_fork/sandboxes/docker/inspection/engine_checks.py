@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import functools
 import os
-import socket
-import struct
-from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Network, ip_network
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
-from ....system.checks import Check, Finding, fail, ok, skip, warning
+from ....system.checks import Check, Finding, fail, ok, warning
 from ....system.inventory import size_text
-from ...package_index import index_checks
-from ..engine import connect, inspect_image, mapped_errors, remote_host
+from ...package_index import index_check
+from ..engine import connect, inspect_image, mapped_errors
 from ..engine_address import EngineAddress
 from ..images.image_plans import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, plan
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["EngineChecks", "cgroup_finding", "conflicting_routes"]
+__all__ = ["EngineChecks", "cgroup_finding"]
 
 _CALL_SECONDS = 10
 _REGISTRY_SECONDS = 20
 # The first version of the API with statistics that need no second measurement.
 _LEAST_API = (1, 41)
-_ROUTES = Path("/proc/net/route")
 _LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processor time"}
 
 
@@ -44,10 +39,9 @@ class EngineChecks:
             Check("engine", self._engine),
             Check("version", self._version, needs="engine"),
             Check("cgroups", self._cgroups, needs="engine"),
-            Check("bridge", self._bridge, needs="engine"),
             Check("image", self._image, needs="engine"),
             Check("registry", self._registry, _REGISTRY_SECONDS + 5, needs="engine"),
-            *index_checks(),
+            index_check(),
         )
 
     @functools.cached_property
@@ -81,34 +75,6 @@ class EngineChecks:
     def _cgroups(self) -> Finding:
         with mapped_errors("asking about the engine"):
             return cgroup_finding(self._client.info())
-
-    def _bridge(self) -> Finding:
-        import docker
-
-        if remote_host(self._client, EngineAddress.of()) is not None:
-            return skip("the engine runs on another machine")
-        with mapped_errors("asking for the bridge"):
-            try:
-                bridge: Any = self._client.api.inspect_network("bridge")
-            except docker.errors.NotFound:
-                return warning(
-                    "the engine has no default bridge",
-                    "network='bridge' cannot be used; the default network='none' can",
-                )
-        interface = (bridge.get("Options") or {}).get("com.docker.network.bridge.name", "docker0")
-        pools = bridge["IPAM"].get("Config") or []
-        subnets = [pool["Subnet"] for pool in pools if "Subnet" in pool]
-        text = f"{interface}, {', '.join(subnets) or 'no subnet'}"
-        others = conflicting_routes(subnets, interface)
-        if not others:
-            return ok(text)
-        also = ", ".join(f"{name} ({network})" for name, network in others)
-        names = " ".join(dict.fromkeys(name for name, _ in others))
-        return warning(
-            f"{text}; the same addresses lead to {also}, so published ports do not answer",
-            f"remove the other interface (ip link delete {names}) or give the engine other "
-            "addresses ('bip' in its daemon.json); the default network='none' needs none",
-        )
 
     def _image(self) -> Finding:
         tag = plan().tag
@@ -163,31 +129,3 @@ def cgroup_finding(info: Mapping[str, Any]) -> Finding:
         "enable the controllers: cgroup_enable=memory on the kernel's command line, or for a "
         "rootless engine systemd's Delegate=yes with cgroups 2",
     )
-
-
-def conflicting_routes(subnets: Iterable[str], bridge: str) -> list[tuple[str, IPv4Network]]:
-    """Return this machine's routes to other interfaces that take addresses of the bridge away.
-
-    A wider route, such as that of a VPN, does not: the most specific one counts.
-
-    Args:
-        subnets: Subnets of the engine's bridge, as ``172.17.0.0/16``; IPv6 is not checked.
-        bridge: name of its interface.
-
-    Returns:
-        interfaces and networks of the routes; none where there is no /proc.
-    """
-    networks = (ip_network(subnet, strict=False) for subnet in subnets)
-    own = [network for network in networks if isinstance(network, IPv4Network)]
-    lines = _ROUTES.read_text("ascii").splitlines()[1:] if _ROUTES.exists() else []
-    routes = []
-    for interface, destination, _, flags, _, _, _, mask, *_ in map(str.split, lines):
-        # In the machine's own byte order.
-        address, netmask = (
-            socket.inet_ntoa(struct.pack("=I", int(number, 16))) for number in (destination, mask)
-        )
-        network = IPv4Network(f"{address}/{netmask}")
-        is_up = int(flags, 16) & 1
-        if is_up and interface != bridge and any(network.subnet_of(subnet) for subnet in own):
-            routes.append((interface, network))
-    return routes
