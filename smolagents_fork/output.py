@@ -6,6 +6,7 @@ also sent to kernels as a single file, so it imports the standard library only.
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ __all__ = [
     "OutputCallback",
     "PrintContainer",
     "print_whole",
+    "program_print",
     "truncate",
     "truncation_note",
 ]
@@ -80,6 +82,12 @@ def print_whole(
             stream.write(written)
     if flush:
         stream.flush()
+
+
+@functools.wraps(print)
+def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
+    """Print in one write to the standard streams of this process; see :func:`print_whole`."""
+    print_whole(*values, file=file, own=sys, flush=flush, **keywords)
 
 
 class OutputCallback:

@@ -50,6 +50,23 @@ def picture_of(value: Any) -> Any:
     return value
 
 
+def draw_figure(value: Any) -> Any:
+    """Return the picture of a matplotlib figure, which is closed; any other value as it is.
+
+    Open figures are displayed at the end of a run: this one would be shown twice.
+
+    Args:
+        value: the value of a program.
+    """
+    if not type(value).__module__.startswith("matplotlib."):
+        return value
+    picture = picture_of(value)
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if picture is not value and pyplot is not None:
+        pyplot.close(value)
+    return picture
+
+
 def _saves_itself(cls: type) -> bool:
     return callable(getattr(cls, "savefig", None))
 

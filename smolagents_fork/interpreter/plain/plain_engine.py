@@ -7,19 +7,18 @@ import asyncio
 import builtins
 import functools
 import sys
-import threading
 import types
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from ...codec.types.image_values import picture_of
+from ...codec.types.image_values import draw_figure
 from ...errors import InterpreterError, ProgramRefusedError
-from ...output import print_whole
+from ...output import program_print
 from ...text.texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
+from ..program_builtins import ProgramThreads, leave, refuse_debugger, refuse_input
 from ..program_displays import ProgramDisplays, show_images_by
 from ..program_loop import ProgramLoop
 from ..program_text import CompiledProgram, compiler_errors, new_filename, register_program
@@ -32,15 +31,6 @@ _Result = TypeVar("_Result")
 #: Name in the namespace of the program's value, which no program can write.
 _VALUE = "@value"
 _COROUTINE = 0x80  # CO_COROUTINE
-_PROGRAM_MODULES = ("threading", "__main__")
-_NO_INPUT = (
-    "input() is not available: the code runs in a sandbox without a terminal. "
-    "Use a tool of the agent instead."
-)
-_NO_DEBUGGER = (
-    "breakpoint() is not available: the code runs in a sandbox without a terminal. "
-    "Use print() to look at values."
-)
 #: Importing a module runs in functions of these files; a stop there would leave half a module.
 _IMPORT_MACHINERY = "<frozen importlib."
 
@@ -61,7 +51,7 @@ class PlainEngine:
         self._displays = ProgramDisplays(on_display)
         _displays[:] = [self._displays]
         self._tools: dict[str, Any] = {}
-        self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet(threading.enumerate())
+        self._threads = ProgramThreads()
         self._loop = ProgramLoop()
         self._module = types.ModuleType("__main__")
         self._module.__dict__["__builtins__"] = {
@@ -158,7 +148,8 @@ class PlainEngine:
                 value = draw_figure(self._execute(program))
             finally:
                 self._displays.show_changed_figures()
-                self._report_threads()
+                if note := self._threads.note():
+                    print(note, end="", file=sys.__stdout__)
             return use(value)
         except (FinalAnswer, ProgramStop):
             raise
@@ -191,19 +182,6 @@ class PlainEngine:
         self._displays.display(image)
         return True
 
-    def _report_threads(self) -> None:
-        """Write to the output which threads of the program go on after its run."""
-        names = []
-        for thread in threading.enumerate():
-            # Threads of other classes are libraries' own.
-            if thread not in self._threads and type(thread).__module__ in _PROGRAM_MODULES:
-                self._threads.add(thread)
-                names.append(thread.name)
-        if names:
-            shown = ", ".join(map(repr, names))
-            note = f"[threads still running: {shown}; they end with the executor]"
-            print(note, file=sys.__stdout__)
-
 
 #: Displays of the engine of this process.
 _displays: list[ProgramDisplays] = []
@@ -213,17 +191,6 @@ def show_all_figures() -> None:
     """Display and close the open figures, as ``pyplot.show`` does in a notebook."""
     for displays in _displays:
         displays.show_figures()
-
-
-def draw_figure(value: Any) -> Any:
-    """Return the picture of a matplotlib figure, which is closed; any other value as it is."""
-    if not type(value).__module__.startswith("matplotlib."):
-        return value
-    picture = picture_of(value)
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if picture is not value and pyplot is not None:
-        pyplot.close(value)
-    return picture
 
 
 # -- compiling --
@@ -249,27 +216,3 @@ def compile_plain(source: str) -> CompiledProgram:
     program = CompiledProgram(source, code, filename, bool(code.co_flags & _COROUTINE))
     register_program(program)
     return program
-
-
-# -- builtins that differ --
-
-
-@functools.wraps(builtins.print)
-def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
-    """Print in one write, so that a reader gets no part of it."""
-    print_whole(*values, file=file, own=sys, flush=flush, **keywords)
-
-
-def refuse_input(*_prompt: object) -> str:
-    """Raise, since nobody can answer."""
-    raise EOFError(_NO_INPUT)
-
-
-def refuse_debugger(*_arguments: object, **_keywords: object) -> None:
-    """Raise, since nobody can answer a debugger either."""
-    raise EOFError(_NO_DEBUGGER)
-
-
-def leave(code: object = None) -> None:
-    """End the program."""
-    raise SystemExit(code)

@@ -87,8 +87,7 @@ class KernelSide:
         self.formatting = False
         self.streams = (sys.stdout, sys.stderr)
         self.readers = self.process.output_of_processes()
-        #: Threads of the kernel, and those of programs that were reported.
-        self.threads = weakref.WeakSet(threading.enumerate())
+        self.threads, self.leave = modules.builtins.ProgramThreads(), modules.builtins.leave
         self.stdin = modules.stdin.StdinChannel(self.kernel, self.comm_id, self.process.unbroken)
         #: Number of the current run, and whether one is running.
         self.run = 0
@@ -235,24 +234,13 @@ class KernelSide:
             if error is not None:
                 setattr(result, name, self.stand_in(error))
         self.calls.refuse_threads()
-        self.report_threads()
+        if note := self.threads.note():
+            print(note, end="")
         for reader in self.readers:
             self.process.unbroken(reader.flush)
         if self.late_length:
             self.send_tail()
         self.show_open_figures()
-
-    def report_threads(self):
-        """Write to the output which threads of the program go on after its run."""
-        names = []
-        for thread in threading.enumerate():
-            # Threads of other classes are libraries' own.
-            if thread not in self.threads and type(thread).__module__ in ("threading", "__main__"):
-                self.threads.add(thread)
-                names.append(thread.name)
-        if names:
-            shown = ", ".join(map(repr, names))
-            print(f"[threads still running: {shown}; they end with the executor]")
 
     def send_tail(self):
         """Send the last of the text that was not sent as it was printed."""
@@ -318,7 +306,7 @@ class KernelSide:
             return
         self.shell.user_ns["_"] = value
         try:
-            picture = self.draw_figure(value)
+            picture = self.codec.draw_figure(value)
             data = self.codec.encode_message(picture, path="result", max_bytes=self.max_value_bytes)
         except self.codec.EncodeError:
             pass
@@ -343,17 +331,6 @@ class KernelSide:
         if text is not None:
             text = self.output.truncate(text, self.output.DEFAULT_PRINT_LENGTH)
             self.publish({"kind": "text"}, [text.encode()])
-
-    def draw_figure(self, value):
-        """Return the picture of a figure of matplotlib; any other value as it is."""
-        if not type(value).__module__.startswith("matplotlib."):
-            return value
-        picture = self.codec.picture_of(value)
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if picture is not value and pyplot is not None:
-            # Open figures are displayed at the end of the run: this one would be shown twice.
-            pyplot.close(value)
-        return picture
 
     def forms(self, value):
         """Return a MIME bundle, which is never empty; never raises."""
@@ -516,7 +493,7 @@ class KernelSide:
         variables = {
             name: value
             for name, value in self.shell.user_ns.items()
-            if hidden.get(name, absent) is not value and value is not self.process.leave
+            if hidden.get(name, absent) is not value and value is not self.leave
         }
         data = self.codec.encode_variables(variables, self.max_value_bytes)
         self.publish({"kind": "answer"}, [data])
@@ -576,16 +553,6 @@ def _clear_frames(trace):
         with contextlib.suppress(RuntimeError):  # a frame that is still executed
             trace.tb_frame.clear()
         trace = trace.tb_next
-
-
-def _print_whole(original, output):
-    """Wrap ``print`` to print in one write, so that the host gets no part of it."""
-
-    @functools.wraps(original)
-    def print(*values, **keywords):
-        output.print_whole(*values, own=sys, **keywords)
-
-    return print
 
 
 def _without_recursion(function, otherwise):
@@ -674,15 +641,15 @@ def install(shell, modules, settings):
     sys.meta_path.insert(0, ImagesShown())
     # "To exit: use 'exit'" is for people at a prompt.
     warnings.filterwarnings("ignore", message="To exit: use")
-    shell.kernel.raw_input = process.no_input
-    shell.kernel.getpass = process.no_input
-    builtins.input = process.no_input
-    builtins.breakpoint = process.no_debugger
-    builtins.print = _print_whole(builtins.print, modules.output)
+    shell.kernel.raw_input = modules.builtins.refuse_input
+    shell.kernel.getpass = modules.builtins.refuse_input
+    builtins.input = modules.builtins.refuse_input
+    builtins.breakpoint = modules.builtins.refuse_debugger
+    builtins.print = modules.output.program_print
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
-        shell.user_ns[name] = process.leave
+        shell.user_ns[name] = modules.builtins.leave
     try:
         # Colours are useless to a model; it needs frames with one line each.
         shell.InteractiveTB.set_mode(mode="Plain")

@@ -52,6 +52,7 @@ _MODULES = {
     "output": "output",
     "value": "interpreter/last_value",
     "awaiting": "interpreter/program_loop",
+    "builtins": "interpreter/program_builtins",
     "files": "guest/worker_files",
     "process": "jupyter/kernel/kernel_process",
     "loop": "jupyter/kernel/kernel_loop",

@@ -198,21 +198,3 @@ def output_of_processes():
         if not thread.is_alive():
             readers.append(OutputOfProcesses(stream))
     return readers
-
-
-def no_input(*_args, **_kwargs):
-    raise EOFError(
-        "input() is not available: the code runs in a sandbox without a terminal. "
-        "Use a tool of the agent instead."
-    )
-
-
-def no_debugger(*_args, **_kwargs):
-    raise EOFError(
-        "breakpoint() is not available: the code runs in a sandbox without a terminal. "
-        "Use print() to look at values."
-    )
-
-
-def leave(code=None):
-    raise SystemExit(code)
