@@ -60,8 +60,6 @@ _FILE_REQUEST, _FILE_SECONDS = "smolagents_fork_file_request", 60.0
 # Time an engine may take to notice that a sandbox has ended, and to deliver its log. A node of a
 # cluster reports the end of a container within three seconds.
 _NOTICE_SECONDS = 5.0
-# Nodes of a cluster that may be lost one after the other while a kernel starts.
-_MOST_STARTS = 3
 
 
 @runtime_checkable
@@ -71,10 +69,6 @@ class HasGatewayAddress(Protocol):
     @property
     def gateway_address(self) -> GatewayAddress:
         """Address of the gateway at that server."""
-
-
-class _NodeLost(Exception):
-    """The reason for which the node of a sandbox was given up."""
 
 
 class KernelConnection:
@@ -139,21 +133,10 @@ class KernelConnection:
 
         Raises:
             ExecutorStartError: the kernel did not start in time.
+            SandboxDiedError: its node was lost meanwhile, so that it can be started elsewhere.
             ConnectionLost: :meth:`close` was called meanwhile.
         """
         deadline = Deadline(timeout)
-        for _ in range(_MOST_STARTS - 1):
-            try:
-                self._open(deadline, timeout, rehearse)
-            except ExecutorStartError as error:
-                # Elsewhere, for no program has run: a start counts as lost with its node alone.
-                if not isinstance(error.__cause__, _NodeLost) or deadline.expired():
-                    raise
-            else:
-                return
-        self._open(deadline, timeout, rehearse)
-
-    def _open(self, deadline: Deadline, timeout: float, rehearse: bool) -> None:
         self._register(self._provisioner.start(self._spec))
         try:
             self._connect(deadline)
@@ -178,14 +161,11 @@ class KernelConnection:
                 f"{str(error) or 'the kernel did not answer'}; "
                 f"{status}{self._settings.start_advice}"
             )
-            lost = sandbox.lost if isinstance(sandbox, SandboxOnNode) else ""
+            lost = isinstance(sandbox, SandboxOnNode) and sandbox.lost
             self.drop_sandbox()
-            raise ExecutorStartError(message) from (_NodeLost(lost) if lost else None)
-        except SandboxDiedError as error:
-            self.drop_sandbox()
-            if error.cause != "node":
-                raise
-            raise ExecutorStartError(f"the kernel did not start: {error}") from _NodeLost()
+            if lost:
+                raise SandboxDiedError(message, cause="node") from None
+            raise ExecutorStartError(message) from None
         except BaseException:
             self.drop_sandbox()
             raise

@@ -27,6 +27,7 @@ from ...errors import (
     ExecutorClosedError,
     ExecutorStartError,
     ForkError,
+    SandboxDiedError,
 )
 from ...options.option import Options, about, options_of_calls, part_of
 from ...system.forks import Owner
@@ -517,7 +518,9 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             self._failed += 1
             self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
             self._not_before = time.monotonic() + self._pause
-            waiter = self._queue.take_next()
+            # After the loss of a node, another start takes the place of this one.
+            is_repeated = isinstance(error, SandboxDiedError) and error.cause == "node"
+            waiter = None if is_repeated else self._queue.take_next()
             if waiter is not None:
                 known = isinstance(error, ForkError)
                 waiter.give(error=error if known else ExecutorStartError(f"{error!r}"))
