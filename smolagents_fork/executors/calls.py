@@ -174,6 +174,8 @@ class CallLock:
                 return await asyncio.shield(task)
             except asyncio.CancelledError:
                 mine.cancelled = True
+                # Nobody awaits the call's error any more; asyncio would log that it was lost.
+                task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 stop = in_thread(lambda: self._end(mine), "smolagents-fork-interrupt")
                 ending: list[asyncio.Future[Any]] = [task, stop]
                 await asyncio.wait(ending)

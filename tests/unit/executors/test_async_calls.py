@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import threading
 
 import pytest
 from background import eventually
 
 from smolagents_fork.executors.call_options import CallOptions
+from smolagents_fork.executors.calls import CallLock
 from smolagents_fork.executors.session.sandbox_executor import SandboxExecutor
 from smolagents_fork.upstream import CodeOutput
 
@@ -133,3 +135,26 @@ def test_cancelled_call_that_waits_for_a_thread_never_runs(executor):
     assert (executor.ran, executor.interrupts) == (["thread"], 0)
     executor.go.set()
     thread.join(60)
+
+
+def test_error_of_a_call_whose_task_was_cancelled_is_not_reported_as_lost():
+    reports = []
+    interrupted = threading.Event()
+    lock = CallLock(lambda _: None, interrupted.set)
+
+    def call():
+        with lock.turn("call"):
+            assert interrupted.wait(300)
+            raise ValueError("interrupted")
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda _, report: reports.append(report))
+        task = asyncio.ensure_future(lock.run_async(call))
+        await moment(lambda: lock.taken)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    gc.collect()
+    assert reports == []
