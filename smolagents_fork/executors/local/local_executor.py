@@ -585,7 +585,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         figures = {name: state[name] for name in names if name in state}
         state[_VALUE] = value
         try:
-            return exact_text(interpreter.run(f"f'{{{_VALUE}!s}}'", tools=False).output)
+            text = interpreter.run(f"f'{{{_VALUE}!s}}'", tools=False).output
+            # A __str__ that exits in success ends the run without a value.
+            return without_text(value, SystemExit()) if text is None else exact_text(text)
         except InterpreterError as error:
             return without_text(value, error.__cause__ or error)
         finally:

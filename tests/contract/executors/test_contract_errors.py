@@ -316,6 +316,9 @@ SHAPES = {
         "    __format__ = __len__ = __str__\n"
         "class Odd(Exception):\n    def __str__(self):\n        return Text('x')\nraise Odd"
     ),
+    "a text that exits in success": (
+        "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit\nraise Odd"
+    ),
     "a long message": "raise ValueError('x' * 50_000_000)",
     "a long argument": "raise KeyError('x' * 50_000_000)",
     "characters of four bytes": "raise ValueError('\\N{GRINNING FACE}' * 200_000)",
