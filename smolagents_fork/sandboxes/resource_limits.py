@@ -20,6 +20,8 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # Smallest number of bytes without a unit; who writes memory=512 means mebibytes.
 _LEAST_WITHOUT_UNIT = 1 << 20
+# Largest number of bytes. Engines and the kernel count in 64 bits, and sizes are added up.
+_MOST = 1 << 60
 # Defaults. Files in the work folder and in /tmp are kept in memory, so the sizes that are not given
 # follow those that are. Files get at most these parts of a given memory; the memory has at least
 # this size beside given files.
@@ -167,7 +169,8 @@ def check_size(name: str, size: object, *, optional: bool = True) -> None:
         optional: whether ``None`` is allowed.
 
     Raises:
-        ConfigurationError: neither, or a number so small that its unit was forgotten.
+        ConfigurationError: neither, a number so small that its unit was forgotten, or one that is
+            larger than any machine.
     """
     if size is None and optional:
         return
@@ -178,6 +181,8 @@ def check_size(name: str, size: object, *, optional: bool = True) -> None:
             f"{name}={size!r}: give text with a unit, such as '512m' or '1.5g', or a whole number "
             f"of bytes{or_none}"
         )
+    if parsed > _MOST:
+        raise ConfigurationError(f"{name}={size!r}: give at most '{_MOST >> 40}t'{or_none}")
     bare = str(size).strip()
     if parsed < _LEAST_WITHOUT_UNIT and bare[-1].isdigit():
         raise ConfigurationError(
@@ -195,7 +200,7 @@ def parse_size(size: object) -> int | None:
         match = _SIZE.fullmatch(size.strip())
         if match is None:
             return None
-        size = int(float(match[1]) * _FACTORS[match[2].lower()])
+        size = int(min(float(match[1]) * _FACTORS[match[2].lower()], 2 * _MOST))
     if isinstance(size, bool) or not isinstance(size, int):
         return None
     return size if size >= 1 else None

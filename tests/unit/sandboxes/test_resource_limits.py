@@ -65,3 +65,10 @@ def test_given_sizes_that_do_not_fit_are_refused():
     assert fitting_sizes(given).items() >= given.items()
     with pytest.raises(ConfigurationError, match="leave nothing of memory='256m'"):
         Limits(**fitting_sizes(given))
+
+
+@pytest.mark.parametrize("size", [(1 << 60) + 1, "1048577t", "9" * 400 + "g"])
+def test_sizes_that_no_engine_can_count_are_refused(size):
+    with pytest.raises(ConfigurationError) as caught:
+        Limits.of("Executor", (), {"memory": size})
+    assert str(caught.value) == (f"memory={size!r}: give at most '1048576t', or None for no limit")
