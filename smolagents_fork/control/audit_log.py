@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from .. import telemetry
 from ..awaitables import complete
+from ..bridge.exceptions import raised_by_signal
 from ..errors import AuditError
 from ..text.short_texts import limited_text
 from .proposals import present_step
@@ -61,10 +62,11 @@ class AuditLog:
         if required and isinstance(self._sink, str):
             try:
                 os.close(_open(self._sink))
-            except OSError as error:
+            except (OSError, ValueError) as error:  # the second for a null character
+                reason = getattr(error, "strerror", None) or error
                 raise AuditError(
                     f"audit={self._sink!r} cannot be written ({type(error).__name__}: "
-                    f"{error.strerror}), and nothing runs without a record. Give another path, or "
+                    f"{reason}), and nothing runs without a record. Give another path, or "
                     "audit_required=False"
                 ) from None
         # Tells executors of one class apart, in one file.
@@ -111,7 +113,9 @@ class AuditLog:
                 complete(self._sink(line))
             else:
                 self._append(self._sink, line)
-        except Exception as error:
+        except BaseException as error:
+            if raised_by_signal(error):
+                raise
             reason = f"{type(error).__name__}: {limited_text(error)}"
             if not self._required:
                 _logger.error("audit: the line of a %s was lost: %s", event, reason)
@@ -178,7 +182,11 @@ class AuditLog:
 def _open(path: str) -> int:
     """Open the file of a record at its end; return the descriptor."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    return os.open(path, flags, _PRIVATE)
+    # A named pipe that nothing reads is an error then; else the open would wait for a reader.
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), _PRIVATE)
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def error_facts(error: BaseException) -> dict[str, str]:
