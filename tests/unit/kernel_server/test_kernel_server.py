@@ -39,14 +39,6 @@ V1 = "v1.kernel.websocket.jupyter.org"
 TOKEN = "a-token-of-the-tests"
 #: Longest wait for anything, in seconds; a quiet machine needs less than one.
 PATIENCE = 120.0
-# Sends the data of a message back, from its end to its beginning.
-REVERSE = (
-    "kernel = get_ipython().kernel\n"
-    "data = bytes(kernel.get_parent('shell')['buffers'][0])\n"
-    "hook = get_ipython().displayhook\n"
-    "hook.session.send(hook.pub_socket, 'comm_msg', {'comm_id': 'comm', 'data': {}},\n"
-    "    parent=hook.parent_header, buffers=[data[::-1]])"
-)
 
 
 class Client:
@@ -70,11 +62,11 @@ class Client:
         """Close the connection."""
         self.channel.close()
 
-    def begin(self, code: str, *buffers: bytes) -> KernelRequest:
+    def begin(self, code: str) -> KernelRequest:
         """Send code."""
         sink = Sink()
         sink.stream = self._take
-        return self.channel.execute(code, sink=sink, buffers=buffers)
+        return self.channel.execute(code, sink=sink)
 
     def _take(self, text: str, _lost: int) -> None:
         self.printed += text
@@ -86,9 +78,9 @@ class Client:
         printed, self.printed = self.printed, ""
         return printed
 
-    def run(self, code: str, *buffers: bytes) -> str:
+    def run(self, code: str) -> str:
         """Run code; return what it printed."""
-        return self.end(self.begin(code, *buffers))
+        return self.end(self.begin(code))
 
 
 class Server:
@@ -217,16 +209,6 @@ def test_program_finds_neither_token_nor_server(server):
     assert server.client.run(code) == "[] ['ipykernel']\nnone\n"
 
 
-def test_long_messages_pass_both_ways(server):
-    received = []
-    sink = Sink()
-    sink.data = lambda _data, buffers: received.append(bytes(buffers[0]))
-    sent = bytes(range(256)) * 80_000
-    request = server.client.channel.execute(REVERSE, sink=sink, buffers=[sent])
-    server.client.channel.wait(request, Deadline(PATIENCE))
-    assert received == [sent[::-1]]
-
-
 def test_output_waits_for_a_client_that_does_not_read(own_server):
     code = "for n in range(3000): print(n, 'x' * 1000, flush=True)"
     request = own_server.client.begin(code)
@@ -314,10 +296,3 @@ def test_forked_child_writes_nothing_to_the_stream(own_server):
     )
     own_server.client.run(code)
     assert own_server.client.run("print('goes on')") == "goes on\n"
-
-
-def test_end_of_the_process_ends_the_stream(own_server):
-    request = own_server.client.begin("import os\nos._exit(7)")
-    with pytest.raises(ConnectionLost):
-        own_server.client.end(request)
-    assert own_server.process.wait(PATIENCE) == 7
