@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -134,21 +133,6 @@ def test_lines_that_are_no_requests_only_renew_the_lease(first_process):
     process = first_process("sleep", "600", lease=600)
     process.stdin.write(b"\n\xff\xfe\none two three\n" + b"x" * 10_000 + b"\n")
     assert asked(process, b"state 1").startswith(b"\x1eanswer 1 ")
-
-
-def test_main_process_is_connected_to_the_socket_of_the_host(first_process, tmp_path):
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen(1)
-        code = "import os; os.write(int(os.environ['KG_CLIENT_FD']), b'hello')"
-        process = first_process(
-            sys.executable, "-c", code, lease=600, env={**os.environ, "KG_CLIENT_SOCKET": path}
-        )
-        accepted, _ = listening.accept()
-        with accepted:
-            assert accepted.recv(5) == b"hello"
-    assert process.wait(PROMPT_SECONDS) == 0
 
 
 def test_socket_that_cannot_be_connected_to_is_told(first_process, tmp_path):
