@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 #: Only detects hangs, even on a busy machine. Shorter than the time limit of a test (conftest.py),
@@ -186,6 +186,23 @@ def process_gone(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
         return not os.path.exists(f"/proc/{pid}")
+
+
+def run_python(program: str, *arguments: str, switches: Sequence[str] = (), **options: Any) -> str:
+    """Run a program in a process of its own; return what it prints. It ends well, without errors.
+
+    Args:
+        program: of Python.
+        arguments: of the program.
+        switches: of Python.
+        options: of ``subprocess.run``.
+    """
+    done = subprocess.run(
+        [sys.executable, *switches, "-c", program, *arguments],
+        **{"capture_output": True, "text": True, "timeout": PATIENCE_SECONDS, **options},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return str(done.stdout)
 
 
 @contextlib.contextmanager

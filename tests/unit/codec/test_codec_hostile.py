@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
 import zlib
 from typing import Any
 
 import pytest
+from background import run_python
 from codec_values import CLASSES, SAMPLES, values
 from hypothesis import given
 from hypothesis import strategies as st
@@ -267,11 +266,8 @@ def test_names_in_the_data_are_not_imported() -> None:
         "    print(codec.decode(frame))\n"
         "assert not seen, seen\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines() == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3
+    printed = run_python(program).splitlines()
+    assert printed == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3
 
 
 @given(values)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
-import subprocess
-import sys
 from typing import Any
 
 import polars as pl
 import pytest
+from background import run_python
 from polars.testing import assert_frame_equal, assert_series_equal
 
 from smolagents_fork import codec
@@ -152,9 +151,5 @@ def test_without_polars_a_table_is_a_fault_that_names_it():
         "except DecodeError as error: print(error)\n"
         "assert codec.decode(codec.encode([1])) == [1]\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert run.stdout.strip() == (
-        "value: polars is needed to decode this and is not installed on this side"
-    ), run.stderr
+    words = "value: polars is needed to decode this and is not installed on this side\n"
+    assert run_python(program) == words

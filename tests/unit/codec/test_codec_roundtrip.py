@@ -10,14 +10,13 @@ import decimal
 import fractions
 import json
 import pathlib
-import subprocess
-import sys
 import uuid
 from typing import Any
 
 import codec_values
 import numpy as np
 import pytest
+from background import run_python
 from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Pair, Point, same, values
 from hypothesis import given
 from PIL import Image
@@ -156,12 +155,8 @@ def test_the_sandbox_has_the_same_codec() -> None:
         "json.dump(again, sys.stdout)\n"
     )
     sent = json.dumps([codec.sandbox_source(), {n: d.decode() for n, d in samples.items()}])
-    run = subprocess.run(
-        [sys.executable, "-I", "-W", "error", "-c", program],
-        input=sent, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    for name, text in json.loads(run.stdout).items():
+    printed = run_python(program, switches=("-I", "-W", "error"), input=sent)
+    for name, text in json.loads(printed).items():
         assert same(codec.decode(text, classes=CLASSES), SAMPLES[name]), name
 
 
@@ -202,11 +197,7 @@ def test_the_sandbox_needs_no_optional_library() -> None:
         "    except own['DecodeError'] as error: assert name + ' is needed' in str(error), error\n"
         "    else: raise AssertionError(name)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-I", "-W", "error", "-c", program],
-        input=codec.sandbox_source(), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    run_python(program, switches=("-I", "-W", "error"), input=codec.sandbox_source())
 
 
 _OPTIONAL = [

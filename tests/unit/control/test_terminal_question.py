@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from background import PATIENCE_SECONDS
+from background import PATIENCE_SECONDS, run_python
 
 PROGRAM = """
 import signal, sys, threading
@@ -152,14 +152,7 @@ def test_ctrl_c_ends_the_question_and_the_next_one_is_asked():
     ],
 )
 def test_lines_of_a_pipe_answer_one_question_each(typed, expected):
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "6 * 7", "1 + 1"],
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    told = [line for line in ended.stdout.splitlines() if "output:" in line or "error:" in line]
+    printed = run_python(PROGRAM, "6 * 7", "1 + 1", input=typed).splitlines()
+    told = [line for line in printed if "output:" in line or "error:" in line]
     plain = "\n".join(line.partition("edit: ")[2] or line for line in told)
     assert expected in plain

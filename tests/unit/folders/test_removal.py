@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from background import eventually
+from background import eventually, run_python
 
 from smolagents_fork.folders import removal
 from smolagents_fork.folders.removal import REMOVING, discard_tree, remove_tree
@@ -58,7 +57,7 @@ def test_process_that_ends_removes_what_it_can(tmp_path: Path) -> None:
         "removal._AT_ONCE_SECONDS = 0\n"
         "atexit.register(removal.discard_tree, sys.argv[1])\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "top")], check=True, timeout=60)
+    run_python(code, str(tmp_path / "top"))
     assert os.listdir(tmp_path) == []
 
 
@@ -106,7 +105,9 @@ def test_user_without_rights_removes_read_only_folders(tmp_path: Path) -> None:
             path.chmod(0o777)
     code = (
         "import os, sys\n"
+        "from smolagents_fork.folders import removal\n"
         "from smolagents_fork.folders.removal import discard_tree, remove_tree\n"
+        "removal._AT_ONCE_SECONDS = 60\n"  # not what a busy machine takes
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "for mode in (0, 0o555, 0o300, 0o400, 0o100):\n"
         "    for remove in (discard_tree, remove_tree):\n"
@@ -116,7 +117,7 @@ def test_user_without_rights_removes_read_only_folders(tmp_path: Path) -> None:
         "        remove(sys.argv[1])\n"
         "        assert os.listdir(os.path.dirname(sys.argv[1])) == [], oct(mode)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(top)], check=True, timeout=60)
+    run_python(code, str(top))
 
 
 def test_links_are_not_followed_and_permissions_are_changed(tmp_path: Path) -> None:

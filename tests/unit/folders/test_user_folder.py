@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from background import eventually
+from background import eventually, run_python
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorStartError
@@ -126,9 +126,7 @@ def test_another_user_can_neither_lock_nor_enter(temporary: Path) -> None:
             "        sys.exit(path)\n"
         )
         place = place_of(temporary)
-        subprocess.run(
-            [sys.executable, "-c", code, str(place), str(place / "a.lock")], check=True, timeout=60
-        )
+        run_python(code, str(place), str(place / "a.lock"))
 
 
 @pytest.mark.parametrize("plant", [link_to_nothing, pipe, Path.mkdir])

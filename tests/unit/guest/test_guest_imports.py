@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import zipfile
+
+from background import run_python
 
 from smolagents_fork.wasm.worker_archive import worker_archive
 
@@ -23,8 +23,7 @@ print(*sorted(name for name in sys.modules if name.startswith("smolagents_fork."
 
 
 def test_child_has_no_guards():
-    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
-    names = [name.removeprefix("smolagents_fork.") for name in done.stdout.split()]
+    names = [name.removeprefix("smolagents_fork.") for name in run_python(CHILD).split()]
     assert "interpreter.plain.plain_engine" in names
     assert [name for name in names if name.startswith(OF_LOCAL)] == []
 
@@ -45,4 +44,4 @@ def test_archive_of_a_guest_has_all_that_it_imports(tmp_path):
         "from smolagents_fork.guest.guest_worker import warm_up\n"
         "assert wasm_worker.__file__.startswith(sys.argv[1])\nwarm_up()\n"
     )
-    subprocess.run([sys.executable, "-I", "-c", program, str(path)], check=True)
+    run_python(program, str(path), switches=["-I"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 
 import pytest
+from background import run_python
 
 from smolagents_fork.errors import ProgramFailedError
 from smolagents_fork.interpreter.guarded import Interpreter
@@ -53,10 +53,7 @@ os._exit(0)
     ],
 )
 def test_a_real_ctrl_c_ends_the_hosts_call(code: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HEAD, code], capture_output=True, text=True, timeout=55
-    )
-    assert done.stdout == "interrupted\n2\n", done.stdout + done.stderr
+    assert run_python(HEAD, code, timeout=55) == "interrupted\n2\n"
 
 
 RAISED = ["KeyboardInterrupt", "SystemExit", "GeneratorExit", "BaseException"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from typing import Any
 
 import case_harness
 import pytest
-from background import running
+from background import run_python, running
 
 from smolagents_fork.interpreter.guarded import Interpreter
 from smolagents_fork.interpreter.guarded.modules import places
@@ -24,10 +23,7 @@ CASES = [*case_harness.read_cases(case_harness.PROGRAMS / "own_process" / "libra
 def test_a_library_sees_what_it_sees_in_python(case: case_harness.Case) -> None:
     ours = Interpreter(["*"])
     ours.run(case.code)
-    python = subprocess.run(
-        [sys.executable, "-c", f"{case.code}print(repr(result))"], capture_output=True, text=True
-    )
-    assert f"{ours.run('result').output!r}\n" == python.stdout, python.stderr
+    assert f"{ours.run('result').output!r}\n" == run_python(f"{case.code}print(repr(result))")
 
 
 class HostClass:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from background import run_python
 
 # In a separate process: a fork server handles signals, and forks.
 SCRIPT = """
@@ -57,10 +56,7 @@ print("served on")
 
 
 def test_stopping_a_child_that_just_ended():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.stdout, done.returncode) == ("served on\n", 0), done.stderr
+    assert run_python(SCRIPT) == "served on\n"
 
 
 # A host with some fifty children gives its fork server descriptors of any number.
@@ -84,8 +80,7 @@ os._exit(0)
 
 
 def test_descriptors_of_any_number_are_kept():
-    done = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "kept\n", done.stderr
+    assert run_python(MOVES) == "kept\n"
 
 
 # The system has no process left: the answer says so, and the next request is answered.
@@ -126,7 +121,4 @@ print("refused")
 
 
 def test_request_is_refused_when_no_process_is_left():
-    done = subprocess.run(
-        [sys.executable, "-c", REFUSALS], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert (done.stdout, done.returncode) == ("refused\n", 0), done.stderr
+    assert run_python(REFUSALS) == "refused\n"

@@ -7,11 +7,10 @@ import dataclasses
 import importlib.util
 import re
 import socket
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from background import run_python
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
@@ -54,8 +53,7 @@ def test_host_never_imports_ray():
         "import smolagents_fork.ray_cluster.supervisors\n"
         "print('ray' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+    assert run_python(program) == "False\n"
 
 
 def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):

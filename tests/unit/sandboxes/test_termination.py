@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 
 import pytest
+from background import run_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 
@@ -33,14 +33,7 @@ except SystemExit as end:
 
 
 def _printed(before: str = "") -> list[str]:
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(before=before)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert ran.stderr == ""
-    return ran.stdout.splitlines()
+    return run_python(PROGRAM.format(before=before)).splitlines()
 
 
 def test_forked_child_ends_by_a_signal_that_comes_while_it_is_made():
@@ -79,6 +72,5 @@ thread.start()
 thread.join(60)
 """
     # Python 3.12 and later warn of forks beside threads, which are the matter here.
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (ran.stdout, ran.stderr) == ("1\nset()\n", "")
+    switches = ("-W", "ignore::DeprecationWarning")
+    assert run_python(program, switches=switches) == "1\nset()\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from background import run_python
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.process.process_options import ProcessOptions
@@ -63,14 +63,10 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
         "ProcessExecutor.kernel = Kernel(platform='win32')\n"
         "try: ProcessExecutor([], None)\nexcept Exception as e: print(type(e).__name__, e)"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
-    )
-    words = (
+    assert run_python(program, switches=("-W", "ignore")) == (
         "ExecutorStartError ProcessExecutor needs fork(), which Windows does not have: use "
-        "executor_type='docker'"
+        "executor_type='docker'\n"
     )
-    assert run.stdout.strip() == words, run.stderr
 
 
 def test_prefixes_are_not_readable_as_a_whole(monkeypatch):

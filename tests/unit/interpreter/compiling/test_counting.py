@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from background import run_python
 from program_harness import stopped
 
 from smolagents_fork.errors import ProgramFailedError
@@ -163,7 +161,4 @@ os._exit(0)
 @pytest.mark.parametrize("use", ["list(A())", "2.5 in A()"])
 def test_c_code_that_calls_a_method_without_end_is_stopped(protocol: str, use: str) -> None:
     """In a process of its own, which is killed if it does not end."""
-    done = subprocess.run(
-        [sys.executable, "-c", HEAD, protocol + use], capture_output=True, text=True, timeout=25
-    )
-    assert done.stdout == "ended\n", done.stderr
+    assert run_python(HEAD, protocol + use, timeout=25) == "ended\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 
 import pytest
+from background import run_python
 
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 
@@ -59,13 +59,7 @@ print(os.path.exists(gateway.path))
 gateway.close()
 print(os.path.exists(os.path.dirname(gateway.path)))
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", program.format(folder=folder)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (ran.stdout, ran.stderr) == ("True\nFalse\n", "")
+    assert run_python(program.format(folder=folder)) == "True\nFalse\n"
 
 
 def test_nobody_else_enters_the_folder(folder):
