@@ -20,7 +20,7 @@ from typing import Any
 from smolagents import Tool
 
 import smolagents_fork
-from smolagents_fork.errors import ExecutorError
+from smolagents_fork.errors import ForkError
 
 CHILDREN = 8
 
@@ -52,7 +52,7 @@ def make(kind: str) -> Any:
 def answer(action: Callable[[], Any]) -> str:
     try:
         return str(action())
-    except ExecutorError as error:
+    except ForkError as error:
         return str(error)
 
 

@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from smolagents import LocalPythonExecutor, Tool
+from forking_host import Server, answer, fork
+from smolagents import LocalPythonExecutor
 
 import smolagents_fork
 from smolagents_fork.system.forks import ForkSafeLock
@@ -105,36 +107,17 @@ def test_forked_children_are_refused_by_a_pool_and_leave_it_alone(
     check_refusals(kind, report, report["children"])
 
 
-class Pid(Tool):  # type: ignore[misc]  # upstream ships no types
-    """Tool whose answer tells which process serves it."""
-
-    name, description, inputs, output_type = "server", "Names its process.", {}, "integer"
-
-    def forward(self) -> int:
-        return os.getpid()
-
-
-def in_fork(action: Any) -> str:
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writing, str(action()).encode())
-        except BaseException as error:
-            os.write(writing, str(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        text = file.read()
-    os.waitpid(child, 0)
-    return text
+def in_fork(action: Callable[[], Any]) -> str:
+    answered: str = fork(lambda: answer(action), 0)()
+    return answered
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_local_executor_is_copied_with_variables_tools_and_without_files():
     executor = LocalPythonExecutor([], files={"given.txt": b"given"})
-    executor.send_tools({"server": Pid()})
+    server = Server()
+    server.answer.set()
+    executor.send_tools({"server": server})
     executor("kept = 1\nwith open('made.txt', 'w') as file:\n    file.write('secret')")
 
     def use() -> Any:
@@ -152,18 +135,11 @@ def test_local_executor_is_copied_with_variables_tools_and_without_files():
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_local_executor_that_ran_in_another_thread_is_refused_in_a_forked_child():
-    executor, started, answer = LocalPythonExecutor([]), threading.Event(), threading.Event()
-
-    class Wait(Pid):
-        def forward(self) -> int:
-            started.set()
-            answer.wait(60)
-            return os.getpid()
-
-    executor.send_tools({"server": Wait()})
+    executor, server = LocalPythonExecutor([]), Server()
+    executor.send_tools({"server": server})
     call = threading.Thread(target=executor, args=("server()",))
     call.start()
-    assert started.wait(60)
+    assert server.called.wait(60)
     try:
         for action in (
             lambda: executor("1 + 1"),
@@ -176,7 +152,7 @@ def test_local_executor_that_ran_in_another_thread_is_refused_in_a_forked_child(
                 "process, after the fork"
             )
     finally:
-        answer.set()
+        server.answer.set()
         call.join()
     assert executor("1 + 1").output == 2
 
