@@ -7,7 +7,6 @@ from pathlib import Path
 import hostile_harness
 import hostile_table
 import pytest
-from hostile_harness import LIMITS, TIMEOUT_SECONDS
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "executors" / "local.md"
 PROGRAMS = hostile_table.all_programs()
@@ -33,12 +32,6 @@ def test_no_header_is_left_in_the_code() -> None:
     for program in PROGRAMS:
         for header in hostile_table.HEADERS:
             assert f"\n# {header}: " not in f"\n{program.code}", program.id
-
-
-def test_limits_of_the_suite_are_those_the_interpreter_takes() -> None:
-    from smolagents_fork.interpreter.guarded import RunLimits
-
-    assert RunLimits(**LIMITS).timeout_seconds == TIMEOUT_SECONDS
 
 
 def test_gaps_of_local_are_documented() -> None:

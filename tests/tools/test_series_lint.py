@@ -173,6 +173,12 @@ def test_series_that_does_not_apply_is_an_error_of_the_patch(tiny):
     assert "does not match at line" in found[0].text
 
 
+def test_unlisted_patch_stops_the_lint(tiny, capsys):
+    (tiny.patches / "more.patch").write_text("")
+    assert main(["lint"], tiny.root) == 2
+    assert "more.patch in" in capsys.readouterr().err
+
+
 def test_message_is_read_as_mail():
     header = (
         b"From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
