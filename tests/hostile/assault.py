@@ -47,6 +47,10 @@ _SYSCALLS: dict[str, dict[str, int]] = {
 _AT_FDCWD = -100
 _libc = ctypes.CDLL(None, use_errno=True)
 _numbers = _SYSCALLS.get(platform.machine(), {})
+#: Printed by a program that has reached its canary, when it has made every attempt.
+ASSAULT_MADE = "[assault made]"
+#: Printed for an attempt that was not refused; its name follows.
+REACHED = "[reached:"
 #: Folders that anyone, or this user, may write to.
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", os.path.expanduser("~"))
 

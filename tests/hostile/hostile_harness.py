@@ -13,21 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hostile_table import HARMLESS_MODULES, Program, all_programs
-
-__all__ = [
-    "HANGS_SECONDS",
-    "HARMLESS_MODULES",
-    "LATEST_SECONDS",
-    "LIMITS",
-    "TIMEOUT_SECONDS",
-    "Program",
-    "Worker",
-    "all_programs",
-    "local_faults",
-    "timeout_of",
-    "weak_answers",
-]
+from hostile_table import Program
 
 HERE = Path(__file__).parent
 #: For a process without pytest's import path.

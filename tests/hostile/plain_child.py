@@ -19,7 +19,6 @@ import warnings
 from typing import Any, NoReturn
 
 import assault
-from plain_marks import ASSAULT_MADE, REACHED
 
 from smolagents_fork.guest.frames import Frame
 from smolagents_fork.guest.guest_worker import Link, Worker
@@ -77,9 +76,9 @@ class PlainChild(Worker):
         if not self._assaulted:
             self._assaulted = True
             # Written first, because the program may be stopped later.
-            print(ASSAULT_MADE, file=sys.__stdout__)
+            print(assault.ASSAULT_MADE, file=sys.__stdout__)
             for one in assault.made(self._host):
-                print(f"{REACHED} {one}]", file=sys.__stdout__)
+                print(f"{assault.REACHED} {one}]", file=sys.__stdout__)
             assault.leave_thread(lambda: self._calls.call("search", ["after the end"], {}))
             assault.replace_process()
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import assault
 import hostile_canary
 import numpy  # noqa: F401 - what decoding a value would import, and no program be blamed for
 import pandas  # noqa: F401
-import plain_marks
 import pytest
 from host_watch import HostWatch, open_things
 from hostile_harness import timeout_of
@@ -232,13 +232,11 @@ class ProcessHost:
         if (seconds := time.monotonic() - started) > HANGS_SECONDS:
             faults.append(f"took {seconds:.1f} s")
         printed = "".join(self.recorder.printed)
-        self.assaults += plain_marks.ASSAULT_MADE in printed
+        self.assaults += assault.ASSAULT_MADE in printed
         faults += self.recorder.too_late()
         if hostile_canary.SECRET in f"{shown}{printed}{self.recorder.calls}":
             faults.append("the secret came out")
-        faults += [
-            line for line in f"{printed}\n{shown}".splitlines() if plain_marks.REACHED in line
-        ]
+        faults += [line for line in f"{printed}\n{shown}".splitlines() if assault.REACHED in line]
         if program.outside and any(name == "trip" for name, _, _ in self.recorder.calls):
             faults.append(f"reached {program.outside}")
         return "; ".join(faults)
