@@ -6,13 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 from background import eventually, process_gone
 
-from smolagents_fork import WasmExecutor
 from smolagents_fork.system.proc_table import process_table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of folders")
@@ -183,14 +181,3 @@ def test_every_process_ends_with_its_host(kind, moment, tmp_path, request):
             lambda: started.isdisjoint((e.pid, e.start) for e in process_table().values())
         )
         assert copy is None or not process_gone(copy)
-
-
-@pytest.mark.wasm
-@pytest.mark.usefixtures("wasm_machine")
-def test_guest_lives_on_when_the_thread_that_started_it_ends():
-    made = []
-    thread = threading.Thread(target=lambda: made.append(WasmExecutor([])))
-    thread.start()
-    thread.join()
-    with made[0] as executor:
-        assert executor("1 + 1").output == 2
