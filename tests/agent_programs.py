@@ -29,7 +29,7 @@ def check_agents(folder: Path, **keywords: Any) -> None:
     model = Script("print(helper(task='find'))", "final_answer('found')", "final_answer('Ada')")
     with AgentSandbox(model_on_host=model, timeout_seconds=240, **keywords) as box:
         assert "answer: Ada" in box.run_code(manager)
-        model.steps = ["final_answer(6 * 7)"]
+        model.answers = ["final_answer(6 * 7)"]
         CodeAgent(tools=[], model=model).save(folder)
         assert box.run_agent(folder, "6 times 7?") == 42
         box.put_file(b"kept", "file")

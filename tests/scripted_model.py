@@ -1,4 +1,4 @@
-"""Model of tests: it answers with prepared code."""
+"""Models of tests: they answer with prepared texts, or with prepared code."""
 
 from __future__ import annotations
 
@@ -8,23 +8,31 @@ from typing import Any
 from smolagents import ChatMessage, ChatMessageStreamDelta, MessageRole, Model
 
 
-class Script(Model):
-    """Answers with code, one step a call; also streams it."""
+class ScriptedModel(Model):
+    """Answers with texts, one a step; streams each in two pieces."""
 
-    def __init__(self, *steps: str) -> None:
-        super().__init__(model_id="script")
-        self.steps = list(steps)
+    def __init__(self, *answers: str, **kwargs: Any) -> None:
+        super().__init__(model_id="scripted", **kwargs)
+        self.answers = list(answers)
 
     def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
         return ChatMessage(role=MessageRole.ASSISTANT, content=self._next())
 
     def generate_stream(self, messages: Any, **kwargs: Any) -> Iterator[ChatMessageStreamDelta]:
-        for word in self._next().split(" "):
-            yield ChatMessageStreamDelta(content=word + " ")
+        text = self._next()
+        yield ChatMessageStreamDelta(content=text[:5])
+        yield ChatMessageStreamDelta(content=text[5:])
 
     @classmethod
-    def from_dict(cls, model_dictionary: dict[str, Any]) -> Script:
+    def from_dict(cls, model_dictionary: dict[str, Any]) -> ScriptedModel:
         return cls()
 
     def _next(self) -> str:
-        return f"Thought: next.\n<code>\n{self.steps.pop(0)}\n</code>"
+        return self.answers.pop(0)
+
+
+class Script(ScriptedModel):
+    """Answers with code."""
+
+    def _next(self) -> str:
+        return f"Thought: next.\n<code>\n{self.answers.pop(0)}\n</code>"

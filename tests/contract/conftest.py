@@ -7,7 +7,8 @@ import sys
 import textwrap
 
 import pytest
-from recording import RecordingExecutor, ScriptedModel
+from recording import RecordingExecutor
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent
 from smolagents.models import MODEL_REGISTRY
 

@@ -1,26 +1,10 @@
-"""A model that answers from a script, and an executor that records what is done to it."""
+"""An executor that records what is done to it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
-from smolagents.models import ChatMessage, MessageRole, Model
-
-
-class ScriptedModel(Model):
-    """Answers with the given texts, one a step."""
-
-    def __init__(self, *answers: str, **kwargs: Any) -> None:
-        super().__init__(model_id="scripted", **kwargs)
-        self.answers = list(answers)
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        return ChatMessage(role=MessageRole.ASSISTANT, content=self.answers.pop(0))
-
-    @classmethod
-    def from_dict(cls, model_dictionary: dict[str, Any]) -> ScriptedModel:
-        return cls()
 
 
 class RecordingExecutor(PythonExecutor):

@@ -8,7 +8,8 @@ import weakref
 from typing import Any
 
 import pytest
-from recording import RecordingExecutor, ScriptedModel
+from recording import RecordingExecutor
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent
 
 

@@ -6,7 +6,8 @@ import threading
 from typing import Any
 
 import pytest
-from recording import RecordingExecutor, ScriptedModel
+from recording import RecordingExecutor
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent, tool
 from smolagents.utils import AgentError
 

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 import smolagents
-from recording import RecordingExecutor, ScriptedModel
+from recording import RecordingExecutor
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent
 
 from smolagents_fork import AllowedHost, ProcessExecutor

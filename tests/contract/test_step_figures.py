@@ -12,8 +12,8 @@ from typing import Any
 import PIL.Image
 import pytest
 from background import PATIENCE_SECONDS, at_once
-from recording import ScriptedModel
 from rich.console import Console
+from scripted_model import ScriptedModel
 from smolagents import AgentLogger, CodeAgent, LocalPythonExecutor, LogLevel
 from smolagents.models import get_clean_message_list
 from whole_contract import every

@@ -9,13 +9,13 @@ import threading
 from typing import Any
 
 import pytest
-from recording import RecordingExecutor, ScriptedModel
+from recording import RecordingExecutor
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent, ToolCallingAgent, tool
 from smolagents.gradio_ui import stream_to_gradio
 from smolagents.memory import ActionStep, TaskStep
 from smolagents.models import (
     ChatMessage,
-    ChatMessageStreamDelta,
     ChatMessageToolCall,
     ChatMessageToolCallFunction,
     MessageRole,
@@ -32,17 +32,8 @@ ANSWER = "<code>final_answer('answered')</code>"
 ELEMENTS = 14
 
 
-class StreamingModel(ScriptedModel):
-    """Sends each answer in two pieces."""
-
-    def generate_stream(self, messages: Any, **kwargs: Any) -> Any:
-        text = self.answers.pop(0)
-        yield ChatMessageStreamDelta(content=text[:5])
-        yield ChatMessageStreamDelta(content=text[5:])
-
-
 def make_agent(**options: Any) -> CodeAgent:
-    model = StreamingModel(PLAN, CODE, PLAN, ANSWER, PLAN, ANSWER)
+    model = ScriptedModel(PLAN, CODE, PLAN, ANSWER, PLAN, ANSWER)
     options = {"planning_interval": 1, "stream_outputs": True, **options}
     return CodeAgent(tools=[], model=model, verbosity_level=0, **options)
 
@@ -56,7 +47,7 @@ def unraisable(monkeypatch):
 
 
 def check_next_run(agent: CodeAgent) -> None:
-    agent.model = StreamingModel(PLAN, ANSWER)
+    agent.model = ScriptedModel(PLAN, ANSWER)
     assert agent.run("again", reset=False) == "answered"
     tasks = [step.task for step in agent.memory.steps if isinstance(step, TaskStep)]
     assert tasks == ["task", "again"]

@@ -7,12 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from recording import ScriptedModel
 from rich.console import Console
+from scripted_model import ScriptedModel
 from smolagents import CodeAgent, Tool, ToolCallingAgent
 from smolagents.models import (
     ChatMessage,
-    ChatMessageStreamDelta,
     ChatMessageToolCall,
     ChatMessageToolCallFunction,
     MessageRole,
@@ -32,11 +31,6 @@ def log():
     logger = AgentLogger(level=LogLevel.DEBUG, console=console)
     # A moving line begins again at the left.
     return logger, lambda: re.sub(r"\x1b\[[\d;?]*[a-zA-Z]|\r", "", file.getvalue())
-
-
-class StreamingModel(ScriptedModel):
-    def generate_stream(self, messages: Any, **_: Any) -> Any:
-        yield ChatMessageStreamDelta(content=self.answers.pop(0))
 
 
 class CallingModel(ScriptedModel):
@@ -66,8 +60,7 @@ def check(written: str) -> None:
 @pytest.mark.parametrize("streams", [False, True])
 def test_nothing_that_an_agent_logs_is_obeyed(log, streams):
     logger, written = log
-    kind = StreamingModel if streams else ScriptedModel
-    model = kind(
+    model = ScriptedModel(
         f"{HOSTILE}<code>print({HOSTILE!r})</code>",
         f"<code>class E(Exception): pass\nraise E({HOSTILE!r})</code>",
         f"<code># {HOSTILE}\nimport os</code>",

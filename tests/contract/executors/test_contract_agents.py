@@ -207,4 +207,4 @@ def test_additional_args(contract):
     answer = agent.run("go", additional_args={"table": {"b": 1, "a": 2}, "extra": "!"})
     assert answer == "a!"
     with pytest.raises(IndexError):
-        agent.model.steps[0]
+        agent.model.answers[0]

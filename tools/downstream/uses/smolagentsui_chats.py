@@ -33,14 +33,14 @@ first = ask(client, "first", "What is the answer?")
 assert first["final_answer"][0]["content"] == 42, first
 variables = {entry["name"]: entry["preview"] for entry in first["variable_state"][-1]["variables"]}
 assert variables["count"] == "41", variables
-agent.model.steps = ["own = 7\nfinal_answer(own)"]
+agent.model.answers = ["own = 7\nfinal_answer(own)"]
 second = ask(client, "second", "And in this chat?")
 names = {entry["name"] for entry in second["variable_state"][-1]["variables"]}
 assert "own" in names, names
 assert "count" not in names, names
 
 server.active_agents.clear()  # as after a restart of the server
-agent.model.steps = ["final_answer(count + 2)"]
+agent.model.answers = ["final_answer(count + 2)"]
 again = ask(client, "first", "And one more?")
 assert again["final_answer"][0]["content"] == 43, again
 print("two chats with variables of their own; the first restored from its database")
