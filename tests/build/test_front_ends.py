@@ -21,7 +21,8 @@ from whole_contract import WHOLE
 
 from buildsys import lock as lockfile
 from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS, ADDED_SCRIPTS
-from tools.paths import ROOT
+from tools.paths import ROOT, Project
+from tools.rebase.trial import copy_checkout
 from tools.upstream.fetch import unpack_sdist
 from tools.uv import installer_settings
 
@@ -95,17 +96,9 @@ def build_both(source: Path, out: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the files that git tracks, as in a clone."""
+    """Copy what git takes of the checkout, as in a clone."""
     copy = tmp_path_factory.mktemp("clone") / "fork"
-    if (ROOT / ".git").exists():
-        names = run("git", "ls-files", "-z").split("\0")
-        for name in filter(None, names):
-            target = copy / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / name).exists():
-                shutil.copy2(ROOT / name, target)
-    else:
-        shutil.copytree(ROOT, copy)
+    copy_checkout(Project(), copy)
     return copy
 
 

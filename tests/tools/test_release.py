@@ -16,6 +16,7 @@ from whole_contract import WHOLE
 from buildsys.lock import load
 from buildsys.version import fork_version
 from tools.paths import ROOT, Project
+from tools.rebase.trial import copy_checkout
 from tools.release.__main__ import export_release, main
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.limit(600)]
@@ -32,11 +33,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def clone(folder: Path) -> Path:
-    """Copy the files that git tracks into a repository of one commit."""
-    for name in filter(None, git(ROOT, "ls-files", "-z").split("\0")):
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    """Copy what git takes of the checkout into a repository of one commit."""
+    copy_checkout(Project(), folder)
     git(folder, "init", "-q")
     git(folder, "config", "user.name", "A Maintainer")
     git(folder, "config", "user.email", "a@maintainer.invalid")
