@@ -51,8 +51,8 @@ class GuestLauncher(ABC):
         self._options = options
         self._imports = imports
 
-    def start(self) -> FrameGuest:
-        """Start a guest."""
+    def start(self, _stop: Callable[[], bool]) -> FrameGuest:
+        """Start a guest, whose turns never wait for it to read."""
         return FrameGuest(self.start_process(), self._options.max_value_bytes)
 
     def set_up(self, ask: Ask) -> None:
@@ -119,16 +119,14 @@ class FrameGuest:
         """Object that may keep figures of calls."""
         return self.process
 
-    def run(
-        self, code: str, output: CallOutput, _deadline: Deadline, _stop: Callable[[], bool]
-    ) -> None:
+    def run(self, code: str, output: CallOutput, _deadline: Deadline) -> None:
         """Begin a run; see :class:`.session.guest.Guest`."""
         self.last_run += 1
         self._output = output
         ends = (Kind.DONE, Kind.FINAL, Kind.FAILED)
         self._begin(Kind.RUN, self.last_run, code.encode("utf-8", "surrogatepass"), ends)
 
-    def ask(self, request: Request, _deadline: Deadline, _stop: Callable[[], bool]) -> None:
+    def ask(self, request: Request, _deadline: Deadline) -> None:
         """Begin a request; see :class:`.session.guest.Guest`."""
         kind, answer = _FRAMES[request.task]
         number = 0
@@ -209,7 +207,7 @@ class FrameGuest:
             self._next_interrupt = now + _INTERRUPT_PAUSE_SECONDS
             self.process.interrupt(self._number)
 
-    def is_alive(self, _stop: Callable[[], bool] = lambda: False) -> bool:
+    def is_alive(self) -> bool:
         """Tell whether the process is not known to have ended."""
         return not self.process.ended
 

@@ -51,14 +51,18 @@ class KernelGuestSource:
         self._connection = connection
         self._seconds = startup_seconds
 
-    def start(self) -> KernelGuest:
+    def start(self, stop: Callable[[], bool]) -> KernelGuest:
         """Start a kernel, or take the one to which the connection is open.
+
+        Args:
+            stop: see :class:`KernelGuest`.
 
         Raises:
             ExecutorStartError: it did not start in time, or has ended.
         """
         try:
-            return KernelGuest(self._connection, self._connection.ready(self._seconds))
+            channel = self._connection.ready(self._seconds)
+            return KernelGuest(self._connection, channel, stop)
         except (ConnectionLost, KernelGone, ProtocolError, DeadlinePassed) as error:
             self._connection.drop_sandbox()
             said = str(error) or f"it did not answer in {self._seconds} s"
@@ -138,17 +142,20 @@ class KernelGuest:
     Args:
         connection: to the kernel.
         channel: that is open.
+        stop: returns whether what the kernel does not read need not be sent any longer.
     """
 
     noun: ClassVar[str] = "sandbox"
 
-    def __init__(self, connection: KernelConnection, channel: Channel) -> None:
+    def __init__(
+        self, connection: KernelConnection, channel: Channel, stop: Callable[[], bool]
+    ) -> None:
         self._connection = connection
         self._channel = channel
+        self._stop = stop
         # Of what goes on now; no request as long as the kernel has not read it.
         self._request: KernelRequest | None = None
         self._read: Callable[[], Any] = lambda: None
-        self._stop: Callable[[], bool] = lambda: False
         # The next interruption, and the pause after it.
         self._next_interrupt = self._pause = 0.0
         #: The error of the stream that ended outside of a call.
@@ -161,21 +168,19 @@ class KernelGuest:
 
     # -- runs and requests --
 
-    def run(
-        self, code: str, output: CallOutput, deadline: Deadline, stop: Callable[[], bool]
-    ) -> None:
+    def run(self, code: str, output: CallOutput, deadline: Deadline) -> None:
         """Begin a run; see :class:`.session.guest.Guest`."""
         collector = Collector(output)
         self._read = collector.output
-        self._begin(code, (), collector, deadline, stop, silent=False)
+        self._begin(code, (), collector, deadline, silent=False)
 
-    def ask(self, request: Request, deadline: Deadline, stop: Callable[[], bool]) -> None:
+    def ask(self, request: Request, deadline: Deadline) -> None:
         """Begin a request; see :class:`.session.guest.Guest`."""
         answer = _Answer()
         self._read = lambda: answer.body
         code = _CODE.get(request.task, request.code)
         bodies = [_join(body) for body in request.bodies]
-        self._begin(code, bodies, answer, deadline, stop, silent=True)
+        self._begin(code, bodies, answer, deadline, silent=True)
 
     def _begin(
         self,
@@ -183,16 +188,14 @@ class KernelGuest:
         bodies: Sequence[bytes],
         sink: Sink,
         deadline: Deadline,
-        stop: Callable[[], bool],
         *,
         silent: bool,
     ) -> None:
-        self._stop = stop
         self._request = None
         self._next_interrupt = self._pause = 0.0
         with self._sending():
             self._request = self._channel.execute(
-                code, sink=sink, silent=silent, buffers=bodies, deadline=deadline, stop=stop
+                code, sink=sink, silent=silent, buffers=bodies, deadline=deadline, stop=self._stop
             )
 
     @contextlib.contextmanager
@@ -253,10 +256,10 @@ class KernelGuest:
 
     # -- ends --
 
-    def is_alive(self, stop: Callable[[], bool] = lambda: False) -> bool:
+    def is_alive(self) -> bool:
         """Read what has arrived since the last call; tell whether the kernel has ended."""
         try:
-            self._channel.read_pending(stop)
+            self._channel.read_pending(self._stop)
         except ConnectionLost as error:
             reconnected = self._connection.reconnect() and self._connection.channel
             if reconnected:

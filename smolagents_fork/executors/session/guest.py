@@ -108,19 +108,16 @@ class Guest(Protocol):
         tools included. It never waits and never raises.
         """
 
-    def run(
-        self, code: str, output: CallOutput, deadline: Deadline, stop: Callable[[], bool]
-    ) -> None:
+    def run(self, code: str, output: CallOutput, deadline: Deadline) -> None:
         """Begin a run; :meth:`turn` gives its calls and its end.
 
         Args:
             code: of the program.
             output: takes what it prints and displays.
             deadline: of the run.
-            stop: returns whether the run was interrupted, so that nothing more need be sent.
         """
 
-    def ask(self, request: Request, deadline: Deadline, stop: Callable[[], bool]) -> None:
+    def ask(self, request: Request, deadline: Deadline) -> None:
         """Begin a request; :meth:`turn` gives its end. Arguments as for :meth:`run`."""
 
     def turn(self, seconds: float) -> Call | End | None:
@@ -141,12 +138,8 @@ class Guest(Protocol):
     def interrupt(self) -> None:
         """Interrupt the run or request; the guest decides how often a repetition is sent."""
 
-    def is_alive(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Tell whether the guest is not known to have ended; called between runs.
-
-        Args:
-            stop: returns whether a wait for what is left of the last run is to end.
-        """
+    def is_alive(self) -> bool:
+        """Tell whether the guest is not known to have ended; called between runs."""
 
     def kill(self) -> None:
         """End the guest at once; any thread may call this."""
@@ -165,8 +158,13 @@ Ask = Callable[[Request, str], bytes]
 class GuestSource(Protocol):
     """Starts the guests of one executor, one after the other."""
 
-    def start(self) -> Guest:
-        """Start a guest."""
+    def start(self, stop: Callable[[], bool]) -> Guest:
+        """Start a guest.
+
+        Args:
+            stop: returns whether :meth:`Session.interrupt` was called, so that nothing more need be
+                sent, and nothing that is left of the last run need be waited for.
+        """
 
     def set_up(self, ask: Ask) -> None:
         """Do the first step of a new guest's preparation, before it gets tools and variables.

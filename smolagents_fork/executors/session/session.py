@@ -144,7 +144,7 @@ class Session:
     def _open(self) -> None:
         seconds = self.limits.startup_timeout_seconds
         deadline = Deadline(seconds)
-        self._guest = guest = self._source.start()
+        self._guest = guest = self._source.start(self._interrupted.is_set)
 
         def ask(request: Request, action: str) -> bytes:
             return self._ask(guest, request, action)
@@ -232,7 +232,7 @@ class Session:
         guest = self._guest
         if guest is None:
             self.open()
-        elif not guest.is_alive(self._interrupted.is_set):
+        elif not guest.is_alive():
             # Once, or the user would not learn that the state is lost.
             raise self._lost(guest, guest.death(), "between two calls, ")
         assert self._guest is not None
@@ -267,7 +267,7 @@ class Session:
         grace, stop = self.limits.interrupt_grace_seconds, self._interrupted.is_set
         exchange = Exchange(guest, deadline, grace, stop)
         try:
-            guest.ask(request, deadline, stop)
+            guest.ask(request, deadline)
             end = exchange.finish()
         except NotStopped as error:
             begun = "interrupted: " if error.reason == "interrupt" else ""
@@ -328,7 +328,7 @@ class Session:
         grace = self.limits.interrupt_grace_seconds
         exchange = Exchange(guest, deadline, grace, stop, calls)
         try:
-            guest.run(code, output, deadline, stop)
+            guest.run(code, output, deadline)
             end = exchange.finish()
         except (NotStopped, SandboxDiedError, ProtocolError) as error:
             guest.kill()
