@@ -14,7 +14,7 @@ from ..bridge import CallRecord
 from ..bridge.thread import GivenUp, ToolThread
 from ..errors import ExecutorError, ForkError, ProgramInterruptedError, ProgramRefusedError
 from .audit_log import Audit, AuditLog, code_facts, error_facts
-from .proposals import ProposedCall, ProposedRun, Refused, is_own_code, mark_own_code, present_step
+from .proposals import ProposedCall, ProposedRun, Refused, present_step
 
 __all__ = ["BeforeRun", "BeforeTool", "Control"]
 
@@ -80,10 +80,6 @@ class Control:
             ExecutorError: the function raised something else, or returned another value.
             AuditError: a line of the record was lost.
         """
-        if is_own_code():
-            with mark_own_code(is_own=False):
-                yield code
-            return
         try:
             allowed = self._allow_run(code)
         except ForkError as error:

@@ -14,8 +14,6 @@ __all__ = [
     "ProposedCall",
     "ProposedRun",
     "Refused",
-    "is_own_code",
-    "mark_own_code",
     "present_step",
     "stepping",
 ]
@@ -76,30 +74,6 @@ def stepping(step: AgentStep | None) -> Iterator[None]:
 def present_step() -> AgentStep | None:
     """Return the step that this code belongs to; ``None`` if no agent runs it."""
     return _present.get()
-
-
-_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar(
-    "smolagents_fork_own_code", default=False
-)
-
-
-@contextlib.contextmanager
-def mark_own_code(*, is_own: bool = True) -> Iterator[None]:
-    """Have code run in the block without question and record: it is the fork's, not a model's.
-
-    Args:
-        is_own: ``False`` for what that code calls.
-    """
-    token = _own_code.set(is_own)
-    try:
-        yield
-    finally:
-        _own_code.reset(token)
-
-
-def is_own_code() -> bool:
-    """Tell whether the code that is about to run is the fork's."""
-    return _own_code.get()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

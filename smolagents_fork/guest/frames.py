@@ -72,7 +72,7 @@ class Kind(enum.IntEnum):
     RUN = 17  # body: code, UTF-8
     REPLY = 18  # body: the bridge's answer
     TOOLS = 19  # body: stubs, encoded
-    VARIABLES = 20  # body: joined messages, each of name and value
+    VARIABLES = 20  # body: joined messages, each of values by name or of names to remove
     SOURCES = 21  # body: an archive of the guest's modules
     PACKAGE = 22  # body: a wheel
     FILE = 23  # body: a request of the host for a file of the guest

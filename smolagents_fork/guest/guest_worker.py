@@ -233,8 +233,11 @@ class Worker:
                 self._engine.send_tools(tools)
             else:
                 variables: dict[str, Any] = {}
-                for message in split_messages(frame.body):
-                    variables.update(_from_host(message))
+                for content in map(_from_host, split_messages(frame.body)):
+                    if isinstance(content, list):
+                        self._engine.remove_variables(content)
+                    else:
+                        variables.update(content)
                 self._engine.send_variables(variables)
         except Exception as error:
             body = _failure(type(error).__name__, str(error))

@@ -42,11 +42,14 @@ def test_removal_of_variables_is_neither_asked_about_nor_recorded(executor):
         executor_kwargs={"before_run": lambda run: asked.append(run.code), "audit": lines.append},
     )
     with helper:
-        assert "41" in helper("one", additional_args={"data": 41})
+        assert "41" in helper("one", additional_args={"data": 41, "len": 1})
         assert asked == ["final_answer(data)"]
         assert [line["phase"] for line in lines if line["event"] == "run"] == ["begin", "end"]
         with pytest.raises(Exception, match="data"):
             helper.python_executor("data")
+        if executor == "process":
+            helper.python_executor.restart()
+        assert helper.python_executor("len('ab')").output == 2
 
 
 def test_run_of_the_host_keeps_its_variables():
@@ -117,10 +120,9 @@ class MeetingExecutor(RecordingExecutor):
         self.seen: list[dict[str, Any]] = []
 
     def __call__(self, code_action: str) -> Any:
-        if not code_action.startswith("del "):
-            self.seen.append(dict(self.variables))
-            self.begun.set()
-            assert self.may_end.wait(60)
+        self.seen.append(dict(self.variables))
+        self.begun.set()
+        assert self.may_end.wait(60)
         return super().__call__(code_action)
 
 

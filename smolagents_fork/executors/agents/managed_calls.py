@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from smolagents_fork.codec.rpc import is_nameable
-from smolagents_fork.control.proposals import mark_own_code
 from smolagents_fork.system.forks import ForkSafeLock
 from smolagents_fork.text.short_texts import limited_text
 from smolagents_fork.upstream import AgentError
@@ -116,8 +115,9 @@ def _remove(agent: MultiStepAgent, names: list[str]) -> None:
     executor = getattr(agent, "python_executor", None)
     if executor is None or not names:
         return
+    remove = getattr(executor, "remove_variables", None)
     with contextlib.suppress(Exception):
-        # The executor keeps what it was sent, for its next sandbox.
-        executor.send_variables(dict.fromkeys(names))
-        with mark_own_code():
-            executor("\n".join(f"del {name}" for name in names))
+        if callable(remove):
+            remove(names)
+        else:
+            executor.send_variables(dict.fromkeys(names))

@@ -609,6 +609,16 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self._check_whole()
         self._interpreter.send_variables(variables)
 
+    def remove_variables(self, names: Sequence[str]) -> None:
+        """Remove variables of the code.
+
+        Args:
+            names: Names of variables; those that are not there are ignored.
+        """
+        self._check_whole()
+        for name in names:
+            self.state.pop(name, None)
+
     def variables(self) -> Variables:
         """Return the program's public variables, functions and classes: the objects themselves."""
         variables = {name: value for name, value in self.state.items() if is_public(name)}

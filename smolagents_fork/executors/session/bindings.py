@@ -151,6 +151,13 @@ class Bindings:
             raise
         self._variables.update(kept)
 
+    def remove_variables(self, ask: Ask, names: Sequence[str]) -> None:
+        """Remove variables from the guest, and from what a new one gets."""
+        for name in names:
+            self._variables.pop(name, None)
+        body = join_messages([[codec.encode(list(names))]])
+        ask(Request(Task.VARIABLES, [body]), "remove_variables")
+
     def _encode_variable(self, name: str, value: Any) -> tuple[bool, Sequence[Part]]:
         attachments, path = Attachments(), f"vars[{name!r}]"
         limit = self._options.max_value_bytes

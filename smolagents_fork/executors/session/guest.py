@@ -24,7 +24,8 @@ class Task(enum.Enum):
 
     SETUP = enum.auto()  # body: what the guest must know before all else
     TOOLS = enum.auto()  # body: the specifications of all stubs, encoded
-    VARIABLES = enum.auto()  # body: joined messages; other bodies are pickled
+    # body: joined messages, each of values by name or of names to remove; others are pickled
+    VARIABLES = enum.auto()
     READ_STATE = enum.auto()  # the answer: the program's variables, encoded
     FILE = enum.auto()  # body: a request for a file
     CODE = enum.auto()  # a program of the fork's own, with its data

@@ -469,6 +469,16 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         with self._turn("send_variables"):
             self._bindings.set_variables(self._open_session().request, variables)
 
+    def remove_variables(self, names: Sequence[str]) -> None:
+        """Remove variables of the code, also from what the next sandbox gets; tools stay.
+
+        Args:
+            names: Names of variables; those that are not there are ignored.
+        """
+        names = accept.names("names", names)
+        with self._turn("remove_variables"):
+            self._bindings.remove_variables(self._open_session().request, names)
+
     def variables(self) -> Variables:
         """Return copies of the code's public variables; ``left_out`` names the others."""
         with self._turn("variables"):

@@ -88,6 +88,11 @@ class PlainEngine:
                 raise ProgramRefusedError(f"Cannot send a variable named {name!r}")
         self._module.__dict__.update(variables)
 
+    def remove_variables(self, names: Iterable[str]) -> None:
+        """Remove those of :meth:`variables` that have these names."""
+        for name in self.variables().keys() & set(names):
+            del self._module.__dict__[name]
+
     def variables(self) -> dict[str, Any]:
         """Return the program's variables, without tools and what every module has."""
         return {

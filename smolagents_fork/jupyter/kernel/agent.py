@@ -450,7 +450,7 @@ class KernelSide:
         return buffers
 
     def receive(self):
-        """Set variables from the buffers of the request, all or none.
+        """Set and remove variables by the buffers of the request, all or none.
 
         The first one has those of the codec, and the others are pickled by a host that trusts this
         kernel.
@@ -460,7 +460,12 @@ class KernelSide:
         encoded, *pickled = self.take_buffers()
         values = {}
         for data in self.codec.split_messages(encoded):
-            values.update(self.codec.decode(data, path="variables", max_bytes=len(data)))
+            content = self.codec.decode(data, path="variables", max_bytes=len(data))
+            if isinstance(content, list):
+                for name in self.program_variables().keys() & set(content):
+                    del self.shell.user_ns[name]
+            else:
+                values.update(content)
         for data in pickled:
             values.update(pickle.loads(bytes(data)))
         self.shell.user_ns.update(values)
@@ -486,16 +491,19 @@ class KernelSide:
             stream, FILE_REPLY, content, parent=parent, ident=ident, buffers=buffers
         )
 
-    def variables(self):
-        """Publish the program's variables, without the shell's own and the host's functions."""
+    def program_variables(self):
+        """Return the program's variables, without the shell's own and the host's functions."""
         absent = object()
         hidden = {**self.shell.user_ns_hidden, **self.stubs}
-        variables = {
+        return {
             name: value
             for name, value in self.shell.user_ns.items()
             if hidden.get(name, absent) is not value and value is not self.leave
         }
-        data = self.codec.encode_variables(variables, self.max_value_bytes)
+
+    def variables(self):
+        """Publish the program's variables."""
+        data = self.codec.encode_variables(self.program_variables(), self.max_value_bytes)
         self.publish({"kind": "answer"}, [data])
 
     def pickling(self, stub):

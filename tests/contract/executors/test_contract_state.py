@@ -44,6 +44,11 @@ def test_variables_are_sent(contract):
     executor.send_variables({"sent": {"a": [1, 2.5, None]}, "words": "text"})
     executor("sent['a'].append(words)")
     assert executor("sent").output == {"a": [1, 2.5, None, "text"]}
+    executor.send_variables({"len": 1})
+    executor.remove_variables(["sent", "len", "absent"])
+    assert executor("len(words)").output == 4
+    with pytest.raises(Exception, match="sent"):
+        executor("sent")
 
 
 @behaviour("State", "Sent variables are one request, however many and long they are.")

@@ -13,21 +13,13 @@ from smolagents import CodeAgent
 
 from smolagents_fork import DockerExecutor, ProposedCall, ProposedRun, Refused
 from smolagents_fork.control.control import Control
-from smolagents_fork.control.proposals import AgentStep, mark_own_code, stepping
+from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.errors import ConfigurationError, ExecutorError
 
 
 def allow(control: Control, code: str) -> None:
     with control.run(code):
         pass
-
-
-def test_code_called_by_the_forks_own_code_is_asked_about():
-    asked: list[str] = []
-    control = Control("Executor", lambda run: asked.append(run.code), None)
-    with mark_own_code(), control.run("del data"):
-        allow(control, "called by a finalizer")
-    assert asked == ["called by a finalizer"]
 
 
 def test_error_of_a_signals_handler_is_not_the_functions():
