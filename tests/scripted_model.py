@@ -1,4 +1,4 @@
-"""Models of tests: they answer with prepared texts, or with prepared code."""
+"""Models of tests: they answer with prepared texts, code, or calls of tools."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from smolagents import ChatMessage, ChatMessageStreamDelta, MessageRole, Model
+from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
 
 class ScriptedModel(Model):
@@ -36,3 +37,18 @@ class Script(ScriptedModel):
 
     def _next(self) -> str:
         return f"Thought: next.\n<code>\n{self.answers.pop(0)}\n</code>"
+
+
+class Caller(ScriptedModel):
+    """Answers with calls of tools, each a name and arguments, beside a text."""
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]], text: str = "") -> None:
+        super().__init__(text)
+        self.calls = list(calls)
+
+    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
+        name, arguments = self.calls.pop(0)
+        function = ChatMessageToolCallFunction(name=name, arguments=arguments)
+        call = ChatMessageToolCall(id=f"call-{len(self.calls)}", type="function", function=function)
+        content = self.answers[0]
+        return ChatMessage(role=MessageRole.ASSISTANT, content=content, tool_calls=[call])

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
 
 import pytest
 from rich.console import Console
-from scripted_model import ScriptedModel
+from scripted_model import Caller, ScriptedModel
 from smolagents import CodeAgent, Tool, ToolCallingAgent
-from smolagents.models import (
-    ChatMessage,
-    ChatMessageToolCall,
-    ChatMessageToolCallFunction,
-    MessageRole,
-)
 from smolagents.monitoring import AgentLogger, LogLevel
 
 from smolagents_fork.terminal import harmless
@@ -31,14 +24,6 @@ def log():
     logger = AgentLogger(level=LogLevel.DEBUG, console=console)
     # A moving line begins again at the left.
     return logger, lambda: re.sub(r"\x1b\[[\d;?]*[a-zA-Z]|\r", "", file.getvalue())
-
-
-class CallingModel(ScriptedModel):
-    def generate(self, messages: Any, **_: Any) -> ChatMessage:
-        name, arguments = self.answers.pop(0)
-        function = ChatMessageToolCallFunction(name=name, arguments=arguments)
-        call = ChatMessageToolCall(id="1", type="function", function=function)
-        return ChatMessage(role=MessageRole.ASSISTANT, content=HOSTILE, tool_calls=[call])
 
 
 class Echo(Tool):
@@ -82,7 +67,8 @@ def test_nothing_that_an_agent_logs_is_obeyed(log, streams):
 
 def test_nothing_that_a_tool_returns_is_obeyed(log):
     logger, written = log
-    model = CallingModel(("echo", {"text": HOSTILE}), ("final_answer", {"answer": HOSTILE}))
+    calls = ("echo", {"text": HOSTILE}), ("final_answer", {"answer": HOSTILE})
+    model = Caller(*calls, text=HOSTILE)
     agent = ToolCallingAgent([Echo()], model=model, logger=logger)
     assert agent.run("task") == HOSTILE
     check(written())

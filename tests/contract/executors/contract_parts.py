@@ -1,11 +1,10 @@
-"""Tools, models and agents of the suite."""
+"""Tools of the suite."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from smolagents import ChatMessage, MessageRole, Model, Tool, tool
-from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+from smolagents import Tool, tool
 
 PREFIX = "from the module: "
 
@@ -42,17 +41,3 @@ def prefixed(text: str, times: int = 1) -> str:
 
 class StoreError(LookupError):
     """An exception class of the host."""
-
-
-class Caller(Model):
-    """A model that answers with calls of tools, one step a call."""
-
-    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
-        super().__init__(model_id="caller")
-        self.calls = list(calls)
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        name, arguments = self.calls.pop(0)
-        function = ChatMessageToolCallFunction(name=name, arguments=arguments)
-        call = ChatMessageToolCall(id=f"call-{len(self.calls)}", type="function", function=function)
-        return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[call])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from contract_declarations import behaviour
-from contract_parts import Caller, Counter
-from scripted_model import Script
+from contract_parts import Counter
+from scripted_model import Caller, Script
 from smolagents import CodeAgent, ToolCallingAgent
 
 

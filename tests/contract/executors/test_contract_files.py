@@ -7,7 +7,8 @@ import os
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import FILES, PLAIN
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model
+from scripted_model import Script
+from smolagents import CodeAgent
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -304,21 +305,13 @@ def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
     assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2
 
 
-class Reader(Model):
-    """A model that answers with what it finds in a file."""
-
-    def generate(self, messages, **kwargs):
-        text = (
-            "<code>\nwith open('data.csv') as file:\n    rows = file.read()\n"
-            "with open('out.txt', 'w') as file:\n    file.write(rows.upper())\n"
-            "final_answer(rows)\n</code>"
-        )
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
 @behaviour("Files", "An agent's `executor_kwargs` take files; its `python_executor` gives them.")
 def test_files_of_agents(contract):
     options = contract.agent_options(files=FILES)
-    agent = contract.keep(CodeAgent(tools=[], model=Reader(), verbosity_level=0, **options))
+    model = Script(
+        "with open('data.csv') as file:\n    rows = file.read()\n"
+        "with open('out.txt', 'w') as file:\n    file.write(rows.upper())\nfinal_answer(rows)"
+    )
+    agent = contract.keep(CodeAgent(tools=[], model=model, verbosity_level=0, **options))
     assert agent.run("What is in data.csv?") == "a,b\n1,2\n"
     assert agent.python_executor.get_file("out.txt") == b"A,B\n1,2\n"

@@ -21,7 +21,8 @@ from typing import Any, ClassVar
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
-from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
+from contract_parts import PREFIX, Counter, StoreError, prefixed
+from scripted_model import Caller
 from smolagents import Tool, ToolCallingAgent, ToolCollection
 from smolagents.monitoring import LogLevel
 
