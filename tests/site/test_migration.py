@@ -15,7 +15,7 @@ SHARED = "contract/executors"
 #: Tests by the beginning of a row's first column.
 TESTS = {
     "`CodeAgent(tools=[...], model=...)`": "contract/test_local_replaced.py::"
-    "test_agents_code_means_what_it_means_in_python",
+    "test_local_executor_is_the_forks_under_every_name",
     "`ToolCallingAgent`, `MultiStepAgent`": "contract/test_interrupt.py::"
     "test_managed_agents_are_interrupted_too",
     "`additional_authorized_imports=": "integration/docker/test_docker_images.py::"
@@ -46,7 +46,7 @@ TESTS = {
     "`timeout_seconds` of local": f"{SHARED}/test_contract_limits.py::test_endless_code_is_stopped",
     "code that catches an error": f"{SHARED}/test_contract_ends.py::"
     "test_no_code_goes_on_after_the_final_answer",
-    "`with`, `while` or `try`": f"{SHARED}/test_contract_state.py::test_block_has_a_value",
+    "`with`, `while` or `try`": f"{SHARED}/test_contract_state.py::test_last_statement_has_a_value",
     "a misspelt name": "unit/interpreter/test_error_messages.py::"
     "test_a_misspelt_name_never_takes_the_value_of_another",
     "`open(...)`": "contract/test_permitted_builtins.py::test_a_builtin_is_permitted_later",

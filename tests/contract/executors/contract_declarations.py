@@ -184,7 +184,6 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_arrays",
             "test_large_arrays",
             "test_data_frames",
-            "test_images",
             "test_images_of_every_mode",
             "test_image_as_final_answer",
             "test_figure_drawn_into_image",

@@ -32,12 +32,6 @@ def test_code_is_shown_before_it_runs(contract):
     assert (run.agent_name, run.step_number, run.model_output) == (None, None, "")
 
 
-@behaviour("Control", "A text that before_run returns runs in place of the code.")
-def test_changed_code_runs(contract):
-    executor = contract.make(before_run=lambda run: run.code.replace("secret", "'hidden'"))
-    assert executor("secret").output == "hidden"
-
-
 @behaviour("Control", "Refused in before_run is the step's error with its reason; nothing runs.")
 def test_refused_code_does_not_run(contract):
     def before_run(run: ProposedRun) -> None:
@@ -209,7 +203,11 @@ def test_step_of_an_agent_is_known(contract):
     assert [(one.name, one.step_number) for one in calls] == [("counter", 1), ("final_answer", 2)]
 
 
-@behaviour("Control", "The code that ran stays in the agent's memory, and the model is told of it.")
+@behaviour(
+    "Control",
+    "A text that before_run returns runs in place of the code; the agent's memory has it, and the "
+    "model is told of it.",
+)
 def test_changed_code_stays_in_memory(contract):
     def before_run(run: ProposedRun) -> str | None:
         return "final_answer(4242)" if "broken" in run.code else None

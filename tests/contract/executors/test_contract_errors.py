@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from contract_declarations import behaviour
-from contract_kinds import printed
 from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
@@ -57,14 +56,6 @@ def test_class_of_errors(contract):
         contract.shared("1 / 0")
 
 
-@behaviour("Errors", "Output before an error is kept.")
-def test_output_before_an_error_is_kept(contract):
-    executor = contract.shared
-    with pytest.raises(Exception, match="ZeroDivisionError"):
-        executor("print('one')\nprint('two')\n1 / 0\nprint('three')")
-    assert printed(executor) == "one\ntwo\n"
-
-
 @behaviour("Errors", "The agent's next step sees the error and the output before it.")
 def test_the_model_sees_error_and_output(contract):
     script = Script("print('seen so far')\n{}['key']", "final_answer('done')")
@@ -93,12 +84,6 @@ def test_syntax_errors(contract):
             executor(f"ran = True\n{statement}")
         assert f"line {3 if statement.startswith('try') else 2}" in str(caught.value)
         assert executor("ran").output is False
-
-
-@behaviour("Errors", "The error names an exception class of the code's own.")
-def test_exception_classes_of_the_code(contract):
-    with pytest.raises(Exception, match="OutOfStock: 3 left"):
-        contract.shared("class OutOfStock(Exception):\n    pass\nraise OutOfStock('3 left')")
 
 
 @behaviour(

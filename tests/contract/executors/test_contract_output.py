@@ -21,16 +21,13 @@ def test_prints(contract):
     assert logs == "a-1;äß 日本 🙂\n\n"
 
 
-@behaviour("Output", "Each call has its own output.")
-def test_output_is_of_one_call(contract):
-    assert contract.shared("print('first')").logs == "first\n"
-    assert contract.shared("1 + 1").logs == ""
-
-
 NOTE = "\n..._This content has been truncated to stay below {} characters_...\n"
 
 
-@behaviour("Output", "Of output past the limit the first and the last half are kept, with a note.")
+@behaviour(
+    "Output",
+    "Each call has its own output; past the limit the first and last half are kept, with a note.",
+)
 @pytest.mark.parametrize("lines", [20, 50, 100_000])
 def test_first_and_last_half_of_the_output_are_kept(contract, lines):
     executor = contract.limited
@@ -43,7 +40,7 @@ def test_first_and_last_half_of_the_output_are_kept(contract, lines):
     assert executor("print('short')").logs == "short\n"
 
 
-@behaviour("Output", "After an error the printed text is in the state, once, with the same note.")
+@behaviour("Output", "Text printed before an error is kept in the state, once, with the same note.")
 def test_printed_text_of_a_call_that_failed(contract):
     executor = contract.limited
     with pytest.raises(Exception, match="division by zero") as caught:

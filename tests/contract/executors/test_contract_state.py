@@ -82,19 +82,6 @@ def test_variables_are_sent_all_or_none(contract):
             executor(name)
 
 
-@behaviour("State", "The value of a call is that of the expression it ends with.")
-def test_last_expression_is_the_value(contract):
-    assert contract.shared("value = 20\nvalue * 2 + 2").output == 42
-    assert contract.shared("for number in range(3):\n    pass").output is None
-
-
-@behaviour("State", "A call that ends with an assignment has the assigned value.")
-def test_assignment_is_a_value(contract):
-    for code in ("assigned = 5", "assigned: int = 5", "assigned = 2; assigned += 3"):
-        assert contract.shared(code).output == 5
-    assert contract.shared("first, second = 2, 3").output == (2, 3)
-
-
 @behaviour("State", "restart() forgets the state, and keeps tools and sent variables.")
 def test_restart_keeps_tools_and_variables(contract):
     executor = contract.make()
@@ -155,12 +142,18 @@ def test_calls_of_several_threads_take_turns(contract):
     assert sorted(order[::2]) == list(range(6))
 
 
-@behaviour("State", "A call that ends with a block has the value that the block ends with.")
-def test_block_has_a_value(contract):
+@behaviour(
+    "State", "A call has the value of the expression, assignment or block that it ends with."
+)
+def test_last_statement_has_a_value(contract):
     contract.shared(
         "class Five:\n    def __enter__(self): return 5\n    def __exit__(self, *error): pass"
     )
     for code in (
+        "value = 2\nvalue + 3",
+        "assigned = 5",
+        "assigned: int = 5",
+        "assigned = 2; assigned += 3",
         "if True:\n    5\nelse:\n    6",
         "for number in range(6):\n    number",
         "number = 3\nwhile number < 5:\n    number += 1",
@@ -171,6 +164,7 @@ def test_block_has_a_value(contract):
         "try:\n    5\nfinally:\n    pass",
     ):
         assert contract.shared(code).output == 5, code
+    assert contract.shared("first, second = 2, 3").output == (2, 3)
     for code in ("def function(): pass", "class Box: pass", "if True:\n    pass", "import math"):
         assert contract.shared(code).output is None, code
     for code in ("", " ", "\n\n", "# only words"):

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import PIL.Image
 import pytest
 from contract_declarations import behaviour
 from smolagents import FinalAnswerTool
@@ -125,17 +124,6 @@ def test_data_frames(contract):
     assert executor("int(frame['n'].sum())").output == 3
 
 
-@behaviour("Images", "Images keep size, mode and pixels, as variables, arguments and outputs.")
-def test_images(contract):
-    if contract.without_wheels("PIL", "pillow"):
-        return
-    executor = contract.science
-    executor.send_variables({"picture": PIL.Image.new("RGB", (40, 20), (10, 20, 30))})
-    executor.send_tools({"half": lambda image: image.resize((20, 10))})
-    back = executor("half(picture)").output
-    assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
-
-
 #: Pictures of many modes and files, as code that makes them from ``base``.
 PICTURES = {
     "two colours": "base.convert('1')",
@@ -171,7 +159,11 @@ def content_of(image):
     return image.mode, image.size, image.tobytes(), image.convert("RGBA").tobytes()
 
 
-@behaviour("Images", "An image of any mode, also one that is still in its file, keeps its pixels.")
+@behaviour(
+    "Images",
+    "An image of any mode, also one in its file, keeps size and pixels as variable, argument and "
+    "output.",
+)
 @pytest.mark.parametrize("which", PICTURES)
 def test_images_of_every_mode(contract, which):
     if contract.without_wheels("PIL", "pillow"):
