@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from types import SimpleNamespace
 from typing import Any
 
 from ..output import DEFAULT_PRINT_LENGTH, truncate
@@ -40,6 +41,8 @@ _SHORT_ITEMS = 10
 _SHORT_LEVELS = 3
 _SHORT_CHARACTERS = 200
 _CONTAINERS = (list, tuple, set, frozenset, deque)
+# Attributes of classes whose text is made of their fields: dataclasses, attrs, models of pydantic.
+_FIELD_LISTS = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__")
 _BRACES = ("{", "}")
 _BRACKETS: dict[type, tuple[str, str]] = {
     tuple: ("(", ")"),
@@ -171,18 +174,22 @@ def _count(value: Any) -> None:
         _Costly: the work is more than a text may take.
     """
     work = 0
-    pending: list[Iterator[Any]] = [iter((value,))]
+    pending: list[tuple[Any, Iterator[Any]]] = [(None, iter((value,)))]
+    opened: set[int] = set()
     while pending:
-        item = next(pending[-1], pending)
+        item = next(pending[-1][1], pending)
         if item is pending:
-            pending.pop()
+            opened.discard(id(pending.pop()[0]))
             continue
+        if id(item) in opened:
+            continue  # repr() shows three dots for a value inside itself
         cost, inner = _cost(item)
         work += cost
         if work > _MOST_WORK or len(pending) > _DEEPEST:
             raise _Costly
         if inner is not None:
-            pending.append(iter(inner))
+            pending.append((item, iter(inner)))
+            opened.add(id(item))
 
 
 def _cost(value: Any) -> tuple[int, Iterable[Any] | None]:
@@ -206,11 +213,24 @@ def _cost(value: Any) -> tuple[int, Iterable[Any] | None]:
         return _table_cost(value)
     if issubclass(cls, BaseException):
         return 100, iter(exception_field(value, "args"))
-    # The last is that of the codec's placeholder of an instance.
-    fields = getattr(value, "__dict__", None) or getattr(value, "_fields", None)
+    fields = _shown_fields(value)
     if type(fields) is dict:
         return 100, iter((fields,))
     return (sys.getsizeof(value) if is_static(cls) else 100), None
+
+
+def _shown_fields(value: Any) -> Any:
+    """Return the fields that a text consists of; other classes say in their own way what they are.
+
+    A class that refers to a whole document or data set, such as an element of a page, a figure or a
+    response of a server, usually has a short text.
+    """
+    bases = type.mro(type(value)) if not isinstance(value, type) else ()
+    if SimpleNamespace in bases or any(
+        name in vars(base) for base in bases for name in _FIELD_LISTS
+    ):
+        return getattr(value, "__dict__", None)
+    return getattr(value, "_fields", None)  # that of the codec's placeholder of an instance
 
 
 def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +12,7 @@ import numpy
 import pandas
 import pytest
 
+from smolagents_fork.codec.types.record_values import Record
 from smolagents_fork.text.short_texts import has_moderate_text, limited_text
 
 
@@ -28,10 +31,39 @@ def nested() -> list[Any]:
     return value
 
 
-def circular() -> list[Any]:
-    value: list[Any] = []
-    value.append(value)
-    return value
+@dataclasses.dataclass
+class Branch:
+    """A node of a tree, whose text is made of its fields."""
+
+    inner: Any
+    parent: Branch | None = None
+
+
+def tree() -> Branch:
+    root = Branch([])
+    root.inner = [Branch(number, root) for number in range(100)]
+    return root
+
+
+class Page:
+    """A part of a large whole, whose text is its own."""
+
+    def __init__(self) -> None:
+        self.rows = list(range(1_000_000))
+        self.parts = [self, doubled()]
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.rows)} rows>"
+
+
+class Untold(Page):
+    __repr__ = object.__repr__
+
+
+def circular() -> dict[str, Any]:
+    value: list[Any] = [1]
+    value.append((value,))
+    return {"value": value}
 
 
 def many_levels() -> Any:
@@ -54,9 +86,10 @@ class Refusing:
 COSTLY = {
     "shared parts": doubled,
     "nested": nested,
-    "circular": circular,
     "value of a key": lambda: {1: (2, doubled())},
     "attribute": lambda: SimpleNamespace(part=doubled()),
+    "field": lambda: Branch(doubled()),
+    "field of a placeholder": lambda: Record("shop", "Order", {"parts": doubled()}),
     "exception": lambda: ValueError(doubled()),
     "levels of an index": many_levels,
     "levels of columns": lambda: many_levels().T,
@@ -94,6 +127,11 @@ def test_costly_text_is_a_short_form(name):
         pandas.Series(range(100_000)),
         pandas.MultiIndex.from_product([range(1000), range(100)]),
         SimpleNamespace(a=1),
+        [Page()],
+        Untold(),
+        tree(),
+        circular(),
+        logging.getLogger("smolagents_fork"),
     ],
     ids=lambda value: type(value).__name__,
 )
