@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..codec.rpc import is_nameable, make_binder, signature_of
+from ..codec.rpc import is_nameable, make_binder, show_default, signature_of
 from ..errors import ConfigurationError
 from ..upstream import PipelineTool
 
@@ -17,8 +17,6 @@ __all__ = ["StubSpec", "describe", "make_callable", "offer", "parameters_of_tool
 
 _Parameter: TypeAlias = tuple[str, str, str | None]
 
-# A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
-_LONGEST_SHOWN_TEXT = 16
 # Characters of a refusal, which may quote a name that hostile code chose.
 _LONGEST_REFUSAL = 300
 _VARIABLE = ("VAR_POSITIONAL", "VAR_KEYWORD")
@@ -201,7 +199,9 @@ def _of_function(function: Callable[..., Any]) -> tuple[_Parameter, ...]:
     except (TypeError, ValueError):
         # Some builtins lack a signature; they check their arguments themselves.
         return (("args", "VAR_POSITIONAL", None), ("kwargs", "VAR_KEYWORD", None))
-    return tuple((p.name, p.kind.name, _shown(p.default)) for p in signature.parameters.values())
+    return tuple(
+        (p.name, p.kind.name, show_default(p.default)) for p in signature.parameters.values()
+    )
 
 
 def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
@@ -238,18 +238,8 @@ def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
 def _default_of(described: Any) -> str:
     """Format the default of an optional input, which is not sent; ``...`` if it is not known."""
     if isinstance(described, dict) and "default" in described:
-        return _shown(described["default"]) or "..."
+        return show_default(described["default"]) or "..."
     return "None" if isinstance(described, dict) and described.get("nullable") else "..."
-
-
-def _shown(default: Any) -> str | None:
-    """Format a default value; the value itself stays on the host, since it may be a secret."""
-    if default is inspect.Parameter.empty:
-        return None
-    simple = default is None or type(default) in (bool, int, float)
-    if simple or (type(default) is str and len(default) <= _LONGEST_SHOWN_TEXT):
-        return repr(default)
-    return "..."
 
 
 def _doc(name: str, target: Any, inputs: dict[str, Any]) -> str:

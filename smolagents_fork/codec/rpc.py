@@ -52,6 +52,8 @@ _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _BY_POSITION = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
 # Shown as the default of a required parameter behind an optional one.
 _REQUIRED = "<required>"
+# A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
+_LONGEST_SHOWN_TEXT = 16
 # Message for a thread that outlives its run, and for a run that has ended.
 RUN_ENDED = "tools can be called while the code runs; it has ended"
 # Maximum number of pieces of a request; the host takes 64 parts of a message, heads included.
@@ -202,6 +204,16 @@ def make_binding(
         return split_arguments(parameters, binder(*args, **kwargs))
 
     return bind
+
+
+def show_default(default: Any) -> str | None:
+    """Format a default value; the value itself stays on the host, since it may be a secret."""
+    if default is inspect.Parameter.empty:
+        return None
+    simple = default is None or type(default) in (bool, int, float, ShownDefault)
+    if simple or (type(default) is str and len(default) <= _LONGEST_SHOWN_TEXT):
+        return repr(default)
+    return "..."
 
 
 def is_nameable(name: str) -> bool:

@@ -16,15 +16,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ....awaitables import complete
-from ....codec.rpc import ShownDefault
+from ....codec.rpc import show_default, signature_of
 from ..meter import Meter
 
 __all__ = ["ToolCaller"]
 
 #: Attributes of a tool or agent that describe it.
 _DESCRIBING = ("name", "description", "inputs", "output_type")
-#: A longer default is shown as "...", and so is one that is not a plain value: it may be a secret.
-_LONGEST_DEFAULT = 16
 
 
 class ToolCaller:
@@ -111,28 +109,8 @@ class ToolCaller:
                 # A copy: what a program does to it does not change the tool.
                 setattr(call, attribute, copy.deepcopy(getattr(tool, attribute)))
         with contextlib.suppress(Exception):  # some have none; a tool may raise anything
-            call.__signature__ = _make_signature(tool)  # type: ignore[attr-defined]
+            parameters = inspect.signature(tool, follow_wrapped=False).parameters.values()
+            call.__signature__ = signature_of(  # type: ignore[attr-defined]
+                [[p.name, p.kind.name, show_default(p.default)] for p in parameters]
+            )
         return call
-
-
-def _make_signature(tool: Any) -> inspect.Signature:
-    signature = inspect.signature(tool, follow_wrapped=False)
-    empty = inspect.Parameter.empty
-    parameters = [
-        parameter.replace(
-            annotation=empty,
-            default=empty if parameter.default is empty else _show_default(parameter.default),
-        )
-        for parameter in signature.parameters.values()
-    ]
-    return signature.replace(parameters=parameters, return_annotation=empty)
-
-
-def _show_default(default: Any) -> Any:
-    if default is None or default is inspect.Parameter.empty:
-        return default
-    if type(default) in (bool, int, float, ShownDefault):
-        return default
-    if type(default) is str and len(default) <= _LONGEST_DEFAULT:
-        return default
-    return ShownDefault("...")
