@@ -102,6 +102,7 @@ cls = type(thing)
 cls.__lt__ = lambda a, b: True
 functools.total_ordering(cls)
 # hostile: dataclass-on-host-class
+# local: no settings that a library keeps are the process's, as upstream has it
 import dataclasses
 dataclasses.dataclass(type(thing))
 # hostile: runtime-checkable-on-host-class

@@ -1,8 +1,7 @@
 """The one table of overrides: members of modules that programs get in another form.
 
-A row is here because the member takes attribute names, prints, waits, starts threads, makes classes
-for the program, or makes much of little. Everything else is the library's own, shared with the host
-as upstream shares it.
+A row is here because the member takes attribute names, prints, waits, starts threads, or makes much
+of little. Everything else is the library's own, shared with the host as upstream shares it.
 """
 
 from __future__ import annotations
@@ -71,21 +70,11 @@ def _attrgetter(parts: InterpreterParts, _name: str, _real: Any) -> Any:
     return attrgetter
 
 
-# -- members that wait, or make classes for the program --
+# -- members that wait --
 
 
 def _waiting(parts: InterpreterParts, name: str, _real: Any) -> Any:
     return parts.waiting[name]
-
-
-def _dataclass(parts: InterpreterParts, _name: str, real: Any) -> Any:
-    def dataclass(cls: Any = None, /, **keywords: Any) -> Any:
-        def decorate(program_class: Any) -> Any:
-            return real(parts.attributes.writable(program_class, "__init__"), **keywords)
-
-        return decorate if cls is None else decorate(cls)
-
-    return dataclass
 
 
 #: Every override: why it is one, and what makes it.
@@ -110,7 +99,6 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("concurrent.futures", "ThreadPoolExecutor"): ("its threads belong to their run", _waiting),
     ("asyncio", "run"): ("keeps the deadline", _waiting),
     ("asyncio", "get_event_loop"): ("the host's loop stays", _waiting),
-    ("dataclasses", "dataclass"): ("writes into the class", _dataclass),
     ("operator", "mul"): ("large", _part("sizes.multiply")),
     ("operator", "pow"): ("large", _part("sizes.power")),
     ("operator", "lshift"): ("large", _part("sizes.shift")),

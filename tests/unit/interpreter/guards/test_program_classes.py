@@ -219,7 +219,6 @@ def test_the_entry_of_a_class_goes_with_the_class() -> None:
         "class A(Client): pass\nA.__bases__ = ()",
         "class A(Client): pass\nA.__mro__[1]._x",
         "class A(Client): pass\nA.__base__.x = 1",
-        "from dataclasses import dataclass\ndataclass(Client)",
         "from functools import total_ordering\nClient.__lt__ = lambda a, b: True",
         "from functools import update_wrapper\nclass A: pass\n"
         "update_wrapper(lambda: 0, A)\nClient._x = 1",
