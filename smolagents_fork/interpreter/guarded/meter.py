@@ -22,7 +22,8 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from ...codec.rpc import RUN_ENDED
-from ...errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
+from ...errors import LimitExceededError, TimeLimitExceededError
+from ...options import accept
 from ...output import DEFAULT_PRINT_LENGTH
 from ...system.forks import ForkSafeLock
 from ..stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
@@ -42,8 +43,6 @@ _CHARGES = 600
 #: A portion that took less than the first, in seconds, doubles the next one; one that took longer
 #: than the second makes it smaller.
 _QUICK_PORTION, _SLOW_PORTION = 0.0025, 0.02
-#: More seconds than the system's calls that wait can count.
-_LONGEST_SECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -76,18 +75,9 @@ class RunLimits:
     max_integer_bits: int = 1_000_000
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if value is None and name == "timeout_seconds":
-                continue
-            kinds = (int, float) if name == "timeout_seconds" else (int,)
-            if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:
-                raise ConfigurationError(f"{name} must be a positive number, got {value!r}")
-        if self.timeout_seconds is not None and self.timeout_seconds > _LONGEST_SECONDS:
-            raise ConfigurationError(
-                f"timeout_seconds={self.timeout_seconds!r}: give at most {_LONGEST_SECONDS:,} "
-                "seconds, some thirty years, or None for no limit"
-            )
+        for name, value in vars(self).items():
+            check = accept.seconds_or_none if name == "timeout_seconds" else accept.count
+            check(name, value)
 
 
 _recursion_lock = ForkSafeLock()
