@@ -128,10 +128,10 @@ class AttributeGuard:
 
     def _judge(self, value: Any, name: str, attribute: Any) -> Any:
         """Give what was found under a name as a program may have it, or refuse it."""
+        if name in policy.BY_NAME_DUNDERS:  # of own functions, too, which have namespaces
+            return self._by_name(name, attribute)
         if policy.is_plain(name) or self._is_open(value, name):
             return self.check(attribute)
-        if name in policy.BY_NAME_DUNDERS:
-            return self._by_name(name, attribute)
         if name in policy.GUARDED_DUNDERS and self.owns(attribute):
             return attribute
         if not policy.is_dunder(name):

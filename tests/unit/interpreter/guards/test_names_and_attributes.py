@@ -86,6 +86,8 @@ def test_names_are_judged_as_the_parser_reads_them() -> None:
         "class S(str): pass\nS('{0.__base__}').format(int)",
         "object.__getattribute__(int, '__base__')",
         "class A:\n    def f(self): return super().__getattribute__('f').__globals__\nA().f()",
+        "getattr(lambda: 0, '__getattribute__')('__globals__')",
+        "class A:\n    def f(self): pass\ngetattr(A().f, '__getattribute__')('__globals__')",
     ],
 )
 def test_attributes_by_name_go_through_the_guard(code: str) -> None:
