@@ -247,10 +247,7 @@ class Rewriter:
         scope_kind = scope_kind or self._scope.kind
         name = normal(name)
         message = f"Cannot assign to name '{name}': it belongs to the interpreter"
-        if name == "super":
-            # super().__init__ is read without a guard: the name means what it says.
-            self._refused_bindings.append(message)
-        elif policy.is_dunder(name):
+        if policy.is_dunder(name):
             # A class decorator defines __repr__ in a function and gives it to the class.
             if scope_kind != "class" and name not in _KNOWN_DUNDERS:
                 self._refused_bindings.append(message)
@@ -511,7 +508,7 @@ class Rewriter:
             None if default is None else self._visit(default) for default in arguments.kw_defaults
         ]
         for argument in all_arguments(arguments):
-            if argument.arg == "super" or policy.is_dunder(argument.arg):
+            if policy.is_dunder(argument.arg):
                 self._refused_bindings.append(
                     f"Cannot use '{argument.arg}' as the name of a parameter"
                 )

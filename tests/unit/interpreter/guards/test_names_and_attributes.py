@@ -87,6 +87,8 @@ def test_names_are_judged_as_the_parser_reads_them() -> None:
         "object.__getattribute__(int, '__base__')",
         "class A:\n    def f(self): return super().__getattribute__('f').__globals__\nA().f()",
         "getattr(lambda: 0, '__getattribute__')('__globals__')",
+        "super = lambda f: f\nsuper(lambda: 0).__getattribute__('__globals__')",
+        "def f(object): return object.__getattribute__('__globals__')\nf(f)",
         "class A:\n    def f(self): pass\ngetattr(A().f, '__getattribute__')('__globals__')",
     ],
 )
