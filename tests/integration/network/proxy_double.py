@@ -79,6 +79,14 @@ class ProxyDouble:
         """Return a connection to the proxy."""
         return socket.create_connection(("127.0.0.1", self.port), 30)
 
+    def tunnel(self, target: str) -> socket.socket:
+        """Return a connection through the proxy to a host and port."""
+        connection = self.connect()
+        connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+        answer = received_with(connection, b"\r\n\r\n")
+        assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n", answer
+        return connection
+
     def ask(self, data: bytes) -> bytes:
         """Send bytes and return all that comes back, to its end."""
         with self.connect() as connection:

@@ -80,11 +80,7 @@ def stream(proxied_echo):
 
 def tunnel(double, server):
     """Return a connection to a server through the proxy."""
-    connection = double.connect()
-    connection.settimeout(SECONDS)
-    connection.sendall(request_of(server))
-    assert received_with(connection, b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
-    return connection
+    return double.tunnel(f"api.test:{server.port}")
 
 
 def request_of(server):

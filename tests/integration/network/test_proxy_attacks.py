@@ -23,19 +23,6 @@ from smolagents_fork.network.proxied_connection import ProxyLimits
 SECONDS = 30
 
 
-def tunnel(double, target):
-    """Open a tunnel and return its connection."""
-    connection = double.connect()
-    connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
-    answer = b""
-    while b"\r\n\r\n" not in answer:
-        part = connection.recv(65536)
-        assert part, "the proxy closed the connection"
-        answer += part
-    assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n"
-    return connection
-
-
 def listed(server, **options):
     return AllowedHost(f"api.test:{server.port}", private=True, **options)
 
@@ -185,7 +172,7 @@ def test_other_names_and_addresses_are_refused(proxied, secure, name):
 @pytest.mark.parametrize("name", ["api.test", "API.TEST", "api.test.", "a.wild.test"])
 def test_other_spellings_of_listed_names_are_those_names(proxied, secure, ca, name):
     double = proxied(listed(secure), AllowedHost(f"*.wild.test:{secure.port}", private=True))
-    connection = tunnel(double, f"{name}:{secure.port}")
+    connection = double.tunnel(f"{name}:{secure.port}")
     context = ssl.create_default_context(cafile=ca)
     with context.wrap_socket(connection, server_hostname=name.rstrip(".")) as client:
         client.sendall(b"GET /x HTTP/1.1\r\nHost: api.test\r\n\r\n")
@@ -217,7 +204,7 @@ def test_private_host_may_not_become_the_metadata_service(proxied):
 def test_rebound_name_is_resolved_once_and_the_checked_address_is_dialled(proxied, secure):
     answers = iter(["127.0.0.1", "192.0.2.1"])
     double = proxied(listed(secure), addresses={"api.test": lambda: next(answers)})
-    tunnel(double, f"api.test:{secure.port}").close()
+    double.tunnel(f"api.test:{secure.port}").close()
     assert double.lookups == ["api.test"]
 
 
@@ -278,7 +265,7 @@ FIRST_BYTES = {
 def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
     events = queue.Queue()
     double = proxied(listed(secure), on_event=lambda *event: events.put(event))
-    connection = tunnel(double, f"api.test:{secure.port}")
+    connection = double.tunnel(f"api.test:{secure.port}")
     with connection, contextlib.suppress(ConnectionError):
         connection.sendall(FIRST_BYTES[case])
         assert received(connection) == b""
@@ -293,11 +280,11 @@ def test_tunnel_is_for_tls_to_its_host_only(proxied, secure, case):
 def test_tunnel_to_an_address_has_no_server_name(proxied, secure, ca):
     entry = AllowedHost(f"127.0.0.1:{secure.port}", private=True)
     double = proxied(entry)
-    with tunnel(double, f"127.0.0.1:{secure.port}") as connection:
+    with double.tunnel(f"127.0.0.1:{secure.port}") as connection:
         connection.sendall(client_hello("api.test"))
         assert received(connection) == b""
     assert "asks for the server name 'api.test' at an address" in double.record.text
-    connection = tunnel(double, f"127.0.0.1:{secure.port}")
+    connection = double.tunnel(f"127.0.0.1:{secure.port}")
     context = ssl.create_default_context(cafile=ca)
     with context.wrap_socket(connection, server_hostname="127.0.0.1") as client:
         client.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -306,7 +293,7 @@ def test_tunnel_to_an_address_has_no_server_name(proxied, secure, ca):
 
 def test_plain_entry_passes_any_protocol(proxied, plain):
     double = proxied(listed(plain, plain=True))
-    with tunnel(double, f"api.test:{plain.port}") as connection:
+    with double.tunnel(f"api.test:{plain.port}") as connection:
         connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert received(connection).endswith(b"got /x")
 
@@ -357,7 +344,7 @@ def test_slow_head_ends(proxied, plain):
 
 def test_slow_hello_ends(proxied, secure):
     double = proxied(listed(secure), limits=ProxyLimits(head_seconds=0.3))
-    with tunnel(double, f"api.test:{secure.port}") as connection:
+    with double.tunnel(f"api.test:{secure.port}") as connection:
         connection.sendall(client_hello("api.test")[:50])
         assert received(connection) == b""
     assert secure.requests == []
@@ -367,7 +354,7 @@ def test_silent_connection_ends(proxied, plain):
     double = proxied(listed(plain, plain=True), limits=ProxyLimits(idle_seconds=0.3))
     with double.connect() as connection:
         assert received(connection) == b""
-    with tunnel(double, f"api.test:{plain.port}") as connection:
+    with double.tunnel(f"api.test:{plain.port}") as connection:
         assert received(connection) == b""
 
 
@@ -390,7 +377,7 @@ def test_client_that_gave_up_keeps_no_place(proxied, plain, method):
             with double.connect() as connection:
                 connection.sendall(f"{GET}\r\n".replace(PORT, str(port)).encode())
         else:
-            tunnel(double, f"api.test:{port}").close()
+            double.tunnel(f"api.test:{port}").close()
         last = f"{GET}Connection: close\r\n\r\n".replace(PORT, str(plain.port)).encode()
         assert double.ask(last).endswith(b"got /")
 
@@ -436,7 +423,7 @@ def test_reader_that_never_reads_holds_a_bounded_amount(proxied):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         double = proxied(AllowedHost(f"api.test:{port}", private=True, plain=True))
-        with tunnel(double, f"api.test:{port}"):
+        with double.tunnel(f"api.test:{port}"):
             connection, _ = server.accept()
             with connection:
                 connection.settimeout(2)
@@ -505,7 +492,7 @@ def test_hundred_streams_at_once_work(proxied, plain):
 
 def test_close_cuts_connections_and_the_listener(proxied, plain):
     double = proxied(listed(plain, plain=True))
-    with tunnel(double, f"api.test:{plain.port}") as connection:
+    with double.tunnel(f"api.test:{plain.port}") as connection:
         double.proxy.close()
         assert received(connection) == b""
     # Its thread closes the listener after the connections, or before.
@@ -520,20 +507,20 @@ def test_close_cuts_connections_and_the_listener(proxied, plain):
 
 def test_new_listener_cuts_the_connections_of_the_former(proxied, plain):
     double = proxied(listed(plain, plain=True))
-    with tunnel(double, f"api.test:{plain.port}") as connection:
+    with double.tunnel(f"api.test:{plain.port}") as connection:
         listener = socket.create_server(("127.0.0.1", 0))
         port = listener.getsockname()[1]
         double.proxy.serve(listener)
         assert received(connection) == b""
     double.port = port
-    tunnel(double, f"api.test:{plain.port}").close()
+    double.tunnel(f"api.test:{plain.port}").close()
 
 
 # Python 3.12 and later warn of what this test is about.
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_forked_copy_has_neither_listener_nor_connections(proxied, plain):
     double = proxied(listed(plain, plain=True))
-    with tunnel(double, f"api.test:{plain.port}") as connection:
+    with double.tunnel(f"api.test:{plain.port}") as connection:
         ours, theirs = os.pipe()
         pid = os.fork()
         if pid == 0:

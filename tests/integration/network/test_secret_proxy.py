@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 import shutil
 import ssl
-import subprocess
-import sys
 import threading
 import zlib
 
-import httpx
 import pytest
 import requests
 from background import PATIENCE_SECONDS
@@ -47,15 +43,7 @@ class Sandbox:
 
     def connect(self, *, host="api.test", port=None, alpn=("http/1.1",), name=None):
         """Return a connection within TLS to the secret's host."""
-        target = f"{host}:{port or self.server.port}"
-        connection = self.double.connect()
-        connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            part = connection.recv(65536)
-            assert part
-            answer += part
-        assert answer.startswith(b"HTTP/1.1 200 "), answer
+        connection = self.double.tunnel(f"{host}:{port or self.server.port}")
         context = ssl.create_default_context(cafile=self.bundle)
         if alpn:
             context.set_alpn_protocols(alpn)
@@ -107,32 +95,6 @@ def test_requests_sends_the_value(sandbox):
         for _ in range(3):  # on one connection
             assert session.get(f"{sandbox.address}/user", timeout=30).json()["issues"] == 3
     assert sandbox.server.accepted == 1
-
-
-def test_httpx_sends_the_value(sandbox):
-    headers = {"Authorization": f"Bearer {sandbox.token}"}
-    answer = httpx.get(f"{sandbox.address}/user", headers=headers, timeout=30)
-    assert answer.json()["login"] == "octocat"
-
-
-@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
-def test_curl_sends_the_value(sandbox):
-    header = f"Authorization: Bearer {sandbox.token}"
-    command = ["curl", "-sSf", "--max-time", "30", "-H", header, f"{sandbox.address}/user"]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
-    assert json.loads(done.stdout)["login"] == "octocat"
-
-
-def test_pip_sends_the_value_as_a_password(sandbox):
-    index = f"https://user:{sandbox.token}@api.test:{sandbox.server.port}/simple"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "--isolated", "download", "--no-deps", "--retries", "0",
-         "--disable-pip-version-check", "--index-url", index, "--cert", sandbox.bundle,
-         "no-such-package"],
-        capture_output=True, timeout=120,
-    )  # fmt: skip
-    credentials = base64.b64encode(f"user:{TOKEN}".encode()).decode()
-    assert f"Basic {credentials}" in [seen[2].get("authorization") for seen in sandbox.server.seen]
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="needs git")
@@ -353,6 +315,7 @@ def test_placeholder_in_plain_http_is_refused(sandbox, proxied, plain, name):
     assert requests.get(address, proxies=proxies, timeout=30).ok
 
 
+# Of the fields, test_proxy_attacks has more: heads within TLS are read by the same parser.
 REFUSED = {
     "other_host": head(host="evil.test"),
     "other_port": head(host="api.test:1"),
@@ -363,16 +326,7 @@ REFUSED = {
     "whole_address_of_another": head(target="http://evil.test/"),
     "tunnel_in_the_tunnel": head("CONNECT", "evil.test:443"),
     "asterisk": head("OPTIONS", "*"),
-    "two_lengths": POST + "Content-Length: 1\r\nContent-Length: 2\r\n",
-    "length_and_coding": POST + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
-    "unknown_coding": POST + "Transfer-Encoding: xchunked\r\n",
-    "folded_field": head() + "X: y\r\n z\r\n",
-    "space_before_colon": head() + "X : y\r\n",
-    "lone_line_feed": head() + "X: y\nHost: evil.test\r\n",
-    "lone_carriage_return": head() + "X: y\rHost: evil.test\r\n",
-    "control_character": head() + "X: \x00\r\n",
     "http_2_preface": "PRI * HTTP/2.0\r\n",
-    "old_protocol": "GET /\r\n",
     "fragment": head(target="/a#b"),
     "backslash": head(target="/a\\b"),
 }
@@ -396,12 +350,6 @@ def test_second_request_in_the_body_of_the_first_is_its_body(sandbox):
 def test_only_http_1_is_negotiated(sandbox, alpn):
     with sandbox.connect(alpn=alpn) as connection:
         assert connection.selected_alpn_protocol() == ("http/1.1" if "http/1.1" in alpn else None)
-
-
-def test_http_2_is_refused(sandbox):
-    with sandbox.connect(alpn=("h2",)) as connection:
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
-        assert received(connection).startswith(b"HTTP/1.1 400 ")
 
 
 def test_server_name_of_another_host_is_refused(sandbox):

@@ -172,33 +172,29 @@ def test_request_of_a_stopped_child_can_be_interrupted(in_time, ask):
         assert ex("1 + 1").output == 2
 
 
-def test_answer_to_a_request_that_was_not_read_ends_the_child(in_time):
+@pytest.mark.parametrize(
+    ("early", "ask"),
+    [
+        (
+            [pack_frame(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30)],
+            lambda ex: ex.send_variables({"x": bytes(60_000_000)}),
+        ),
+        ([pack_frame(Kind.DONE, 2, b"42")], lambda ex: ex("#" * 5_000_000)),
+    ],
+    ids=["request", "code"],
+)
+def test_answer_to_what_was_not_read_ends_the_child(in_time, early, ask):
     with executor(timeout_seconds=60) as ex:
-        early = b"".join(pack_frame(Kind.ACCEPTED, (1 << 31) + number) for number in range(1, 30))
         ex(
-            f"import os, signal, time\nframes = {early!r}\n"
+            f"import os, signal, time\nframes = {b''.join(early)!r}\n"
             "def answer(*_):\n    os.write(1000, frames)\n    time.sleep(600)\n"
             "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
         )
         wait_for_frames(ex)
         with pytest.raises(ProtocolError, match="it answers before it has read the request"):
-            ex.send_variables({"x": bytes(60_000_000)})
+            ask(ex)
         ex.send_variables({"x": bytes(1000)})
         assert ex("len(x)").output == 1000
-
-
-def test_result_of_code_that_was_not_read_ends_the_child(in_time):
-    with executor(timeout_seconds=60) as ex:
-        early = pack_frame(Kind.DONE, 2, b"42")
-        ex(
-            f"import os, signal, time\nframe = {early!r}\n"
-            "def answer(*_):\n    os.write(1000, frame)\n    time.sleep(600)\n"
-            "signal.signal(signal.SIGALRM, answer)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)"
-        )
-        wait_for_frames(ex)
-        with pytest.raises(ProtocolError, match="it answers before it has read the request"):
-            ex("#" * 5_000_000)
-        assert ex("1 + 1").output == 2
 
 
 class _Interruption(BaseException):

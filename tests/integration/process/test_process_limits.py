@@ -8,7 +8,6 @@ import pytest
 from process_harness import SHARP, executor
 
 from smolagents_fork.errors import (
-    ConfigurationError,
     ProgramFailedError,
     SandboxDiedError,
 )
@@ -82,17 +81,3 @@ def test_stats():
         assert before.pids >= 1
     with executor(memory=None) as ex:
         assert ex.stats().memory_limit_bytes is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; known"),
-        ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
-        ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),
-        ({"open_files": 3}, "imports need 32 or more"),
-    ],
-)
-def test_invalid_arguments_are_errors_at_once(options, message):
-    with pytest.raises(ConfigurationError, match=message), executor(**options):
-        pass

@@ -70,17 +70,6 @@ def test_message_keeps_measures_already_waived():
 
 
 @LINUX
-@pytest.mark.parametrize(
-    "kernel",
-    [Kernel(landlock=1), Kernel(namespaces=False), Kernel(landlock=1, namespaces=False)],
-    ids=["Landlock 1", "no namespaces", "neither"],
-)
-def test_masked_feature_covered_by_another_is_not_an_error(kernel: Kernel):
-    with masked(kernel) as executor:
-        assert executor.confinement["missing"] == {}
-
-
-@LINUX
 def test_signals_of_a_machine_without_filters_are_refused_by_landlock():
     if ProcessExecutor.measures()["filesystem"].held_by[-1] < "6":
         pytest.skip("needs Landlock 6")

@@ -123,12 +123,7 @@ def test_closed_executor_leaves_nothing(secure, trusted):
         ({"allow_missing": ["network"]}, "allowed_hosts= needs the measures"),
         ({"allow_missing": ["syscalls"]}, "allowed_hosts= needs the measures"),
         ({"allow_unconfined": True}, "allowed_hosts= needs the measures"),
-        ({"allowed_hosts": "example.org"}, r"give a list, such as \['example.org'\]"),
-        ({"allowed_hosts": []}, "name a host, or give None"),
         ({"allowed_hosts": ["127.0.0.1"]}, r"loopback: give AllowedHost\('127.0.0.1', private"),
-        ({"allowed_hosts": ["*"]}, "not a host name"),
-        ({"max_connections": 0}, "max_connections=0"),
-        ({"max_network_bytes": "much"}, "max_network_bytes='much'"),
     ],
 )
 def test_list_that_cannot_be_enforced_is_refused(options, message: str):
@@ -228,17 +223,6 @@ ASK = (
     "        while part := one.recv(65536): found += part\n"
     "    return found\n"
 )
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "169.254.169.254", "0"])
-def test_proxy_is_not_a_way_to_the_host(hostile, host: str):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        answer = hostile(f"{ASK}ask(b'CONNECT {host}:{port} HTTP/1.0\\r\\n\\r\\n')").output
-        assert answer.split(b" ")[1] in (b"400", b"403")
-        server.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            server.accept()
 
 
 def test_connections_of_one_sandbox_leave_others_alone(hostile, ready):

@@ -188,6 +188,7 @@ def test_list_is_a_list_of_entries():
     given_entries = allowed_hosts_or_none("allowed_hosts", ["a.b", AllowedHost("c.d", plain=True)])
     assert given_entries == (AllowedHost("a.b"), AllowedHost("c.d", plain=True))
     assert allowed_hosts_or_none("allowed_hosts", None) is None
-    for wrong in ("a.b", 5, [], ()):
-        with pytest.raises(ConfigurationError, match="allowed_hosts="):
+    listed, named = "allowed_hosts=.*give a list", "allowed_hosts=.*name a host, or give None"
+    for wrong, words in (("a.b", listed), (5, listed), ([], named), ((), named)):
+        with pytest.raises(ConfigurationError, match=words):
             allowed_hosts_or_none("allowed_hosts", wrong)

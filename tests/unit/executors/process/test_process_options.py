@@ -23,8 +23,13 @@ def test_every_measure_is_required_but_those_given_up():
     assert ProcessOptions(memory=None).required == set(MEASURES) - {"memory"}
     assert ProcessOptions(allow_missing=["filesystem"]).required == set(MEASURES) - {"filesystem"}
     assert ProcessOptions(allow_unconfined=True).required == set()
-    with pytest.raises(ConfigurationError, match=r"allow_missing=\['gravity'\]: no such measure"):
-        ProcessOptions(allow_missing=["network", "gravity"])
+    for wrong, words in (
+        ({"allow_missing": ["network", "grav"]}, r"allow_missing=\['grav'\]: no such measure"),
+        ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
+        ({"open_files": 3}, "imports need 32 or more"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            ProcessOptions(**wrong)
 
 
 def test_the_folder_of_the_project_is_not_readable(tmp_path, monkeypatch):
