@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import json
 import select
 import socket
@@ -13,10 +11,11 @@ import threading
 from collections.abc import Mapping
 from typing import IO, Any
 
+from websocket_frames import accepted_key, frame
+
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exit_code
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
-_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 INPUT, OUTPUT, ERRORS, STATUS = range(4)
 
 
@@ -39,28 +38,20 @@ class ChannelServer:
     ) -> None:
         self._connection, self._reader = connection, reader
         self._sending = threading.Lock()
-        key = headers["Sec-WebSocket-Key"].encode()
-        accept = base64.b64encode(hashlib.sha1(key + _KEY).digest()).decode()
+        accept = accepted_key(b"Sec-WebSocket-Key: " + headers["Sec-WebSocket-Key"].encode())
         lines = [
             "HTTP/1.1 101 Switching Protocols",
             "Upgrade: websocket",
             "Connection: Upgrade",
-            f"Sec-WebSocket-Accept: {accept}",
+            f"Sec-WebSocket-Accept: {accept.decode()}",
             *([f"Sec-WebSocket-Protocol: {protocol}"] if protocol else []),
         ]
         connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
 
     def _send(self, channel: int, data: bytes, opcode: int = 2) -> None:
         payload = (bytes((channel,)) if opcode == 2 else b"") + data
-        length = len(payload)
-        if length < 126:
-            head = struct.pack(">BB", 0x80 | opcode, length)
-        elif length < 65536:
-            head = struct.pack(">BBH", 0x80 | opcode, 126, length)
-        else:
-            head = struct.pack(">BBQ", 0x80 | opcode, 127, length)
         with self._sending:
-            self._connection.sendall(head + payload)
+            self._connection.sendall(frame(payload, 0x80 | opcode))
 
     def _messages(self) -> Any:
         """Yield the client's messages until it closes the connection."""

@@ -19,7 +19,7 @@ from smolagents_fork.errors import EngineUnavailableError
 from smolagents_fork.sandboxes.docker.engine import connect, disconnect
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 
-__all__ = ["LONG_SECONDS", "SecondEngine", "ended", "second_engine"]
+__all__ = ["LONG_SECONDS", "SecondEngine", "second_engine"]
 
 #: Only detects hangs.
 LONG_SECONDS = 120
@@ -68,14 +68,6 @@ def answers(address: str) -> bool:
     except EngineUnavailableError:
         return False
     return True
-
-
-def ended(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] in "ZX"
 
 
 def processes_of(folder: Path) -> list[int]:

@@ -22,6 +22,7 @@ __all__ = [
     "blocks",
     "model_environment",
     "reader_environment",
+    "server_process",
     "walk",
     "write_files",
 ]
@@ -85,11 +86,28 @@ def answer(code: str) -> str:
 
 
 @contextlib.contextmanager
-def model_environment(model: ChatServer) -> Iterator[dict[str, str]]:
+def model_environment(model: ChatServer, **more: str) -> Iterator[dict[str, str]]:
     """Serve a model and give the environment of a reader who uses it."""
     with model.serving() as port:
         base = f"http://127.0.0.1:{port}/v1"
-        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base)
+        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base, **more)
+
+
+@contextlib.contextmanager
+def server_process(
+    command: list[str], folder: Path, env: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server for the block and end it in order; an error has its log, too."""
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(command, cwd=folder, env=dict(env), stdout=log, stderr=log)
+        try:
+            yield server
+        except BaseException as error:
+            error.args = (*error.args, (folder / "server.log").read_text("utf-8"))
+            raise
+        finally:
+            server.terminate()
+            server.wait(120)
 
 
 def walk(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from page_walk import reader_environment, walk
+from page_walk import model_environment, walk
 from whole_contract import WHOLE
 
 from tests.chat_server import ChatServer
@@ -39,13 +39,8 @@ def test_first_reader_gets_an_answer_about_their_file_in_five_minutes(
     engine, tmp_path, record_property
 ):
     model = ChatServer(LOOK, ANSWER)
-    with model.serving() as port:
-        env = reader_environment(
-            OPENAI_API_KEY="none",
-            OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
-            # Half of pip's time is bytecode, of which the page needs little.
-            PIP_COMPILE="0",
-        )
+    # Half of pip's time is bytecode, of which the page needs little.
+    with model_environment(model, PIP_COMPILE="0") as env:
         steps = walk(PAGE, tmp_path, env, {"<address of this repository>": str(ROOT)})
     seconds = sum(step.seconds for step in steps)
     for step in steps:

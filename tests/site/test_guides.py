@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import Any
+from contextlib import AbstractContextManager
 
 import pytest
-from page_walk import answer, model_environment, walk, write_files
+from page_walk import answer, model_environment, server_process, walk, write_files
 
 from tests.chat_server import ChatServer
+from tests.ports import free_port
 from tools.paths import ROOT
 
 GUIDES = ROOT / "docs" / "guides"
@@ -64,9 +61,7 @@ def test_every_guide_and_recipe_is_tested_and_short():
 @pytest.mark.slow
 def test_workers_of_gunicorn_have_executors_of_their_own(tmp_path):
     write_files(GUIDES / "workers.md", tmp_path)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     code = "import os\nfinal_answer(os.getpid())"
     (tmp_path / "service.py").write_text(
         (tmp_path / "service.py")
@@ -77,7 +72,7 @@ def test_workers_of_gunicorn_have_executors_of_their_own(tmp_path):
         )
     )
     command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "service:app"]
-    with model_of(code) as env, running(command, tmp_path, env):
+    with model_of(code) as env, server_process(command, tmp_path, env):
         pids = set()
         deadline = time.monotonic() + SECONDS
         while len(pids) < 2 and time.monotonic() < deadline:
@@ -102,7 +97,7 @@ def test_workers_of_celery_have_executors_of_their_own(tmp_path):
     )
     command = [sys.executable, "-m", "celery", "-A", "tasks", "--config", "celeryconfig"]
     command += ["worker", "--concurrency", "1", "--without-gossip", "--without-mingle"]
-    with model_of(f"final_answer(len({PRIMES}))") as env, running(command, tmp_path, env):
+    with model_of(f"final_answer(len({PRIMES}))") as env, server_process(command, tmp_path, env):
         done = subprocess.run(
             [sys.executable, "-c", asking],
             cwd=tmp_path,
@@ -113,21 +108,6 @@ def test_workers_of_celery_have_executors_of_their_own(tmp_path):
             check=False,
         )
         assert done.stdout == "answer 15\n", done.stderr
-
-
-@contextmanager
-def running(command: list[str], folder: Path, env: dict[str, str]) -> Iterator[Any]:
-    """Run a server for the block and end it in order."""
-    with (folder / "server.log").open("w") as log:
-        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
-        try:
-            yield server
-        except BaseException as error:
-            error.args = (*error.args, (folder / "server.log").read_text("utf-8"))
-            raise
-        finally:
-            server.terminate()
-            server.wait(SECONDS)
 
 
 def asked(address: str) -> str:

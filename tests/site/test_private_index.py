@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import json
 import random
 
 import docker.errors
@@ -37,15 +36,3 @@ def test_image_is_built_through_the_index_of_the_environment(
     with DockerExecutor(requirements=[name]) as executor:
         assert executor(f"import {name}\n{name}.ORIGIN").output == "the private index"
         assert f":{port}" not in executor("import os\nstr(dict(os.environ))").output
-
-
-@pytest.mark.docker
-def test_proxy_of_the_client_configuration_is_not_in_the_environment_of_code(
-    engine, tmp_path, monkeypatch
-):
-    proxies = {"default": {"httpsProxy": "http://proxy.example:3128"}}
-    (tmp_path / "config.json").write_text(json.dumps({"proxies": proxies}))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    DockerExecutor.setup(progress=lambda _line: None)
-    with DockerExecutor() as executor:
-        assert "proxy.example" not in executor("import os\nstr(dict(os.environ))").output

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from background import eventually
-from page_walk import reader_environment, write_files
+from page_walk import model_environment, server_process, write_files
 
 from tests.chat_server import ChatServer
 from tests.ports import free_port
@@ -33,24 +33,15 @@ final_answer(found)
 def service(engine, tmp_path) -> Iterator[httpx.Client]:
     """Give a client of the service, which has started."""
     write_files(PAGE, tmp_path)
-    with ChatServer(CODE).serving() as port:
-        env = reader_environment(
-            OPENAI_API_KEY="x",
-            OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
-            POOL_SECONDS="6",
-        )
-        own = free_port()
-        command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(own)]
-        with open(tmp_path / "log", "w") as log:
-            server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=log, stderr=log)
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=200) as client:
-                started = eventually(lambda: has_started(client, server), 400)
-                assert started, (tmp_path / "log").read_text()
-                yield client
-        finally:
-            server.terminate()
-            server.wait(60)
+    own = free_port()
+    command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(own)]
+    with (
+        model_environment(ChatServer(CODE), POOL_SECONDS="6") as env,
+        server_process(command, tmp_path, env) as server,
+        httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=200) as client,
+    ):
+        assert eventually(lambda: has_started(client, server), 400)
+        yield client
 
 
 def has_started(client: httpx.Client, server: subprocess.Popen[bytes]) -> bool:

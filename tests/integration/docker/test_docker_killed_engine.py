@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 import second_engine as engines
-from background import eventually
-from second_engine import LONG_SECONDS, SecondEngine, ended
+from background import eventually, process_gone
+from second_engine import LONG_SECONDS, SecondEngine
 from whole_contract import WHOLE
 
 from smolagents_fork.sandboxes.docker.engine import connect, disconnect
@@ -51,11 +51,11 @@ def test_killed_engine_leaves_no_container_after_the_lease(second_engine, base_i
         assert host.stdout.readline() == "ready\n"
         (container,) = client.containers.list()
         first = client.api.inspect_container(container.id)["State"]["Pid"]
-        assert not ended(first)
+        assert not process_gone(first)
         second_engine.process.kill()
         second_engine.process.wait(LONG_SECONDS)
         # Its main process is not the engine's child, and its input stays open.
-        assert eventually(lambda: ended(first), LEASE_SECONDS + LONG_SECONDS)
+        assert eventually(lambda: process_gone(first), LEASE_SECONDS + LONG_SECONDS)
         assert host.poll() is None
     finally:
         disconnect(client)

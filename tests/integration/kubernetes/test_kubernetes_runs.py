@@ -10,7 +10,7 @@ from cluster_double import NAMESPACE, Fault
 from scripted_model import Script
 from smolagents import CodeAgent, tool
 
-from smolagents_fork import DockerExecutor, DockerPool, KubernetesEngine
+from smolagents_fork import KubernetesEngine
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 
 
@@ -81,14 +81,3 @@ def test_errors_and_log_lines_name_sandbox_node_and_tenant(make, cluster):
     with pytest.raises(ExecutorStartError, match="injected by test") as refused:
         executor("1")
     assert re.match(r"sandbox [0-9a-f]{12} of tenant team-a: ", str(refused.value))
-
-
-def test_pool_of_pods(cluster, image):
-    engine = KubernetesEngine()
-    options = {"image": image, "startup_timeout_seconds": 180}
-    with DockerPool(1, 2, engine=engine, acquire_timeout_seconds=180, **options) as pool:
-        for _ in range(2):
-            with DockerExecutor(pool=pool) as executor:
-                assert executor("'kept' in globals()\n").output is False
-                executor("kept = 1")
-    assert eventually(lambda: not cluster.pods)

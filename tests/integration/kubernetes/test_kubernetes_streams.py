@@ -53,15 +53,6 @@ def test_stream_that_is_cut_between_calls_goes_on(make, cluster):
         assert executor("value").output == 7
 
 
-def test_stream_that_is_cut_within_a_large_value_loses_nothing(make, cluster):
-    executor = make(lease_seconds=LEASE, timeout_seconds=600)
-    data = bytes(range(256)) * 40_000
-    with acting(lambda: True, cluster.cut):
-        executor.send_variables({"data": data})
-    executor.send_tools({"cut": cluster.cut})
-    assert executor("cut()\ndata").output == data
-
-
 def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
     executor = make(lease_seconds=30, timeout_seconds=600)
     executor("value = 1")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from background import Background, eventually, running
+from background import Background, eventually, process_gone, running
 from own_clusters import own_cluster
 from ray_nodes.cluster import RayCluster
-from second_engine import SecondEngine, ended, second_engine
+from second_engine import SecondEngine, second_engine
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, RayEngine
@@ -104,7 +104,7 @@ def test_dead_engine_in_every_phase(own: RayCluster, node_engine: SecondEngine) 
         assert isinstance(died, SandboxDiedError), repr(died)
         assert "the engine does not answer" in str(died)
         # Each by its own lease.
-        assert eventually(lambda: all(map(ended, processes)), SECONDS)
+        assert eventually(lambda: all(map(process_gone, processes)), SECONDS)
         # The tool's own work is not cut short: the loss is reported once it is over.
         assert not tool_call.ended
         released.set()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from background import acting
 from ray_nodes.cluster import RayCluster
 
-from smolagents_fork import DockerExecutor, DockerPool, RayEngine
+from smolagents_fork import DockerExecutor, RayEngine
 from smolagents_fork.errors import (
     ExecutorError,
     SandboxDiedError,
-    SandboxTimeoutError,
 )
 
 pytestmark = pytest.mark.docker
@@ -56,41 +54,6 @@ def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster, engi
     assert "no-such-image:1" in text
     shown = [f"node {address} ({node[:8]}): " for address, node in cluster.alive(_SECONDS).items()]
     assert any(text.startswith(node) for node in shown), text
-
-
-@pytest.fixture
-def pool(cluster: RayCluster, engine: Any) -> Iterator[DockerPool]:
-    with DockerPool(
-        min_size=2,
-        max_size=4,
-        max_per_tenant=2,
-        engine=engine_of(cluster),
-        acquire_timeout_seconds=_SECONDS,
-        startup_timeout_seconds=_SECONDS,
-    ) as made:
-        yield made
-
-
-def test_pool_on_a_cluster_has_quotas(pool: DockerPool) -> None:
-    assert pool.wait_until_ready(timeout=_SECONDS)
-    with (
-        DockerExecutor(pool=pool, tenant="a") as one,
-        DockerExecutor(pool=pool, tenant="a"),
-    ):
-        assert one("1 + 1").output == 2
-        with pytest.raises(ExecutorError, match="tenant 'a' has all it may have"):
-            pool.acquire(0.01, tenant="a")
-        with DockerExecutor(pool=pool, tenant="b") as other:
-            assert other("2 + 2").output == 4
-
-
-def test_c_code_that_keeps_pythons_lock_is_stopped_and_the_state_kept(
-    cluster: RayCluster, engine: Any
-) -> None:
-    with make(cluster, timeout_seconds=5.0, interrupt_grace_seconds=_SECONDS) as executor:
-        with pytest.raises(SandboxTimeoutError, match="its state kept"):
-            executor("import re\nkept = 1\nre.match(r'(a+)+$', 'a' * 40 + 'b')")
-        assert executor.variables()["kept"] == 1
 
 
 def test_memory_that_runs_out_is_said(cluster: RayCluster, engine: Any) -> None:
