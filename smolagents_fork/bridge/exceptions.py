@@ -13,6 +13,8 @@ import threading
 import traceback
 from typing import Any
 
+from ..text.texts import read_members, read_notes
+
 __all__ = ["describe_exception", "raised_by_signal", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
@@ -40,24 +42,25 @@ _BARRED_BY_A_LOOP = re.compile(
 
 
 def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
-    """Return ``[type, arguments, message]`` for the reply.
+    """Return ``[type, arguments, message, notes]`` for the reply.
 
     Args:
         error: the exception.
         hint: text appended to its message.
 
     The type is the nearest builtin one that a message alone can build; another type is named in
-    the message. A type whose only such base is ``Exception`` becomes a ``RuntimeError``. So do
-    ``SystemExit``, ``KeyboardInterrupt`` and ``GeneratorExit``: raised in the program, they would
-    end it silently.
+    the message, and so are the exceptions of a group. A type whose only such base is
+    ``Exception`` becomes a ``RuntimeError``. So do ``SystemExit``, ``KeyboardInterrupt`` and
+    ``GeneratorExit``: raised in the program, they would end it silently.
     """
     error_type = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
-    message = scrub_message(_text(error)) + hint
+    message = scrub_message(_text(error) + read_members(error, _text)) + hint
+    notes = scrub_message(read_notes(error).removeprefix("\n"))
     exact = error_type is type(error)
     if error_type.__name__ in _NOT_SENT or (error_type is Exception and not exact):
         error_type, exact = RuntimeError, False
     if not exact:
-        return [error_type.__name__, [f"{type(error).__name__}: {message}"], message]
+        return [error_type.__name__, [f"{type(error).__name__}: {message}"], message, notes]
     args = [scrub_message(arg) if isinstance(arg, str) else arg for arg in error.args]
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
         # The file names are not in args, but the constructor takes them as arguments.
@@ -66,7 +69,7 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
             args += [None, scrub_message(str(error.filename2))]
     if hint or not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
-    return [error_type.__name__, args, message]
+    return [error_type.__name__, args, message, notes]
 
 
 def thread_hint(error: BaseException, elsewhere: str) -> str:

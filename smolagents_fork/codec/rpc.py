@@ -7,7 +7,7 @@ frames::
 
     request   {"call": 7, "name": "search", "args": [], "kwargs": {"query": "x"}}
     reply     {"call": 7, "value": ...}
-              {"call": 7, "error": ["KeyError", ["x"], "'x'"]}     type, arguments, message
+              {"call": 7, "error": ["KeyError", ["x"], "'x'", ""]} type, arguments, message, notes
               {"call": 7, "final": true}                           the final answer was accepted
               {"call": 7, "over": "tools"}                         the run reached a limit
               {"call": null, "over": "timeout"}                    the run has ended (or "final")
@@ -314,7 +314,7 @@ def split_arguments(
     return args, kwargs
 
 
-def rebuilt_exception(kind: Any, args: Any, message: Any) -> Exception:
+def rebuilt_exception(kind: Any, args: Any, message: Any, notes: Any) -> Exception:
     """Build the exception that a reply describes: always a builtin, never a class from the data."""
     error_type: Any = getattr(builtins, kind, None) if isinstance(kind, str) else None
     if not (isinstance(error_type, type) and issubclass(error_type, Exception)):
@@ -323,4 +323,6 @@ def rebuilt_exception(kind: Any, args: Any, message: Any) -> Exception:
         error = error_type(*args)
     except Exception:
         error = RuntimeError(message)  # the constructor needs other arguments
+    if notes:
+        error.__notes__ = [notes]
     return error  # type: ignore[no-any-return]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any
 
 from ..errors import (
     ImportRefusedError,
@@ -27,6 +26,7 @@ from ..text.texts import (
     exception_field,
     exit_failure,
     missing_cause,
+    read_members,
     read_notes,
 )
 from .program_text import CompiledProgram, find_program
@@ -34,13 +34,12 @@ from .stops import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = ["make_failure", "make_stop_error"]
 
-#: Frames, causes and members of a group shown at most, and frames looked at.
+#: Frames and causes shown at most, and frames looked at.
 _MOST_FRAMES = 10
 _MOST_CAUSES = 3
 _DEEPEST = 20_000
 #: Characters kept of an exception's own text.
 _LONGEST = 50_000
-_GROUP: Any = getattr(__import__("builtins"), "BaseExceptionGroup", None)
 
 
 def _frames(error: BaseException) -> list[tuple[CompiledProgram, TracebackType, int]]:
@@ -112,18 +111,6 @@ def _causes(error: BaseException) -> str:
         lines.append(f"\n{word} {class_name(cause)} at line {frames[-1][2]}: {_read_text(cause)}")
         error = cause
     return "".join(lines)
-
-
-def _members(error: BaseException, depth: int = 1) -> str:
-    """Describe the exceptions of a group, a line each."""
-    if _GROUP is None or not issubclass(type(error), _GROUP) or depth > _MOST_CAUSES:
-        return ""
-    members = _GROUP.exceptions.__get__(error)
-    shown = [
-        f"\n{'  ' * depth}{class_name(member)}: {_read_text(member)}{_members(member, depth + 1)}"
-        for member in members[:_MOST_FRAMES]
-    ]
-    return "".join(shown)
 
 
 # -- the errors --
@@ -217,7 +204,8 @@ def make_failure(
             help_ = ""  # without a hint the error is still told
     failure = error_type(
         f"Code execution failed at line '{statement}' (line {line}) due to: "
-        f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}{_members(error)}{_causes(error)}"
+        f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}"
+        f"{read_members(error, _read_text)}{_causes(error)}"
         f"{missing_cause(error)}{_trace(frames, statement)}"
     )
     failure.__cause__ = error

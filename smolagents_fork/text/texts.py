@@ -24,6 +24,7 @@ __all__ = [
     "name_of_class",
     "own_text",
     "plain_text",
+    "read_members",
     "read_notes",
     "rebuild_chain",
     "without_text",
@@ -37,6 +38,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # Longest exception message that is quoted, in characters.
 _LONGEST_MESSAGE = 500
 _MOST_NOTES, _LONGEST_NOTE = 10, 50_000
+# Exceptions shown of a group, and the depth of groups in it.
+_MOST_MEMBERS, _DEEPEST_MEMBER = 10, 3
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", None)
 # Number of exceptions kept of a chain; a chain may be circular.
 _MOST_LINKS = 20
 
@@ -92,6 +96,25 @@ def read_notes(error: BaseException) -> str:
     if type(notes) is not list:
         return ""
     return "".join(f"\n{note[:_LONGEST_NOTE]}" for note in notes[:_MOST_NOTES] if type(note) is str)
+
+
+def read_members(
+    error: BaseException, read_text: Callable[[BaseException], str], depth: int = 1
+) -> str:
+    """Return the exceptions of a group, each on a line after its text; empty for another error.
+
+    Args:
+        error: any exception.
+        read_text: returns the text of an exception, whose class may be the program's.
+        depth: Depth of the group in other groups, from 1.
+    """
+    if _GROUP is None or not issubclass(type(error), _GROUP) or depth > _DEEPEST_MEMBER:
+        return ""
+    return "".join(
+        f"\n{'  ' * depth}{class_name(member)}: {read_text(member)}"
+        f"{read_members(member, read_text, depth + 1)}"
+        for member in _GROUP.exceptions.__get__(error)[:_MOST_MEMBERS]
+    )
 
 
 def is_successful_exit(error: BaseException) -> bool:

@@ -466,11 +466,13 @@ def test_exceptions_of_tools_keep_a_file_name(contract):
 @behaviour("Tools", "An uncaught exception of a tool names the tool's call, its line and the type.")
 def test_uncaught_exception_of_a_tool(contract):
     def archive(key: str) -> str:
-        raise KeyError(key)
+        error = KeyError(key)
+        error.__notes__ = ["the archive has: a", "and c"]
+        raise error
 
     executor = contract.shared
     executor.send_tools({"archive": archive})
-    with pytest.raises(Exception, match="KeyError: 'b'") as caught:
+    with pytest.raises(Exception, match="KeyError: 'b'\nthe archive has: a\nand c") as caught:
         executor("print('until here')\nvalue = archive('b')")
     assert "archive('b')" in str(caught.value)
     assert "line 2" in str(caught.value)

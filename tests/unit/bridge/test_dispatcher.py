@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sqlite3
+import sys
 import threading
 from typing import Any
 
@@ -145,11 +146,31 @@ def test_messages_are_scrubbed(message, clean):
     assert scrub_message(message) == clean
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="groups came with Python 3.11")
+def test_error_of_a_tool_whose_tasks_failed_names_each_failure():
+    async def fetch(address):
+        raise ConnectionError(f"{address} is down, says {__file__}")
+
+    async def fetch_both():
+        async with asyncio.TaskGroup() as group:  # of Python 3.11
+            group.create_task(fetch("first"))
+            group.create_task(fetch("second"))
+
+    _, stubs = serving(fetch_both=fetch_both)
+    with pytest.raises(RuntimeError) as caught:
+        stubs["fetch_both"]()
+    assert str(caught.value) == (
+        "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)\n"
+        "  ConnectionError: first is down, says <host path>\n"
+        "  ConnectionError: second is down, says <host path>"
+    )
+
+
 def test_a_rebuilt_exception_is_never_a_class_of_the_data():
-    assert type(rebuilt_exception("SystemExit", ["x"], "x")) is RuntimeError
-    assert type(rebuilt_exception("print", ["x"], "x")) is RuntimeError
-    assert type(rebuilt_exception(["x"], None, "x")) is RuntimeError
-    assert rebuilt_exception("UnicodeDecodeError", ["x"], "words").args == ("words",)
+    assert type(rebuilt_exception("SystemExit", ["x"], "x", "")) is RuntimeError
+    assert type(rebuilt_exception("print", ["x"], "x", "")) is RuntimeError
+    assert type(rebuilt_exception(["x"], None, "x", "")) is RuntimeError
+    assert rebuilt_exception("UnicodeDecodeError", ["x"], "words", "").args == ("words",)
 
 
 @pytest.mark.parametrize("calling_thread", [False, True])
