@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..sandboxes.provisioner import ByteStream
 from ..system.forks import ForkSafeLock, Owner, disconnect_in_child, reset_in_child
+from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .access_record import AccessRecord
 from .hosts.host_policy import HostPolicy
 from .hosts.lookups import Lookup, system_lookup
@@ -61,6 +62,8 @@ class SandboxProxy:
         self.record = record
         #: Secrets of the sandbox; ``None`` without any.
         self.secrets = secrets
+        #: Variables that name the proxy to clients in the sandbox.
+        self.variables = proxy_environment(PROXY_PORT, policy.names)
 
     def serve(self, listener: socket.socket) -> None:
         """Serve a listener instead of what was served before, whose connections are cut.

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
 from ..options import accept
 from ..options.option import Options, option
+from ..system.proxy_environment import PROXY_PORT, TRUST_VARIABLES, proxy_environment
 from .hosts.host_policy import AllowedHost, HostPolicy, allowed_hosts_or_none
 from .secrets.secret import Secret, check_reach, secrets_or_none
 
 if TYPE_CHECKING:
     from .host_proxy import SandboxProxy
 
-__all__ = ["NetworkAccess", "NetworkList"]
+__all__ = ["PROXY_VARIABLES", "NetworkAccess", "NetworkList"]
+
+#: Variables that the list sets for clients, in upper and lower case.
+PROXY_VARIABLES = tuple(proxy_environment(PROXY_PORT))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +65,24 @@ class NetworkList(Options):
                 "network; give network='none', the default, or leave allowed_hosts= out"
             )
 
+    def check_names(self, name: str, variables: Iterable[str], own: Iterable[str]) -> None:
+        """Refuse variables that are set for the list of hosts.
+
+        Args:
+            name: Name of the option.
+            variables: Names of its variables, in any case, which some clients ignore.
+            own: Names of those that the list sets.
+
+        Raises:
+            ConfigurationError: names the variable.
+        """
+        for variable in variables if self.allowed_hosts is not None else ():
+            if variable.upper() in own:
+                raise ConfigurationError(
+                    f"{name}[{variable!r}]: allowed_hosts= sets this variable itself, for clients "
+                    "in the sandbox; leave it out, or give another name"
+                )
+
     @property
     def network_advice(self) -> str:
         """Advice for code that looks for a network beside the proxy; empty without a list."""
@@ -100,9 +122,10 @@ class NetworkAccess(NetworkList):
                 "they are sent"
             )
         check_reach(self.secrets, self._entries)
+        self.check_names("secrets", self.secrets, (*PROXY_VARIABLES, *TRUST_VARIABLES))
 
     def check_environment(self, environment: Mapping[str, Any]) -> None:
-        """Refuse variables that would show a secret, or replace its placeholder.
+        """Refuse variables that show a secret, or have the name of one that the list sets.
 
         Args:
             environment: Variables of the sandbox.
@@ -110,6 +133,8 @@ class NetworkAccess(NetworkList):
         Raises:
             ConfigurationError: names the variable.
         """
+        # Certificates of the user's are trusted besides those for secrets.
+        self.check_names("environment", environment, PROXY_VARIABLES)
         for name, secret in (self.secrets or {}).items():
             for variable, value in environment.items():
                 if variable == name or secret.reveal() in str(value):

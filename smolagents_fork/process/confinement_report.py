@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
@@ -88,6 +88,7 @@ class Bounds:
         open_files: descriptors at once.
         threads: threads at once.
         cpu_seconds: processor time of one run; ``None`` for no limit.
+        variables: variables that name its proxy to clients.
     """
 
     folder: str
@@ -97,6 +98,7 @@ class Bounds:
     open_files: int = 256
     threads: int = 256
     cpu_seconds: float | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def work_folder(self) -> str:

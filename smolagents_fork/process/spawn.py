@@ -19,7 +19,6 @@ from ..errors import ExecutorStartError
 from ..guest.frames import Kind
 from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..system.free_threading import check_global_lock
-from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from ..system.shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds
@@ -60,7 +59,7 @@ class _ServerProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], env=_environment(layout), cwd="/",
+                pass_fds=[theirs.fileno()], env=_ENVIRONMENT, cwd="/",
                 start_new_session=True,
             )  # fmt: skip
         except BaseException:
@@ -152,10 +151,6 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MPLBACKEND": "module://smolagents_fork.interpreter.plain.figure_backend",
 }
-
-
-def _environment(layout: Layout) -> dict[str, str]:
-    return {**_ENVIRONMENT, **(proxy_environment(PROXY_PORT) if layout.network == "proxy" else {})}
 
 
 _fork_servers: dict[Layout, _ServerProcess] = {}

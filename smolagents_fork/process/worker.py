@@ -45,7 +45,7 @@ def main(
     link = socket_link(data, stops)
     bounds: Bounds = _setup(link, Bounds)
     os.setsid()
-    _use_folders(bounds)
+    _prepare_environment(bounds)
     options = _setup(link)
     report = Confinement(layout, bounds).take_all(parent, stops)
     stops.shutdown(socket.SHUT_WR)  # a program has nothing to send there
@@ -66,13 +66,13 @@ def _setup(link: Link, *classes: type) -> Any:
     return decode(frame.body, classes=classes)
 
 
-def _use_folders(bounds: Bounds) -> None:
+def _prepare_environment(bounds: Bounds) -> None:
     work, temporary = bounds.work_folder, bounds.temporary_folder
     for folder in (work, temporary):
         with contextlib.suppress(FileExistsError):  # the child before it has made it
             os.mkdir(folder, 0o700)
     os.chdir(work)
-    os.environ.update(HOME=work, TMPDIR=temporary)
+    os.environ.update(bounds.variables, HOME=work, TMPDIR=temporary)
     file_attributes.use_folders(work, temporary)
     tempfile.tempdir = None
 

@@ -29,7 +29,6 @@ from ..options.words import PACKAGES
 from ..results import ExecutorStats
 from ..stream.timed_socket import ByteStream
 from ..system.first_process_link import MARK
-from ..system.proxy_environment import PROXY_PORT, proxy_environment
 from .resource_limits import Limits
 
 __all__ = [
@@ -140,6 +139,10 @@ class ImageSpec(Options):
 class ConnectionProxy(Protocol):
     """A proxy of this process, which serves connections of a sandbox; from any thread."""
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """Variables that name the proxy to clients in the sandbox."""
+
     def serve(self, listener: socket.socket) -> None:
         """Serve the listener of the sandbox's loopback, in place of what was served before."""
 
@@ -172,7 +175,7 @@ class SandboxSpec:
     @property
     def proxy_variables(self) -> dict[str, str]:
         """Variables of the sandbox that name the proxy to its clients; none without one."""
-        return {} if self.proxy is None else proxy_environment(PROXY_PORT)
+        return {} if self.proxy is None else self.proxy.variables
 
 
 def signal_name(exit_code: int) -> str:

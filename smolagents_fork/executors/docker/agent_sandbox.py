@@ -28,7 +28,7 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ...network.network_list import NetworkList
+from ...network.network_list import PROXY_VARIABLES, NetworkList
 from ...network.secrets.secret import Secret
 from ...options import accept
 from ...options.option import about, option, same_as, taking
@@ -132,6 +132,11 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
     max_print_outputs_length: int | None = same_as(CallOptions, "max_print_outputs_length")
     on_output: Callable[[str], None] | None = same_as(CallOptions, "on_output")
     files: Files | None = same_as(CallOptions, "files")
+
+    def check_together(self) -> None:
+        """Refuse secrets that would replace what the list of hosts sets."""
+        super().check_together()
+        self.check_names("secrets", self.secrets or (), PROXY_VARIABLES)
 
     def of_executor(self) -> dict[str, Any]:
         """Return the arguments of the executor in whose container the programs run."""

@@ -71,7 +71,7 @@ class ProcessExecutor(GuestExecutor):
     def _start(self) -> None:
         imports = import_names(self.additional_imports)
         proxy = self._open_proxy(self.options)
-        self._launcher = ProcessLauncher(self.options, imports, self._place(imports), proxy)
+        self._launcher = ProcessLauncher(self.options, imports, self._place(imports, proxy), proxy)
         self._open(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.has_network else set()
@@ -80,7 +80,7 @@ class ProcessExecutor(GuestExecutor):
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
         self._log(f"ProcessExecutor: {self._measures_text()}", level)
 
-    def _place(self, imports: Sequence[str]) -> ChildPlace:
+    def _place(self, imports: Sequence[str], proxy: SandboxProxy | None) -> ChildPlace:
         options = self.options
         bounds = Bounds(
             folder="",
@@ -90,6 +90,7 @@ class ProcessExecutor(GuestExecutor):
             open_files=options.open_files,
             threads=options.max_threads,
             cpu_seconds=options.run_cpu_seconds,
+            variables={} if proxy is None else proxy.variables,
         )
         if self.engine is not None:
             request = ChildRequest(

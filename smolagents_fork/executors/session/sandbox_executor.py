@@ -45,6 +45,7 @@ from ...network.access_record import AccessRecord
 from ...options import accept
 from ...results import Display, Execution
 from ...system.forks import Owner
+from ...system.proxy_environment import TRUST_VARIABLES
 from ...system.shortages import naming_shortages
 from ...terminal import harmless
 from ...text.representation import LIMITS, represent
@@ -75,15 +76,6 @@ _LEVELS = {LogLevel.ERROR: logging.ERROR, LogLevel.DEBUG: logging.DEBUG}
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
 )
-# Variables that name a file of certificates to clients.
-_TRUST_VARIABLES = [
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-    "PIP_CERT",
-    "GIT_SSL_CAINFO",
-]
 
 
 class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
@@ -241,7 +233,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             "trust",
             secrets.certificate.encode("ascii"),
             variables=secrets.table.variables,
-            paths=_TRUST_VARIABLES,
+            paths=list(TRUST_VARIABLES),
         )
         self._ask_new_guest(ask, body)
 

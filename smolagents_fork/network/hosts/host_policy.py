@@ -160,6 +160,11 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
         self._owner = owner
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names, addresses and domains of the list."""
+        return tuple(entry.name for entry in self._entries)
+
+    @property
     def described(self) -> str:
         """The list, as messages quote it."""
         text = str([entry.host for entry in self._entries])

@@ -17,16 +17,11 @@ from smolagents_fork.control.proposals import AgentStep, stepping
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.network.hosts.host_policy import AllowedHost
 
-GET = (
-    "import os, urllib.request\n"
-    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
-    "urllib.request.urlopen('http://{}/a', timeout=60).read().decode()"
-)
+GET = "import os, urllib.request\nurllib.request.urlopen('http://{}/a', timeout=60).read().decode()"
 
 
 USE = (
     "import os, json, urllib.request\n"
-    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
     "fields = {{'Authorization': 'Bearer ' + os.environ['TOKEN']}}\n"
     "request = urllib.request.Request('https://{}/{}', headers=fields)\n"
     "urllib.request.urlopen(request, timeout=60).read().decode()"
@@ -75,15 +70,17 @@ def test_unlisted_hosts_are_named(contract):
         return
     made = contract.make(WIDE, allowed_hosts=["example.org"])
     with serving() as server:
-        with pytest.raises(Exception, match="urllib") as caught:
+        with pytest.raises(Exception, match="urllib"):
             made(GET.format(f"localhost:{server.port}"))
         assert server.accepted == 0
+    with pytest.raises(Exception, match="urllib") as caught:
+        made(GET.format("evil.test"))
     told = (
-        "\nRefused by the network proxy: host 'localhost' is not in allowed_hosts=['example.org'] "
+        "\nRefused by the network proxy: host 'evil.test' is not in allowed_hosts=['example.org'] "
         f"of this {type(made).__name__}"
     )
     assert told in str(caught.value)
-    code = "try: urllib.request.urlopen('http://localhost:1/')\nexcept OSError: pass"
+    code = "try: urllib.request.urlopen('http://evil.test/')\nexcept OSError: pass"
     assert made(code).logs.endswith(told)
     assert made("print(1)").logs == "1\n"
 

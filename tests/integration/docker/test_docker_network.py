@@ -12,11 +12,7 @@ from web_servers import LARGE
 from smolagents_fork import AllowedHost, DockerExecutor, DockerPool
 from smolagents_fork.errors import ConfigurationError, ExecutorError
 
-# The name of the tests' server is that of loopback, which clients do not ask a proxy for.
-PRELUDE = (
-    "import os, socket, ssl, subprocess, sys, urllib.request\n"
-    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
-)
+PRELUDE = "import os, socket, ssl, subprocess, sys, urllib.request"
 GET = (
     "context = ssl.create_default_context(cafile='authority.pem')\n"
     "urllib.request.urlopen({!r}, timeout=60, context=context).read().decode()"
@@ -78,6 +74,15 @@ def test_nothing_but_the_proxy_is_reached(listing, attack: str):
         ({"network": "bridge"}, "allowed_hosts= with network='bridge'"),
         ({"container_run_kwargs": {"network": "bridge"}}, "allowed_hosts= with network='bridge'"),
         ({"container_run_kwargs": {"network_mode": "bridge"}}, "with network='bridge'"),
+        (
+            {"environment": {"HTTP_PROXY": "http://proxy.test"}},
+            r"^environment\['HTTP_PROXY'\]: allowed_hosts= sets this variable itself, for clients "
+            "in the sandbox; leave it out, or give another name$",
+        ),
+        (
+            {"environment": {"no_proxy": "example.org"}},
+            r"^environment\['no_proxy'\]: allowed_hosts=",
+        ),
     ],
 )
 def test_list_that_cannot_be_carried_is_refused(engine, options, message: str):
@@ -96,15 +101,15 @@ def index(tmp_path, monkeypatch):
 
 def test_packages_are_installed_from_a_listed_index(engine, index):
     with DockerExecutor([], allowed_hosts="packages") as made:
-        made(PRELUDE + "kept = 1")
+        made("kept = 1")
         assert made.install_packages(["tinything"]) == ["tinything"]
         assert made("import tinything\ntinything.ORIGIN, kept").output == ("listed", 1)
 
 
-def test_index_that_is_not_listed_is_named(engine, index):
+def test_index_that_is_not_listed_is_named(engine, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.test/simple")
     with DockerExecutor([], allowed_hosts=["example.org"]) as made:
-        made(PRELUDE)
-        told = r"host 'localhost' is not in allowed_hosts=\['example.org'\]"
+        told = r"host 'index.test' is not in allowed_hosts=\['example.org'\]"
         with pytest.raises(ExecutorError, match=told):
             made.install_packages(["tinything"])
 

@@ -235,3 +235,11 @@ def test_environment_names_the_proxy_for_every_client():
     upper["NO_PROXY"] = direct
     lower = {name.lower(): value for name, value in upper.items()}
     assert proxy_environment(3128) == {**upper, **lower}
+    for hosts, direct in (
+        (["example.org"], "localhost,127.0.0.1,::1"),
+        (["localhost", "::1"], "127.0.0.1"),
+        (["api.localhost"], "127.0.0.1,::1"),
+        (["localhost", "127.0.0.1", "::1"], ""),
+    ):
+        variables = proxy_environment(3128, hosts)
+        assert variables["NO_PROXY"] == variables["no_proxy"] == direct

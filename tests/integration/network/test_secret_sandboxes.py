@@ -20,10 +20,8 @@ from smolagents_fork.errors import ConfigurationError
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="listed hosts are Linux's")
 
 IMPORTS = "os json requests httpx urllib.request base64".split()
-# The name of the tests' server is that of loopback, which clients do not ask a proxy for.
 PRELUDE = (
     "import os, json, urllib.request\n"
-    "os.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
     "def ask(path, data=None):\n"
     "    fields = {'Authorization': 'Bearer ' + os.environ['TOKEN']}\n"
     "    request = urllib.request.Request(address + path, data, fields)\n"
@@ -241,6 +239,14 @@ def test_container_has_the_value_nowhere(make, server, caplog):
         ({"secrets": {"TOKEN": TOKEN}}, r"secrets\['TOKEN'\]: a str: give Secret"),
         ({"secrets": {"A B": Secret(TOKEN, ["other.test"])}}, "'A B' is not a variable's name"),
         ({"secrets": [TOKEN]}, "a list: give a mapping"),
+        *(
+            (
+                {"secrets": {name: Secret(TOKEN, ["localhost"])}, "allowed_hosts": ["localhost"]},
+                rf"^secrets\['{name}'\]: allowed_hosts= sets this variable itself, for clients in "
+                "the sandbox; leave it out, or give another name$",
+            )
+            for name in ("https_proxy", "HTTP_PROXY", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT")
+        ),
     ],
 )
 def test_secrets_that_cannot_work_are_refused(make, options, message):

@@ -22,8 +22,6 @@ from smolagents_fork.process.confinement_report import Kernel
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 CLIENTS = "os requests httpx urllib.request aiohttp asyncio ssl socket threading".split()
-# The name of the tests' server is that of loopback, which clients do not ask a proxy for.
-PRELUDE = "import os\nos.environ['NO_PROXY'] = os.environ['no_proxy'] = ''\n"
 GETS = {
     "requests": "import requests\nrequests.get(address, verify=ca, timeout=60).text",
     "urllib": (
@@ -60,7 +58,6 @@ def listing(server, ca: str, **options):
 def ready(secure, trusted):
     with listing(secure, trusted[1]) as made:
         made.send_variables({"address": f"https://localhost:{secure.port}/a", "ca": trusted[1]})
-        made(PRELUDE)
         yield made
 
 
@@ -78,7 +75,6 @@ def test_large_answer_passes_and_bytes_are_limited(secure, trusted):
     with listing(secure, trusted[1], max_network_bytes=8_000_000) as ex:
         address = f"https://localhost:{secure.port}/large"
         ex.send_variables({"address": address, "ca": trusted[1]})
-        ex(PRELUDE)
         code = "import requests\nlen(requests.get(address, verify=ca, timeout=60).content)"
         for _ in range(2):  # counted anew for each call
             assert ex(code).output == LARGE
@@ -95,7 +91,6 @@ def test_list_is_that_of_each_executor(trusted):
     ):
         for ex in (one, other):
             ex.send_variables({"ca": trusted[1]})
-            ex(PRELUDE)
         get = GETS["requests"].replace("address", "'https://localhost:{}/'")
         assert one(get.format(first.port)).output == "got /"
         assert other(get.format(second.port)).output == "got /"
@@ -109,7 +104,7 @@ def test_closed_executor_leaves_nothing(secure, trusted):
     resources = NewResources()
     with listing(secure, trusted[1]) as ex:
         ex.send_variables({"address": f"https://localhost:{secure.port}/a", "ca": trusted[1]})
-        ex(PRELUDE + GETS["requests"])
+        ex(GETS["requests"])
     assert resources.new() == set()
 
 
@@ -271,7 +266,7 @@ def test_executors_of_several_threads_share_one_proxy(secure, trusted):
     def use() -> object:
         with listing(secure, trusted[1]) as ex:
             ex.send_variables({"address": f"https://localhost:{secure.port}/a", "ca": trusted[1]})
-            return ex(PRELUDE + GETS["requests"]).output
+            return ex(GETS["requests"]).output
 
     assert at_once(use, use, use) == ["got /a"] * 3
     assert [one.name for one in threading.enumerate()].count("network proxy") == 1
