@@ -387,8 +387,10 @@ class KernelSide:
                 lines = self.tracebacks.group_lines(value)
             else:
                 # The default offset is for the shell's own frame, which is trimmed.
-                lines = self.shell.InteractiveTB.structured_traceback(
-                    type(shown), shown, tb, tb_offset=0
+                lines = self.tracebacks.limit_frames(
+                    self.shell.InteractiveTB.structured_traceback(
+                        type(shown), shown, tb, tb_offset=0
+                    )
                 )
         except Exception:
             lines = [f"{type(shown).__name__}: {shown}"]

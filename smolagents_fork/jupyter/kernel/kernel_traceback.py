@@ -7,12 +7,15 @@ this package.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
+import itertools
 import os
 import sysconfig
 import traceback
 import types
 
 _STANDARD = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
+# Frames shown of one traceback, as the other executors show.
+_MOST_FRAMES = 10
 _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
@@ -37,6 +40,17 @@ def trim(entry):
     for link in reversed(entries):
         chain = types.TracebackType(chain, link.tb_frame, link.tb_lasti, link.tb_lineno)
     return chain
+
+
+def limit_frames(lines):
+    """Keep the first and the last frames of each traceback, in which a frame is one text."""
+    kept = []
+    for is_frame, run in itertools.groupby(lines, lambda line: line.startswith("  ")):
+        run = list(run)
+        if is_frame and len(run) > _MOST_FRAMES:
+            run[1 : 1 - _MOST_FRAMES] = [f"  ... {len(run) - _MOST_FRAMES} more ...\n"]
+        kept += run
+    return kept
 
 
 def group_lines(error):

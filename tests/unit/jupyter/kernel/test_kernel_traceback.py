@@ -63,6 +63,20 @@ def test_traceback_within_a_library_is_trimmed_to_nothing():
     assert kernel_traceback.trim(None) is None
 
 
+def test_frames_of_a_deep_recursion_are_limited():
+    frames = [f"  Cell In[1], line {number}\n    f()\n" for number in range(1000)]
+    lines = ["Traceback:\n", *frames, "RecursionError: deep\n"]
+    assert kernel_traceback.limit_frames(lines) == [
+        "Traceback:\n",
+        frames[0],
+        "  ... 990 more ...\n",
+        *frames[-9:],
+        "RecursionError: deep\n",
+    ]
+    few = ["Traceback:\n", *frames[:10], "ValueError: bad\n"]
+    assert kernel_traceback.limit_frames([*few, *few]) == [*few, *few]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="groups came with Python 3.11")
 def test_groups_are_trimmed_with_their_members():
     def fail():
