@@ -227,7 +227,12 @@ def need_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Fault(f"{name} is needed to decode this and is not installed on this side") from None
+        raise library_fault(name.partition(".")[0]) from None
+
+
+def library_fault(name: str) -> Fault:
+    """Return the fault of a value whose library is not installed, in Python's words for that."""
+    return Fault(f"{name} is needed to decode this: No module named {name!r}")
 
 
 def list_of(data: Any, count: int) -> list[Any]:

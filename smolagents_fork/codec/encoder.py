@@ -256,8 +256,21 @@ def _refusal(value: Any) -> str:
         return f"the class {value.__qualname__} cannot be encoded; send an instance or its name"
     cls = type(value)
     text = f"a value of type {cls.__module__}.{cls.__qualname__} cannot be encoded; "
-    methods = {name for base in cls.__mro__ for name in vars(base)}
-    conversion = next((name for name in _CONVERSIONS if name in methods), None)
+    conversion = next((name for name in _CONVERSIONS if _has_method(cls, name)), None)
     if conversion is not None:
         return f"{text}send what its .{conversion}() returns"
     return f"{text}send plain data instead (numbers, text, lists, dicts, arrays, tables, images)"
+
+
+def _has_method(cls: type, name: str) -> bool:
+    """Return whether a class has a method that can be called without arguments."""
+    method = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    if not callable(method):
+        return False
+    import inspect  # only for a message
+
+    try:
+        inspect.signature(method).bind(None)
+    except (TypeError, ValueError):
+        return False
+    return True

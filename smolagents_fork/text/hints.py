@@ -366,9 +366,9 @@ _ADVICE = (
 _COMMAND = re.compile(r"SyntaxError[^\n]*\n\s*(?:[!%]|pip3? )(?:[^\n]*?\binstall ([^\n]*))?")
 _PACKAGE = re.compile(r"(?:^|\s)([A-Za-z][\w.-]*)")
 _NO_COMMANDS = "Commands of notebooks and shells are not Python, and are not run here"
-# Errors of imports, also by libraries that look for an optional one; and how they name it: Python,
-# and pandas, which gives no cause.
-_OF_IMPORTS = re.compile(r"(?:ImportError|ModuleNotFoundError|AttributeError): ")
+# Errors of imports, also by libraries that look for an optional one, and of values that need one;
+# and how they name it: Python, and pandas, which gives no cause.
+_OF_IMPORTS = re.compile(r"(?:ImportError|ModuleNotFoundError|AttributeError|DecodeError): ")
 _MISSING = re.compile(
     r"(?:No module named '|`Import |Missing optional dependency '|accessor requires )"
     r"([\w.]{1,100})(?![\w.])"

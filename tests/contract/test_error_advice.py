@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from PIL import Image
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
@@ -103,6 +104,21 @@ except ImportError:
 )
 def test_words_for_an_optional_module_without_a_cause(named: tuple[str, Any], words: str):
     assert error_of(named, f"raise {words}").count(NOT_INSTALLED[named[0]]) == 1
+
+
+def test_value_of_a_library_that_the_sandbox_does_not_have(named: tuple[str, Any]):
+    words = "lxml is needed to decode this: No module named 'lxml'"
+    code = f"class DecodeError(ValueError): pass\nraise DecodeError({words!r})"
+    assert error_of(named, code).count(NOT_INSTALLED[named[0]]) == 1
+
+
+def test_picture_of_a_tool_in_a_sandbox_without_pillow(named: tuple[str, Any]):
+    if named[0] in ("local", "process"):
+        pytest.skip("the packages are those of this environment")
+    named[1].send_tools({"draw": lambda: Image.new("RGB", (1, 1))})
+    text = error_of(named, "draw()")
+    assert "PIL is needed to decode this: No module named 'PIL'" in text
+    assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
 
 
 def test_module_of_another_system(named: tuple[str, Any]):

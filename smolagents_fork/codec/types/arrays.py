@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.decoder import TAGS, Decoder, list_of, need_library, row
+from smolagents_fork.codec.decoder import TAGS, Decoder, library_fault, list_of, need_library, row
 from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import Fault
 
@@ -172,7 +172,7 @@ def _decode_structured(decoder: Decoder, numpy: Any, shape: tuple[int, ...], dat
 def _as_lists(decoder: Decoder, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     form = _FORMATS.get(name[1:]) if type(name) is str else None
     if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
-        raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
+        raise library_fault("numpy")
     raw = decoder.raw(data)
     if count * int(name[2:]) != len(raw):
         raise Fault("shape and dtype do not fit the bytes")

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from smolagents_fork.codec.decoder import TAGS, Decoder, row
+from smolagents_fork.codec.decoder import TAGS, Decoder, need_library, row
 from smolagents_fork.codec.encoder import ENCODER_FINDERS, Encode, Encoder
 from smolagents_fork.codec.limits import MAX_PIXELS, MAX_SIDE, Fault
 
@@ -174,10 +174,7 @@ def _is_transparency(value: Any) -> bool:
 
 def _image_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the output of :func:`_image`."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise Fault("Pillow is needed to decode an image and is not installed here") from None
+    library = need_library("PIL.Image")
     mode, size = tree["m"], tree["s"]
     if type(mode) is not str or mode not in _MODES:
         raise Fault("not a permitted image mode")
@@ -188,9 +185,9 @@ def _image_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     decoder.charge_pixels(width * height)
     pixels = _unpack(decoder.raw(tree["v"]), tree["z"] is True, mode, width, height)
     if pixels:
-        image = Image.frombytes(mode, (width, height), pixels)
+        image = library.frombytes(mode, (width, height), pixels)
     else:
-        image = Image.new(mode, (width, height))
+        image = library.new(mode, (width, height))
     if tree["p"] is not None:
         image.putpalette(*_colours(decoder, mode, tree["p"]))
     transparency = decoder.value(tree["t"])

@@ -7,6 +7,7 @@ import collections
 import datetime as dt
 import decimal
 import fractions
+import numbers
 import pathlib
 import re
 import sys
@@ -66,8 +67,8 @@ def _decimal(encoder: Encoder, value: decimal.Decimal) -> Any:
     return {"$": "Decimal", "v": encoder.text(decimal.Decimal.__str__(value))}
 
 
-def _fraction(encoder: Encoder, value: fractions.Fraction) -> Any:
-    parts = [value.numerator, value.denominator]
+def _fraction(encoder: Encoder, value: numbers.Rational) -> Any:
+    parts = [int(value.numerator), int(value.denominator)]
     if max(part.bit_length() for part in parts) > MAX_FRACTION_BITS:
         raise Fault(f"a Fraction with more than {MAX_FRACTION_BITS} bits cannot be encoded")
     return {"$": "Fraction", "v": encoder.items(parts, 2)}
@@ -341,6 +342,9 @@ ENCODERS.update(
         dt.date: _date,
         dt.time: _time,
         dt.timedelta: _timedelta,
+        # Exact numbers of libraries that say so, such as those of sympy and gmpy2.
+        numbers.Integral: lambda encoder, value: encoder.value(int(value)),
+        numbers.Rational: _fraction,
     }
 )
 TAGS.update(

@@ -56,6 +56,12 @@ def test_message_names_the_conversion_of_a_foreign_table(name: str) -> None:
     assert str(caught.value) == f"value['a'][0]: a value of type {__name__}.{words}"
 
 
+def test_a_conversion_that_needs_arguments_is_not_named() -> None:
+    expression: Any = type("Symbol", (), {"collect": lambda self, symbols: self})
+    with pytest.raises(EncodeError, match="Symbol cannot be encoded; send plain data instead"):
+        codec.encode(expression())
+
+
 def test_a_cycle_is_named() -> None:
     value: dict[str, Any] = {"a": [1, {}]}
     value["a"][1]["back"] = value["a"]

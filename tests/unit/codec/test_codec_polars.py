@@ -151,5 +151,5 @@ def test_without_polars_a_table_is_a_fault_that_names_it():
         "except DecodeError as error: print(error)\n"
         "assert codec.decode(codec.encode([1])) == [1]\n"
     )
-    words = "value: polars is needed to decode this and is not installed on this side\n"
+    words = "value: polars is needed to decode this: No module named 'polars'\n"
     assert run_python(program) == words

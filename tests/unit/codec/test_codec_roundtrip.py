@@ -9,6 +9,7 @@ import datetime as dt
 import decimal
 import fractions
 import json
+import numbers
 import pathlib
 import uuid
 from typing import Any
@@ -86,6 +87,24 @@ def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
         record.__deepcopy__  # noqa: B018 - the probe itself is the test
     with pytest.raises(AttributeError):
         codec.Record.__new__(codec.Record)._fields  # noqa: B018 - an empty one, as copy makes it
+
+
+@numbers.Integral.register
+class Whole:
+    """A number of a library that registers its types, as those of sympy and gmpy2 do."""
+
+    def __int__(self) -> int:
+        return 4
+
+
+@numbers.Rational.register
+class Third:
+    numerator, denominator = 1, 3
+
+
+def test_exact_numbers_of_libraries_are_those_of_python() -> None:
+    values = codec.decode(codec.encode([Whole(), Third()]))
+    assert same(values, [4, fractions.Fraction(1, 3)])
 
 
 def moved() -> Any:
@@ -192,7 +211,7 @@ def test_the_sandbox_needs_no_optional_library() -> None:
         f"array, scalar, frame, image = {[codec.encode(v) for v in _OPTIONAL]!r}\n"
         "assert decode(array) == [[0, 1, 2], [3, 4, 5]], decode(array)\n"
         "assert decode(scalar) == 1.5\n"
-        "for data, name in ((frame, 'pandas'), (image, 'Pillow')):\n"
+        "for data, name in ((frame, 'pandas'), (image, 'PIL')):\n"
         "    try: decode(data)\n"
         "    except own['DecodeError'] as error: assert name + ' is needed' in str(error), error\n"
         "    else: raise AssertionError(name)\n"
