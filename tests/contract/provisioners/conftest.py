@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,7 @@ def pods(
 
 
 @pytest.fixture(scope="module", params=PLACES)
-def connected(
+def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EngineUnderTest]:
     """Yield each engine in turn, with an image that is there."""
@@ -121,14 +120,3 @@ def connected(
         limits: dict[str, Any] = {"memory": "1g", "cpus": None} if _IS_REAL else {}
         with EngineUnderTest(engine, image, workdir=workdir, **limits) as under_test:
             yield under_test
-
-
-@pytest.fixture
-def place(connected: EngineUnderTest, tmp_path: Path) -> Iterator[EngineUnderTest]:
-    """Yield each engine in turn; jobs of a test have a folder of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        spec = connected.spec
-        if isinstance(connected.engine, JobEngine):
-            spec = replace(spec, workdir=str(tmp_path / "work"))
-        patch.setattr(connected, "spec", spec)
-        yield connected
