@@ -18,20 +18,6 @@ def test_second_cleanup_does_nothing(agent):
     assert agent.python_executor.cleanups == 1
 
 
-def test_cleanup_inside_the_context_is_not_repeated_at_its_end(agent):
-    with agent:
-        agent.run("anything")
-        agent.cleanup()
-    assert agent.python_executor.cleanups == 1
-
-
-def test_cleanup_after_another_run_closes_again(agent):
-    for count in (1, 2):
-        agent.run("anything")
-        agent.cleanup()
-        assert agent.python_executor.cleanups == count
-
-
 def test_another_executor_is_closed_too(agent):
     agent.cleanup()
     agent.python_executor = RecordingExecutor([], None)
@@ -44,23 +30,6 @@ def test_agent_that_was_never_constructed_can_be_cleaned_up():
     agent.cleanup()
     with agent:
         pass
-
-
-def test_failed_cleanup_is_reported_and_tried_again(agent):
-    executor = agent.python_executor
-    calls = []
-
-    def failing():
-        calls.append(1)
-        if len(calls) == 1:
-            raise OSError("engine stopped")
-
-    executor.cleanup = failing
-    with pytest.raises(OSError, match="engine stopped"):
-        agent.cleanup()
-    agent.cleanup()
-    agent.cleanup()
-    assert len(calls) == 2
 
 
 # -- managed agents --

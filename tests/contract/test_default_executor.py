@@ -61,13 +61,6 @@ def test_without_the_variable_it_is_local(model, variable, monkeypatch, name):
     assert logged(agent) == []
 
 
-def test_explicit_local_stays_local(model, variable):
-    variable("recording")
-    agent = agent_with(model, executor_type="local")
-    assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
-    assert logged(agent) == []
-
-
 def test_class_and_instance_override_the_variable(model, variable):
     variable("process")
     made = RecordingExecutor([], None)

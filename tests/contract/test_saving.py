@@ -318,16 +318,10 @@ def test_text_that_names_no_class_is_an_error(model, text):
         make(model, executor_class=text)
 
 
-@pytest.mark.parametrize("options", [{"executor_class": RecordingExecutor}, {"executor_type": "x"}])
-def test_requirements_of_an_agent_with_an_executor_ask_for_the_fork(model, tmp_path, options):
+def test_requirements_of_an_agent_with_a_named_executor_ask_for_the_fork(model, tmp_path):
     agent = make(model)
-    agent.executor_class, agent.executor_type = options.get("executor_class"), "x"
+    agent.executor_class, agent.executor_type = None, "x"
     agent.save(tmp_path)
     release, fork, _ = smolagents.__version__.partition("+fork.")
     assert fork
     assert f"smolagents>={release}\n" in (tmp_path / "requirements.txt").read_text()
-
-
-def test_requirements_of_an_agent_with_local_code_are_upstreams(model, tmp_path):
-    CodeAgent([], model=model, executor_type="local", verbosity_level=0).save(tmp_path)
-    assert "smolagents\n" in (tmp_path / "requirements.txt").read_text()
