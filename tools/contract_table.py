@@ -149,7 +149,8 @@ def figure(page: str, section: str, label: str) -> str:
 
 def _declarations() -> Any:
     """Import the module of the suite, whose folder and shared folders are not packages."""
-    for folder in (SUITE, ROOT / "tests", ROOT / "tests" / "integration" / "hosted"):
+    tests = ROOT / "tests"
+    for folder in (SUITE, tests, tests / "cases", tests / "integration" / "hosted"):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
     return importlib.import_module("contract_declarations")

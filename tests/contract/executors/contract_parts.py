@@ -1,12 +1,20 @@
-"""Tools of the suite."""
+"""Tools and programs of the suite."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
+from case_harness import read_cases
 from smolagents import Tool, tool
 
 PREFIX = "from the module: "
+
+
+def read_programs(name: str) -> dict[str, str]:
+    """Return the programs of a file of ``programs/`` by name."""
+    path = Path(__file__).parent / "programs" / f"{name}.py"
+    return {case.name: case.code for case in read_cases(path)}
 
 
 class Counter(Tool):

@@ -8,44 +8,11 @@ from typing import Any
 import pytest
 from background import acting
 from contract_declarations import behaviour
+from contract_parts import read_programs
 from smolagents import FinalAnswerTool
 
-#: Programs that catch the end of a run and call a tool, around a statement that ends it.
-SWALLOWING = {
-    "return in finally": (
-        "def swallows():\n    try:\n        {end}\n    finally:\n        return 2\n"
-        "swallows()\ncalled('after')"
-    ),
-    "continue in finally": (
-        "for _ in range(3):\n    try:\n        {end}\n    finally:\n        continue\n"
-        "called('after')"
-    ),
-    "break in finally": (
-        "while True:\n    try:\n        {end}\n    finally:\n        break\ncalled('after')"
-    ),
-    "a call in finally": "try:\n    {end}\nfinally:\n    called('in finally')",
-    "a handler": "try:\n    {end}\nexcept BaseException:\n    called('in the handler')\n",
-    "after a handler": "try:\n    {end}\nexcept BaseException:\n    pass\ncalled('after')",
-    "an exit that swallows": (
-        "class Swallows:\n    def __enter__(self):\n        return self\n"
-        "    def __exit__(self, *error):\n        called('in exit')\n        return True\n"
-        "with Swallows():\n    {end}\ncalled('after')"
-    ),
-    "a generator": (
-        "def numbers():\n    try:\n        yield 1\n        {end}\n"
-        "    finally:\n        called('in the generator')\n"
-        "for number in numbers():\n    pass\ncalled('after')"
-    ),
-    "a suspended generator": (
-        "def numbers():\n    try:\n        yield 1\n    finally:\n        called('when closed')\n"
-        "suspended = numbers()\nnext(suspended)\n{end}"
-    ),
-    "a sort key": (
-        "def key(number):\n    try:\n        {end}\n    except BaseException:\n"
-        "        return called('in the key')\n"
-        "sorted([2, 1], key=key)"
-    ),
-}
+#: Programs that catch the end of a run and call a tool.
+SWALLOWING = read_programs("swallowing")
 ENDLESS = "while True: time.sleep(0.01)"
 
 
@@ -53,7 +20,7 @@ def swallowing(name: str, end: str) -> str:
     """Return a program that catches the end that the statement ``end`` causes."""
     # A generator of an earlier test would be closed when its name is given to another.
     code = SWALLOWING[name].replace("suspended", f"suspended_{len(end)}")
-    return "import time\n" + code.replace("{end}", end)
+    return "import time\n" + code.replace("END", end)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from contract_declarations import behaviour
+from contract_parts import read_programs
 from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
@@ -233,100 +234,7 @@ def test_an_argument_whose_repr_raises(contract):
     assert executor("'still there'").output == "still there"
 
 
-#: Exceptions that lead in a circle or very far, or whose message is large: what is made of them is
-#: bounded. A program may be refused what leads there.
-SHAPES = {
-    "its own cause": "made = ValueError('a')\nmade.__cause__ = made\nraise made",
-    "its own context": "made = ValueError('a')\nmade.__context__ = made\nraise made",
-    "causes in a circle": (
-        "one, two = ValueError('a'), ValueError('b')\none.__cause__ = two\ntwo.__cause__ = one\n"
-        "raise one"
-    ),
-    "contexts in a circle": (
-        "one, two = ValueError('a'), ValueError('b')\none.__context__ = two\n"
-        "two.__context__ = one\nraise one"
-    ),
-    "a traceback in a circle": (
-        "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
-        "    error.__traceback__.tb_next = error.__traceback__\n    raise"
-    ),
-    "a traceback in a lasting circle": (
-        "class Entry:\n    pass\nentry = Entry()\nentry.tb_next = entry\n"
-        "entry.tb_frame = entry.tb_lineno = entry.tb_lasti = 1\n"
-        "class Circle(Exception):\n    __traceback__ = entry\nraise Circle"
-    ),
-    "causes without end": (
-        "class Endless(Exception):\n    @property\n    def __cause__(self):\n"
-        "        return Endless()\nraise Endless"
-    ),
-    "a long chain": (
-        "last = None\nfor number in range(20_000):\n    made = ValueError(number)\n"
-        "    made.__cause__ = last\n    last = made\nraise last"
-    ),
-    "nested handlers": (
-        "def deeper(n):\n    try:\n        raise ValueError(n)\n    except ValueError:\n"
-        "        if n == 0:\n            raise\n        deeper(n - 1)\ndeeper(60)"
-    ),
-    "a deep group": (
-        "made = ValueError('innermost')\nfor _ in range(5_000):\n"
-        "    made = ExceptionGroup('group', [made])\nraise made"
-    ),
-    "a wide group": (
-        "raise ExceptionGroup('wide', [ValueError('x' * 1000) for _ in range(20_000)])"
-    ),
-    "a name that raises": (
-        "class Kind(type):\n    @property\n    def __name__(cls):\n        raise SystemExit(3)\n"
-        "class Odd(Exception, metaclass=Kind):\n    pass\nraise Odd"
-    ),
-    "a cause that raises": (
-        "class Odd(Exception):\n    @property\n    def __cause__(self):\n"
-        "        raise SystemExit(3)\nraise Odd"
-    ),
-    "a traceback that raises": (
-        "class Odd(Exception):\n    @property\n    def __traceback__(self):\n"
-        "        raise SystemExit(3)\nraise Odd"
-    ),
-    "attributes that raise": (
-        "class Odd(Exception):\n    def __getattribute__(self, name):\n"
-        "        raise SystemExit(3)\nraise Odd"
-    ),
-    "a class that raises": (
-        "class Odd(Exception):\n    @property\n    def __class__(self):\n"
-        "        raise SystemExit(3)\nraise Odd"
-    ),
-    "a comparison that raises": (
-        "class Odd(Exception):\n    __hash__ = None\n    def __eq__(self, other):\n"
-        "        raise SystemExit(3)\nraise Odd"
-    ),
-    "a text that is none": (
-        "class Text(str):\n    def __str__(self):\n        raise SystemExit(3)\n"
-        "    __format__ = __len__ = __str__\n"
-        "class Odd(Exception):\n    def __str__(self):\n        return Text('x')\nraise Odd"
-    ),
-    "a text that exits in success": (
-        "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit\nraise Odd"
-    ),
-    "a long message": "raise ValueError('x' * 50_000_000)",
-    "a long argument": "raise KeyError('x' * 50_000_000)",
-    "characters of four bytes": "raise ValueError('\\N{GRINNING FACE}' * 200_000)",
-    "a text without end": (
-        "class Endless(Exception):\n    def __str__(self):\n        while True:\n            pass\n"
-        "raise Endless"
-    ),
-    "a number without a text": "raise ValueError(10 ** 5000)",
-    "long keys to compare": "{'a' * 60_000: 1}['b' * 60_000]",
-    "long keys that are nearly the same": (
-        "text = 'abcdefgh' * 7_500\n{text + str(n): 1 for n in range(50)}[text]"
-    ),
-    "long names to compare": (
-        "class Many:\n    pass\nmany = Many()\nfor number in range(2_000):\n"
-        "    setattr(many, f'name{number}' + 'x' * 500, 1)\nmany.name17"
-    ),
-    "names that are made when they are looked for": (
-        "class Endless:\n    def __dir__(self):\n        while True:\n            pass\n"
-        "Endless().missing"
-    ),
-}
+SHAPES = read_programs("errors")
 
 
 @behaviour("Errors", "The message of an error is limited, and so is the work of making it.")
