@@ -109,6 +109,7 @@ def test_packages_are_installed_from_a_listed_index(engine, index):
 def test_index_that_is_not_listed_is_named(engine, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "https://index.test/simple")
     with DockerExecutor([], allowed_hosts=["example.org"]) as made:
+        made("kept = 1")
         told = r"host 'index.test' is not in allowed_hosts=\['example.org'\]"
         with pytest.raises(ExecutorError, match=told):
             made.install_packages(["tinything"])
