@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..codec.rpc import is_nameable, make_binder, show_default, signature_of
@@ -39,6 +39,7 @@ class StubSpec:
         closed: whether the host refuses other arguments, too. A function checks its own signature.
         reserved: names of keywords that are not the tool's, but its caller's.
         final: whether calling it ends the run with its value.
+        defaults: default values by parameter, which stay on the host.
     """
 
     name: str
@@ -48,6 +49,7 @@ class StubSpec:
     closed: bool = False
     reserved: frozenset[str] = frozenset()
     final: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """Return why a closed signature refuses these arguments; ``None`` if it accepts them."""
@@ -71,13 +73,15 @@ class StubSpec:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {other!r}")
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by parameter.
+        """Return the arguments of a call by parameter, and the defaults of the others.
 
         Raises:
             TypeError: they do not fit.
         """
         parameters = [list(parameter) for parameter in self.parameters]
-        return dict(signature_of(parameters).bind(*args, **kwargs).arguments)
+        signature = signature_of(parameters)
+        values = {**self.defaults, **signature.bind(*args, **kwargs).arguments}
+        return {name: values[name] for name in signature.parameters if name in values}
 
     @functools.cached_property
     def _binder(self) -> Callable[..., Any]:
@@ -93,7 +97,7 @@ class StubSpec:
         }
 
 
-def describe(name: str, target: Callable[..., Any]) -> StubSpec:
+def describe(name: str, target: Any) -> StubSpec:
     """Describe ``target``, a tool, a managed agent or any callable, for a sandbox.
 
     Raises:
@@ -109,8 +113,9 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
     has_forward = callable(getattr(target, "forward", None)) and isinstance(inputs, dict)
     is_agent = not has_forward and callable(getattr(target, "run", None)) and _takes_task(target)
     if has_forward:
-        parameters = parameters_of_tool(target)
+        function, parameters = _function_of_tool(target), parameters_of_tool(target)
     else:
+        function = target.run if is_agent else target
         # An agent's __call__ passes every keyword to run(). The host chooses max_steps, reset,
         # stream and the like; the program must not.
         parameters = _OF_AGENTS if is_agent else _of_function(target)
@@ -122,6 +127,7 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
         closed=has_forward or is_agent,
         reserved=_keywords_of_caller(target, parameters) if has_forward else frozenset(),
         final=name == "final_answer",
+        defaults=_defaults_of(function, parameters),
     )
 
 
@@ -204,6 +210,21 @@ def _of_function(function: Callable[..., Any]) -> tuple[_Parameter, ...]:
     )
 
 
+def _defaults_of(function: Callable[..., Any], parameters: Sequence[_Parameter]) -> dict[str, Any]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return {}
+    known = [signature.parameters[name] for name, *_ in parameters if name in signature.parameters]
+    return {p.name: p.default for p in known if p.default is not p.empty}
+
+
+def _function_of_tool(tool: Any) -> Any:
+    """Return the function that takes a tool's arguments."""
+    # A pipeline gives them to encode(), and forward() gets the outcome.
+    return tool.encode if isinstance(tool, PipelineTool) else tool.forward
+
+
 def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
     """Return the parameters of a ``Tool``: its function's, or its inputs if that takes any.
 
@@ -211,9 +232,7 @@ def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
     their JSON Schema requires (``input_schema``), or nothing if they do not have it.
     """
     inputs = tool.inputs
-    # A pipeline gives its arguments to encode(), and forward() gets the outcome.
-    function = tool.encode if isinstance(tool, PipelineTool) else tool.forward
-    parameters = _of_function(function)
+    parameters = _of_function(_function_of_tool(tool))
     if parameters and parameters[0][0] == "self":
         # Tools created by @tool have "self" in their signature but do not accept it.
         parameters = parameters[1:]

@@ -7,6 +7,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..awaitables import complete
@@ -140,7 +141,8 @@ class Control:
     def _allow_call(self, name: str, arguments: Mapping[str, Any]) -> None:
         if self._before_tool is None:
             return
-        proposal = ProposedCall(**self._about(), name=name, arguments=arguments)
+        shown = MappingProxyType(arguments)
+        proposal = ProposedCall(**self._about(), name=name, arguments=shown)
         try:
             answer = self._ask(
                 "before_tool", self._before_tool, proposal, f"{name}() was not called"

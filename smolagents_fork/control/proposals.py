@@ -127,8 +127,8 @@ class ProposedCall(_Proposal):
 
     Attributes:
         name: Name of the tool, managed agent or function, as the code calls it.
-        arguments: Arguments by the names of the tool's parameters, those that the tool gets: leave
-            them unchanged.
+        arguments: Arguments by the names of the tool's parameters, defaults included. The mapping
+            is read-only, and its values are those that the tool gets: leave them unchanged.
 
     Example:
         >>> def before_tool(call: ProposedCall) -> None:

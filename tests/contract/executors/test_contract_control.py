@@ -86,12 +86,19 @@ def test_calls_are_shown_before_they_are_made(contract):
     def before_tool(call: ProposedCall) -> None:
         seen.append((call.name, dict(call.arguments)))
 
+    def mail(text: str, *, to: str = "team@example.org, by default", copies: list | None = None):
+        return to
+
     counter = Counter(start=0)
-    executor = contract.make(before_tool=before_tool, additional_functions={"double": double})
+    functions = {"double": double, "mail": mail}
+    executor = contract.make(before_tool=before_tool, additional_functions=functions)
     executor.send_tools({"counter": counter, "final_answer": lambda answer: answer})
-    assert executor("counter(1)\nfinal_answer(double(number=counter(step=2)))").output == 6
+    code = "counter(1)\nmail('hello')\nfinal_answer(double(number=counter(step=2)))"
+    assert executor(code).output == 6
+    mailed = {"text": "hello", "to": "team@example.org, by default", "copies": None}
     assert seen == [
         ("counter", {"step": 1}),
+        ("mail", mailed),
         ("counter", {"step": 2}),
         ("double", {"number": 3}),
         ("final_answer", {"answer": 6}),
@@ -114,15 +121,22 @@ def test_refused_tool_is_not_called(contract):
 
 
 @behaviour("Control", "A before_tool that fails, or returns a value, refuses the call.")
-@pytest.mark.parametrize("answer", [False, "yes", "raise"])
+@pytest.mark.parametrize("answer", [False, "yes", "raise", "change"])
 def test_only_none_allows_a_call(contract, answer):
-    def before_tool(_call: ProposedCall) -> Any:
+    def before_tool(call: ProposedCall) -> Any:
+        if answer == "change":
+            call.arguments["step"] = 2
         return answer if answer != "raise" else {}["missing"]
 
     counter = Counter(start=0)
     executor = contract.make(before_tool=before_tool)
     executor.send_tools({"counter": counter})
-    with pytest.raises(Exception, match=r"before_tool .* counter\(\) was not called"):
+    words = r"before_tool .* counter\(\) was not called"
+    if answer == "change":
+        words = (
+            r"'mappingproxy' object does not support item assignment.* counter\(\) was not called"
+        )
+    with pytest.raises(Exception, match=words):
         executor("counter(1)")
     assert counter.total == 0
 
