@@ -26,7 +26,7 @@ from ...sandboxes.resource_limits import Limits, parse_size
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.kernel_options import KernelOptions
-from ..jupyter.packages import Packages, PackageSettings
+from ..jupyter.packages import Packages
 
 __all__ = [
     "DockerOptions",
@@ -89,14 +89,13 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         Args:
             network_remedy: how the sandbox gets a network; empty if it has one.
         """
-        settings = PackageSettings(
-            timeout_seconds=self.build_timeout_seconds,
-            limit=f"build_timeout_seconds={self.build_timeout_seconds}",
+        return Packages(
+            self.build_timeout_seconds,
+            f"build_timeout_seconds={self.build_timeout_seconds}",
             folder=posixpath.join(self.workdir, ".packages"),
             network_remedy=network_remedy,
             ca_bundle=self.ca_bundle,
         )
-        return Packages(settings)
 
     def image_spec(self, imports: Sequence[str]) -> ImageSpec:
         """Return the specification of the image.

@@ -15,13 +15,14 @@ from ..call_options import Arguments
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.kernel_executor import KernelExecutor
 from ..jupyter.kernel_options import KernelOptions
-from ..jupyter.packages import Packages, PackageSettings
+from ..jupyter.packages import Packages
 from ..weak_methods import weakly
 from .gateway_sandbox import CreatedSandbox, GatewayService, WebGateway
 
 __all__ = ["GatewayArguments", "GatewayExecutor"]
 
-_INSTALLATIONS = PackageSettings(timeout_seconds=600.0, limit="600 s")
+# Limit of an installation, in seconds.
+_INSTALL_SECONDS = 600.0
 # Longest wait for the end of a sandbox, in seconds.
 _END_SECONDS = 30.0
 
@@ -61,7 +62,8 @@ class GatewayExecutor(KernelExecutor):
         create: Callable[[Deadline], CreatedSandbox],
     ) -> None:
         names = given.additional_imports
-        super().__init__(names, given.logger, given, Packages(_INSTALLATIONS, names))
+        packages = Packages(_INSTALL_SECONDS, f"{_INSTALL_SECONDS:g} s", names)
+        super().__init__(names, given.logger, given, packages)
         self._service = GatewayService(create, weakly(self._log_error))
         seconds = given.startup_timeout_seconds
         self._kernel = KernelConnection(

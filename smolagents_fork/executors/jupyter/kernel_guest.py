@@ -36,6 +36,7 @@ _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
     Task.VARIABLES: "__smolagents_fork__.receive()",
     Task.READ_STATE: "__smolagents_fork__.variables()",
+    Task.PACKAGES: "__smolagents_fork__.add_packages()",
 }
 
 

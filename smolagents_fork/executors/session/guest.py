@@ -28,7 +28,8 @@ class Task(enum.Enum):
     VARIABLES = enum.auto()
     READ_STATE = enum.auto()  # the answer: the program's variables, encoded
     FILE = enum.auto()  # body: a request for a file
-    CODE = enum.auto()  # a program of the fork's own, with its data
+    PACKAGES = enum.auto()  # bodies: settings of an installation, encoded, and certificates
+    CODE = enum.auto()  # definitions of tools in source form
 
 
 @dataclass(frozen=True)

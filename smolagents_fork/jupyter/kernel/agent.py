@@ -78,7 +78,7 @@ class KernelSide:
         self.kernel = shell.kernel
         self.codec, self.texts, self.output = modules.codec, modules.texts, modules.output
         self.files, self.process = modules.files, modules.process
-        self.tracebacks = modules.traceback
+        self.tracebacks, self.packages = modules.traceback, modules.packages
         self.comm_id = settings["comm_id"]
         self.max_print_outputs_length = settings["max_print_outputs_length"]
         self.streamed_length = settings["streamed_length"]
@@ -480,6 +480,11 @@ class KernelSide:
                 if self.allow_pickle and function["name"] == "final_answer":
                     stub = self.pickling(stub)
                 self.shell.user_ns[function["name"]] = self.stubs[function["name"]] = stub
+
+    def add_packages(self):
+        """Install packages by the settings and the certificates in the buffers of the request."""
+        settings, ca = self.take_buffers()
+        self.packages.add_packages(self.codec.decode(bytes(settings)), bytes(ca))
 
     def answer_file(self, stream, ident, parent):
         """Carry out a request for a file; the control thread calls this, while code runs too."""

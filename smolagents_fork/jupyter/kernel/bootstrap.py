@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from types import MappingProxyType
 
 from ... import codec
 from ...output import DEFAULT_PRINT_LENGTH
 
-__all__ = ["KernelSettings", "install_request", "packages_request"]
+__all__ = ["KernelSettings", "install_request"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,7 @@ _MODULES = {
     "loop": "jupyter/kernel/kernel_loop",
     "stdin": "jupyter/kernel/kernel_stdin",
     "traceback": "jupyter/kernel/kernel_traceback",
+    "packages": "jupyter/kernel/kernel_packages",
     "agent": "jupyter/kernel/agent",
 }
 # Runs in the kernel. The sources are buffers of the request, so nothing has to be quoted.
@@ -100,50 +99,3 @@ def install_request(comm_id: str, settings: KernelSettings) -> tuple[str, list[b
         "max_error_chars": _MAX_ERROR_CHARS,
     }
     return _LOADER, [*_sources(), json.dumps(sent).encode()]
-
-
-# The source is the last buffer.
-_PACKAGES = """
-def _add():
-    kernel = get_ipython().kernel
-    names = {"__name__": "smolagents_fork_packages"}
-    source = bytes(kernel.get_parent("shell")["buffers"][2])
-    exec(compile(source, "<smolagents_fork packages>", "exec"), names)
-    names["add_packages"](kernel)
-try:
-    _add()
-finally:
-    del _add
-"""
-
-
-def packages_request(
-    *,
-    requirements: Sequence[str],
-    seconds: float,
-    limit: str,
-    folder: str = "",
-    environment: Mapping[str, str] = MappingProxyType({}),
-    ca_bundle: bytes = b"",
-) -> tuple[str, list[bytes]]:
-    """Return code and buffers of the request that installs packages for a running kernel.
-
-    Later calls of pip in the kernel use the same settings.
-
-    Args:
-        requirements: requirements in pip's syntax; none: only pip's settings are made.
-        seconds: time limit for pip.
-        limit: the time limit, for messages.
-        folder: target folder, writable by the kernel; empty for the kernel's own environment.
-        environment: pip's settings, with a folder.
-        ca_bundle: certificates that pip trusts; empty for pip's default.
-    """
-    settings = {
-        "requirements": list(requirements),
-        "folder": folder,
-        "environment": dict(environment),
-        "seconds": seconds,
-        "limit": limit,
-    }
-    source = resources.files(__package__).joinpath("kernel_packages.py").read_bytes()
-    return _PACKAGES, [json.dumps(settings).encode(), ca_bundle, source]

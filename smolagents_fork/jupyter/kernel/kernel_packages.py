@@ -9,17 +9,20 @@ Like ``agent``, this file is sent as text and does not import this package.
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
 import importlib
-import json
 import os
 import subprocess
 import sys
 import sysconfig
 
 
-def add_packages(kernel):
-    """Install packages, into a folder of the import path where one is given."""
-    data, ca = (bytes(b) for b in kernel.get_parent("shell")["buffers"][:2])
-    settings = json.loads(data)
+def add_packages(settings, ca):
+    """Install packages, into a folder of the import path where one is given.
+
+    Args:
+        settings: ``requirements``; ``folder``, empty for the kernel's own environment; pip's
+            ``environment`` with a folder; ``seconds``, and ``limit``, their text.
+        ca: certificates that pip trusts; empty for its own.
+    """
     environment = use_folder(settings, ca) if settings["folder"] else os.environ
     if settings["requirements"]:
         install(settings, environment)
