@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from examples.job_engine import JobProvisioner
+from examples.job_engine import JobEngine, JobProvisioner
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
-from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
+from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
 
@@ -43,29 +46,34 @@ class LosesNodes:
         raise SandboxDiedError("the supervisor of node a was given up", cause=self._cause)
 
 
+class LosingEngine(JobEngine):
+    """An engine that loses nodes."""
+
+    def __init__(self, count: int, cause: str) -> None:
+        self.provisioner = LosesNodes(JobProvisioner(), count, cause)
+
+    def connect(self, options: ContainerOptions, *, note: Note = no_note) -> Any:
+        return self.provisioner
+
+
 @pytest.fixture
-def spec(kernel_folder: Path, tmp_path: Path) -> SandboxSpec:
-    return SandboxSpec(image=str(kernel_folder), workdir=str(tmp_path / "work"))
-
-
-def connection(provisioner: LosesNodes, spec: SandboxSpec) -> KernelConnection:
-    return KernelConnection(provisioner, spec, KernelSettings(allow_root=True))
+def started(kernel_folder: Path, tmp_path: Path) -> Callable[[LosingEngine], DockerExecutor]:
+    """Start an executor on an engine."""
+    folders = {"image": str(kernel_folder), "workdir": str(tmp_path / "work")}
+    return lambda engine: DockerExecutor(engine=engine, allow_root=True, **folders)
 
 
 @pytest.mark.parametrize("lost", [1, 2])
-def test_start_on_a_lost_node_is_made_elsewhere(spec: SandboxSpec, lost: int):
-    provisioner = LosesNodes(JobProvisioner(), lost, "node")
-    made = connection(provisioner, spec)
-    made.open(120.0)
-    made.close()
-    assert provisioner.started == lost + 1
+def test_start_on_a_lost_node_is_made_elsewhere(started, lost: int):
+    engine = LosingEngine(lost, "node")
+    with started(engine) as executor:
+        assert executor("6 * 7").output == 42
+    assert engine.provisioner.started == lost + 1
 
 
 @pytest.mark.parametrize(("cause", "starts"), [("node", 3), ("exit", 1)])
-def test_other_ends_and_too_many_lost_nodes_are_errors(spec: SandboxSpec, cause: str, starts: int):
-    provisioner = LosesNodes(JobProvisioner(), 9, cause)
-    made = connection(provisioner, spec)
-    with pytest.raises((ExecutorStartError, SandboxDiedError), match="node a was given up"):
-        made.open(120.0)
-    made.close()
-    assert provisioner.started == starts
+def test_other_ends_and_too_many_lost_nodes_are_errors(started, cause: str, starts: int):
+    engine = LosingEngine(9, cause)
+    with pytest.raises(ExecutorStartError, match="node a was given up"):
+        started(engine)
+    assert engine.provisioner.started == starts
