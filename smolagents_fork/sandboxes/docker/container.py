@@ -6,7 +6,6 @@ import contextlib
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.api.client import APIClient
 
-__all__ = ["DockerSandbox", "StartedContainer"]
+__all__ = ["DockerSandbox"]
 
 # Longest time the relay waits for the gateway to listen.
 _RELAY_SECONDS = 600.0
@@ -47,52 +46,44 @@ _OUTPUT_SECONDS = 2.0
 _LOG_LINES = 8
 
 
-@dataclass
-class StartedContainer:
-    """A container that has been started.
-
-    Attributes:
-        container: docker-py's object for it.
-        name: of the container.
-        gateway_token: that its gateway asks for.
-        published_host: address at which its gateway's published port is reached; ``None`` without.
-        connection: to its first process, which renews its lease: see create_arguments.
-        gateway: socket that its gateway connects to; ``None`` where it does not.
-        started_at: seconds of the epoch.
-        answered: whether its gateway has answered on the published port.
-    """
-
-    container: Any
-    name: str
-    gateway_token: str
-    published_host: str | None
-    connection: LoggedConnection
-    gateway: GatewaySocket | None = None
-    started_at: float = field(default_factory=time.time)
-    answered: bool = False
-
-
 class DockerSandbox(ContainerSandbox):
     """One running container. Made by :class:`DockerProvisioner`.
 
     Args:
         client: docker-py client.
-        started: the container.
-        spec: that it was started from.
-        removals: from its engine.
+        container: docker-py's object for the container.
+        name: Name of the container.
+        gateway_token: Token that its gateway asks for.
+        spec: Specification that it was started from.
+        removals: Removals from its engine.
+        published_host: address at which its gateway's published port is reached; ``None`` without.
+        connection: to its first process, which renews its lease: see create_arguments.
+        gateway: socket that its gateway connects to; ``None`` where it does not.
     """
 
     def __init__(
         self,
         client: DockerClient,
-        started: StartedContainer,
+        container: Any,
+        name: str,
+        gateway_token: str,
         spec: SandboxSpec,
         removals: Removals,
+        *,
+        published_host: str | None,
+        connection: LoggedConnection,
+        gateway: GatewaySocket | None,
     ) -> None:
-        super().__init__(started.name, started.gateway_token, spec)
-        self._started = started
-        self._client = client
-        self._removals = removals
+        super().__init__(name, gateway_token, spec)
+        #: docker-py's object for the container.
+        self.container = container
+        #: The container's first process.
+        self.first_process: FirstProcess = connection.first_process
+        self._client, self._removals = client, removals
+        self._published_host, self._connection, self._gateway = published_host, connection, gateway
+        self._started_at = time.time()
+        # Whether its gateway has answered on the published port.
+        self._has_answered = False
         self._has_sent_listener = False
         # Connections that the first process had when the engine's were used last.
         self._links = self.first_process.links
@@ -102,23 +93,13 @@ class DockerSandbox(ContainerSandbox):
         """The container's short id."""
         return str(self.container.short_id)
 
-    @property
-    def container(self) -> Any:
-        """docker-py's object for the container."""
-        return self._started.container
-
-    @property
-    def first_process(self) -> FirstProcess:
-        """The container's first process."""
-        return self._started.connection.first_process
-
     def published_address(self) -> tuple[str, int] | None:
         """Host and port at which the gateway is reached from here; ``None`` without a port.
 
         Raises:
             ExecutorStartError: the container has ended.
         """
-        host = self._started.published_host
+        host = self._published_host
         return None if host is None else (host, self._find_port(_PORT_SECONDS))
 
     def open_stream(self, *, timeout: float) -> ByteStream:
@@ -150,7 +131,7 @@ class DockerSandbox(ContainerSandbox):
         Returns:
             ``None`` if it cannot connect, has ended, or has connected before.
         """
-        gateway, self._started.gateway = self._started.gateway, None
+        gateway, self._gateway = self._gateway, None
         if gateway is None:
             return None
         limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
@@ -178,17 +159,16 @@ class DockerSandbox(ContainerSandbox):
 
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
         """Connect to the published port; ``None`` if none is published."""
-        started = self._started
-        if started.published_host is None:
+        if self._published_host is None:
             return None
         sock = connect_to_gateway(
-            started.published_host,
+            self._published_host,
             self._find_port(deadline.at_most(_PORT_SECONDS)),
             deadline,
             is_running=self._is_running,
-            answered=started.answered,
+            answered=self._has_answered,
         )
-        started.answered = True
+        self._has_answered = True
         return sock
 
     def _open_relay(self, deadline: Deadline) -> ByteStream:
@@ -245,7 +225,7 @@ class DockerSandbox(ContainerSandbox):
         import docker
         import requests
 
-        api, tail = client_copy(self._client.api, _QUERY_SECONDS), self._started.connection.tail
+        api, tail = client_copy(self._client.api, _QUERY_SECONDS), self._connection.tail
         state: Mapping[str, Any] = {}
         ended = "ended"
         try:
@@ -268,7 +248,7 @@ class DockerSandbox(ContainerSandbox):
         return SandboxStatus(ended, code, out_of_memory or killed, lines, missing)
 
     def _log_lines(self) -> tuple[str, ...]:
-        text = self._started.connection.tail.text()
+        text = self._connection.tail.text()
         return select_lines(text.splitlines()[-_LOG_LINES:])
 
     def _find_exit(self, api: APIClient) -> tuple[int | None, bool]:
@@ -278,7 +258,7 @@ class DockerSandbox(ContainerSandbox):
             # Any: docker-py's types lack fractions of a second.
             until: Any = f"{time.time():.6f}"
             events = api.events(
-                since=int(self._started.started_at) - 1,
+                since=int(self._started_at) - 1,
                 until=until,
                 filters={"container": self.container.id},
                 decode=True,
@@ -293,10 +273,9 @@ class DockerSandbox(ContainerSandbox):
         return code, killed
 
     def _begin_removal(self) -> None:
-        started = self._started
-        started.connection.close()
-        if started.gateway is not None:
-            started.gateway.close()
+        self._connection.close()
+        if self._gateway is not None:
+            self._gateway.close()
         self._removals.remove(self.name, wait=False)
 
     def wait_until_removed(self, timeout: float) -> bool:

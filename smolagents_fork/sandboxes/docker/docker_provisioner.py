@@ -16,7 +16,7 @@ from ..process_owner import owner_text
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..removals import Removals
 from ..resource_limits import parse_size
-from .container import DockerSandbox, StartedContainer
+from .container import DockerSandbox
 from .create_arguments import container_arguments, main_command
 from .engine import (
     API_TIMEOUT_SECONDS,
@@ -152,9 +152,6 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken, and the like.
             EngineUnavailableError: the engine did not answer in three seconds.
         """
-        return DockerSandbox(self._client, self._start(spec), spec, self._removals)
-
-    def _start(self, spec: SandboxSpec) -> StartedContainer:
         import docker
 
         prepare_again = self._prepared.get(spec.image)
@@ -173,7 +170,7 @@ class DockerProvisioner:
         prepare_again()
         return self._start_container(spec)
 
-    def _start_container(self, spec: SandboxSpec) -> StartedContainer:
+    def _start_container(self, spec: SandboxSpec) -> DockerSandbox:
         """Start a container, again without a socket where the engine refuses its mount."""
         gateway = self._open_gateway_socket()
         try:
@@ -194,7 +191,7 @@ class DockerProvisioner:
             return None
         return GatewaySocket.open()
 
-    def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
+    def _start_with(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> DockerSandbox:
         options, published = self._options, self._published_host is not None
         name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
         check_answers(self._client)
@@ -243,7 +240,17 @@ class DockerProvisioner:
                     gateway.close()
                 self._removals.remove(name, wait=True)
                 raise
-        return StartedContainer(container, name, token, self._published_host, connection, gateway)
+        return DockerSandbox(
+            self._client,
+            container,
+            name,
+            token,
+            spec,
+            self._removals,
+            published_host=self._published_host,
+            connection=connection,
+            gateway=gateway,
+        )
 
     def _attach(self, container: Any, lease_seconds: float) -> LoggedConnection:
         """Attach to the container's input and output."""
