@@ -16,6 +16,7 @@ from ..errors import SandboxDiedError
 from ..guest.frame_stream import FrameStream
 from ..guest.frames import Body, Frame, Kind
 from ..guest.guest_process import GuestProcess, exit_text
+from ..system.descriptor_passing import receive_descriptor
 from ..system.forks import forget, keep_open
 from .confinement_report import STOPPED_RUN
 
@@ -127,10 +128,8 @@ class Child(GuestProcess):
 
     def take_listener(self) -> socket.socket | None:
         """Return the listener of the child's network; ``None`` if it has sent none until READY."""
-        numbers: list[int] = []
-        with contextlib.suppress(OSError):
-            _, numbers, _, _ = socket.recv_fds(self._stops, 1, 1, socket.MSG_CMSG_CLOEXEC)
-        return socket.socket(fileno=numbers[0]) if numbers else None
+        number = receive_descriptor(self._stops)
+        return None if number is None else socket.socket(fileno=number)
 
     def _read_output(self) -> None:
         if self._output is None:

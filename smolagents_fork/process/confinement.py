@@ -17,13 +17,13 @@ import struct
 import sys
 from collections.abc import Callable
 
+from ..system.descriptor_passing import send_descriptors
 from ..system.proxy_environment import PROXY_PORT
 from ..system.shortages import is_shortage
 from .confinement_report import Bounds, Report
 from .restrictions import landlock, seccomp
 from .restrictions.call_supervisor import give_listener
 from .restrictions.capabilities import drop_capabilities
-from .restrictions.descriptor_passing import send_descriptors
 from .restrictions.libc import c_call, libc
 from .restrictions.syscalls import REFUSED_WITHOUT_NETWORK
 from .restrictions.user_counts import lower_limit, lower_shared_limits

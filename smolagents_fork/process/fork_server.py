@@ -33,10 +33,11 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..guest.guest_worker import warm_up
+from ..system.descriptor_passing import receive_descriptor
 from ..system.shortages import shortage_text
 from . import confinement, worker
 from .restrictions import file_attributes, seccomp
-from .restrictions.call_supervisor import CallSupervisor, take_listener
+from .restrictions.call_supervisor import CallSupervisor
 from .restrictions.libc import libc
 from .restrictions.user_counts import UserCounts
 from .sandbox_paths import OWN_PROCESS_FILES, Layout
@@ -249,7 +250,7 @@ class ForkServer:
 
     def _supervise(self, child: _Child) -> None:
         """Take the listener of a child, until the child is ready."""
-        listener = take_listener(child.channel)
+        listener = receive_descriptor(child.channel)
         if listener is None:
             self._selector.unregister(child.channel)
             child.channel.close()

@@ -17,12 +17,12 @@ from typing import Any
 from ..codec import encode
 from ..errors import ExecutorStartError
 from ..guest.frames import Kind
+from ..system.descriptor_passing import send_descriptors
 from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..system.free_threading import check_global_lock
 from ..system.shortages import is_shortage, naming_shortages, shortage_text
 from .child import Child
 from .confinement_report import Bounds
-from .restrictions.descriptor_passing import send_descriptors
 from .sandbox_paths import Layout
 
 __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]

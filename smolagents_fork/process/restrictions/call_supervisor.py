@@ -16,12 +16,12 @@ import socket
 import struct
 from collections.abc import Callable
 
+from ...system.descriptor_passing import send_descriptors
 from ...system.proc_table import thread_count
-from .descriptor_passing import send_descriptors
 from .syscalls import MACHINES
 from .user_counts import UserCounts
 
-__all__ = ["CallSupervisor", "give_listener", "take_listener"]
+__all__ = ["CallSupervisor", "give_listener"]
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101  # SECCOMP_IOCTL_NOTIF_RECV, _SEND
 _REQUEST_SIZE = 80  # struct seccomp_notif: id, pid, flags, seccomp_data
@@ -95,12 +95,3 @@ def give_listener(channel: socket.socket, listener: int) -> None:
         send_descriptors(channel, b"L", [listener])
     finally:
         os.close(listener)
-
-
-def take_listener(channel: socket.socket) -> int | None:
-    """Receive the listener from the child, if it was sent."""
-    try:
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
-    except OSError:
-        return None
-    return descriptors[0] if descriptors else None

@@ -2,7 +2,7 @@
 
 - Where the kernel compares the user's count with a limit of the *caller*, a child's limit is lower
   than its host's (:func:`lower_shared_limits`): threads and processes, pending signals, and
-  descriptors in flight (:mod:`.descriptor_passing`).
+  descriptors in flight (:mod:`...system.descriptor_passing`).
 - Where it compares the count with a setting of the system, or the count is that of a control group,
   the fork server decides for each child (:class:`UserCounts`): watches of epoll, pages of pipes,
   tasks of a container or of a user's slice.

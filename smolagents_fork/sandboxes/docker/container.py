@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...results import ExecutorStats
+from ...system.descriptor_passing import receive_descriptor
 from ...system.first_process_link import FirstProcess
-from ...system.received_listener import receive_listener
 from ..container_options import GATEWAY_PORT
 from ..containers.container_sandbox import ContainerSandbox
 from ..containers.relay import relay_command
@@ -149,12 +149,15 @@ class DockerSandbox(ContainerSandbox):
         """Receive the listener for the proxy of this process, if there is to be one."""
         if self.spec.proxy is None:
             return
-        listener = receive_listener(sock, deadline.at_most(_CONNECT_SECONDS))
-        if listener is None:
+        before = sock.gettimeout()
+        sock.settimeout(deadline.at_most(_CONNECT_SECONDS))
+        number = receive_descriptor(sock)
+        sock.settimeout(before)
+        if number is None:
             raise ExecutorStartError(
                 f"container {self.id} has sent no listener for allowed_hosts= ({self.status()})"
             )
-        self.spec.proxy.serve(listener)
+        self.spec.proxy.serve(socket.socket(fileno=number))
         self._has_sent_listener = True
 
     def _connect_to_port(self, deadline: Deadline) -> ByteStream | None:
