@@ -8,11 +8,14 @@ from collections.abc import Iterator
 import pytest
 from web_servers import Server, authority, serving
 
+#: Names of the servers of these tests.
+NAMES = ("localhost", "api.test", "a.wild.test", "127.0.0.1", "::1")
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def trusted(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
     """A server's context, and the file with its authority."""
-    return authority(tmp_path_factory.mktemp("authority"), "localhost")
+    return authority(tmp_path_factory.mktemp("authority"), *NAMES)
 
 
 @pytest.fixture(scope="module")

@@ -93,10 +93,7 @@ def test_constructor_is_upstreams() -> None:
     ("code", "words"),
     [
         ("value = 1\nvlaue", "The variable `vlaue` is not defined. Did you mean: 'value'"),
-        ("undefined()", "Forbidden function evaluation: 'undefined' is not among"),
         ("d = {'Bhutan': 1}\nd['Butan']", "Maybe you meant one of these indexes instead"),
-        ("def f():\n    raise ValueError('no')\n\nf()", "Line 2, in f\n    raise ValueError('no')"),
-        ("import yaml", "additional_authorized_imports=['yaml']"),
     ],
 )
 def test_errors_help(code: str, words: str) -> None:

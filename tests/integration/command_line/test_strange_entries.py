@@ -66,8 +66,12 @@ def test_container_is_listed_and_collected_beside_strange_ones(command, engine, 
     listed = {one["name"]: one for one in command("ps", "--json").data["sandboxes"]}
     assert listed[orphan.name]["owner"]["state"] == "gone"
     assert listed["named"]["state"] == "running"  # and gone when looked at
+    (line,) = [line for line in command("ps").out.splitlines() if orphan.short_id in line]
+    assert "(gone)" in line
     ended = command("gc", "--yes", "--match", orphan.name, "--json")
-    assert ended.data["removed"] == [orphan.short_id]
+    assert (ended.code, ended.data["removed"]) == (0, [orphan.short_id])
+    with pytest.raises(docker.errors.NotFound):
+        engine.containers.get(orphan.id)
 
 
 def test_reaper_removes_an_orphan_behind_strange_containers(engine, orphan, strange, caplog):

@@ -42,18 +42,6 @@ def test_hundred_megabytes_in_one_call(bounded):
     assert peak.bytes < 30 * MIB
 
 
-def test_hundred_megabytes_in_many_prints(bounded):
-    with peak_memory() as peak:
-        result = bounded(
-            "print('begin')\nfor _ in range(100): print('x' * 1_000_000)\nprint('last')\n'end'"
-        )
-    assert result.output == "end"
-    assert result.logs.startswith("begin\nxxx")
-    assert result.logs.endswith("xxx\nlast\n")
-    assert NOTE in result.logs
-    assert peak.bytes < 30 * MIB
-
-
 # In messages that are too large to be received, and in many that are not.
 @pytest.mark.parametrize("piece", [1_000_000, 100_000])
 def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):

@@ -149,10 +149,3 @@ def test_port_of_another_machine_is_reached_there(make, other_machine, engine, h
     assert executor("1+1").output == 2
     executor.put_file(b"x", "f")
     assert executor.get_file("f") == b"x"
-
-
-def test_network_on_another_machine_needs_no_port(make, other_machine):
-    executor = make(network="bridge")
-    assert executor("1+1").output == 2
-    executor.container.reload()
-    assert not any(executor.container.ports.values())

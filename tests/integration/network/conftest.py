@@ -6,10 +6,7 @@ import contextlib
 
 import pytest
 from proxy_double import ProxyDouble
-from web_servers import authority, serving
-
-#: Names of the servers of these tests, beside addresses.
-NAMES = ("api.test", "a.wild.test", "127.0.0.1", "::1")
+from web_servers import serving
 
 
 @pytest.fixture(params=["listener", "multiplexer"])
@@ -24,12 +21,6 @@ def proxied(request):
             return double
 
         yield make
-
-
-@pytest.fixture(scope="session")
-def trusted(tmp_path_factory):
-    """A server's context, and the file with its authority."""
-    return authority(tmp_path_factory.mktemp("authority"), *NAMES, "localhost")
 
 
 @pytest.fixture

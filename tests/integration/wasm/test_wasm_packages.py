@@ -56,6 +56,12 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def fetched(cache: Path, *requirements: str, seconds: float = 100) -> list[Path]:
+    """Return the wheels of requirements, fetched by pip."""
+    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
+    return wheels.wheels_for(list(requirements), cache, lock, None, seconds, print)
+
+
 def test_package_and_what_it_depends_on(index: Path, tmp_path: Path):
     make_wheel(index, "first_one", "second-one")
     second = make_wheel(index, "second_one")
@@ -115,11 +121,9 @@ def test_parts_of_a_wheel_are_where_they_belong(index: Path, tmp_path: Path):
 
 def test_damaged_wheel_in_the_cache_is_fetched_again(index: Path, tmp_path: Path):
     wheel = make_wheel(index, "mended")
-    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
-    cache = tmp_path / "cache"
-    (found,) = wheels.wheels_for(["mended"], cache, lock, None, 100, print)
+    (found,) = fetched(tmp_path / "cache", "mended")
     found.write_bytes(b"cut short")
-    assert wheels.wheels_for(["mended"], cache, lock, None, 100, print) == [found]
+    assert fetched(tmp_path / "cache", "mended") == [found]
     assert found.read_bytes() == wheel.read_bytes()
 
 
@@ -187,13 +191,11 @@ def test_modules_of_the_current_folder_are_not_pips(index: Path, tmp_path: Path,
     (folder / "pip.py").write_text("raise SystemExit('the folder's own')")
     monkeypatch.chdir(folder)
     make_wheel(index, "found")
-    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
-    assert len(wheels.wheels_for(["found"], tmp_path / "cache", lock, None, 100, print)) == 1
+    assert len(fetched(tmp_path / "cache", "found")) == 1
 
 
 def names_for(index: Path, tmp_path: Path, *requirements: str) -> list[str]:
-    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
-    found = wheels.wheels_for(list(requirements), tmp_path / "cache", lock, None, 100, print)
+    found = fetched(tmp_path / "cache", *requirements)
     return sorted("-".join(path.name.split("-")[:2]) for path in found)
 
 
@@ -252,9 +254,8 @@ def test_pip_that_does_not_answer_is_given_up(index: Path, tmp_path: Path, monke
         raise subprocess.TimeoutExpired("pip", options["seconds"])
 
     monkeypatch.setattr(wheels, "run_program", expired)
-    lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
     with pytest.raises(ExecutorStartError, match=r"pip could not fetch slow: .*0\.5 seconds"):
-        wheels.wheels_for(["slow"], tmp_path / "cache", lock, None, 0.5, print)
+        fetched(tmp_path / "cache", "slow", seconds=0.5)
 
 
 def test_lines_before_what_takes_long_go_to_the_logger(index: Path, tmp_path: Path, caplog):
