@@ -62,7 +62,11 @@ def numbers():
     try:
         yield 1
     finally:
-        called('when closed')
+        # Refused when the host's process closes it at its end.
+        try:
+            called('when closed')
+        except BaseException:
+            pass
 suspended = numbers()
 next(suspended)
 END
