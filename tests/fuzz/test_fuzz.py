@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import fuzz_grammar
-import hostile_harness
+import hostile_table
 import pytest
 from hostile_canary import LIBRARY_SETTINGS
-from hostile_harness import HANGS_SECONDS, HARMLESS_MODULES, LATEST_SECONDS, LIMITS, Worker
+from hostile_harness import HANGS_SECONDS, LATEST_SECONDS, LIMITS, Worker
+from hostile_table import HARMLESS_MODULES
 from whole_contract import WHOLE
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
@@ -75,7 +76,7 @@ def fault(answer: dict[str, Any]) -> str:
 
 
 def hostile_lines() -> list[str]:
-    programs = [p for p in hostile_harness.all_programs() if not (p.limit or p.local or p.imports)]
+    programs = [p for p in hostile_table.all_programs() if not (p.limit or p.local or p.imports)]
     return [p.code for p in programs]
 
 

@@ -58,15 +58,16 @@ def run_hostile(step: int, without: list[str]) -> None:
     suite."""
     import hostile_canary
     import hostile_harness
+    import hostile_table
 
     from smolagents_fork.errors import InterpreterError
     from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     limits = RunLimits(**{**hostile_harness.LIMITS, "timeout_seconds": SECONDS})
-    for name in hostile_harness.HARMLESS_MODULES:
+    for name in hostile_table.HARMLESS_MODULES:
         with contextlib.suppress(ImportError):
             __import__(name)
-    for program in hostile_harness.all_programs()[::step]:
+    for program in hostile_table.all_programs()[::step]:
         if program.id in without:
             continue
         if program.local or program.imports or "asyncio" in program.code:
@@ -78,7 +79,7 @@ def run_hostile(step: int, without: list[str]) -> None:
         before = hostile_canary.fingerprint()
         print(f"START {program.id}", flush=True)
         interpreter = Interpreter(
-            additional_authorized_imports=tuple(hostile_harness.HARMLESS_MODULES),
+            additional_authorized_imports=tuple(hostile_table.HARMLESS_MODULES),
             limits=limits,
         )
         interpreter.send_tools(hostile_canary.tools())
