@@ -16,7 +16,7 @@ from ..sandboxes.docker.container import DockerSandbox
 from ..sandboxes.docker.docker_provisioner import DockerProvisioner
 from ..sandboxes.provisioner import ByteStream, SandboxSpec
 from ..stream.stream_copy import copy_both_ways
-from .node_link import AnswerStream, answer_requests, use_normal_priority
+from .node_link import AnswerStream, answer_requests
 from .node_supervisor import NodeSandbox
 
 __all__ = ["DockerKind"]
@@ -129,7 +129,6 @@ def _container_on_node(sandbox: DockerSandbox, digest: str) -> NodeSandbox:
 
 def _copy(inside: ByteStream, stream: socket.socket) -> None:
     """Copy between a stream in a container and one of the host, until one of them ends."""
-    use_normal_priority()
     try:
         copy_both_ways(stream, inside)
     finally:

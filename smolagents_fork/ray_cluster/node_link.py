@@ -16,7 +16,6 @@ import os
 import socket
 import ssl
 import struct
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -47,7 +46,6 @@ __all__ = [
     "ask",
     "connect",
     "tls_context",
-    "use_normal_priority",
     "uses_tls",
     "value_of",
 ]
@@ -246,7 +244,6 @@ def answer_requests(carry_out: Callable[[str], bool], connection: socket.socket)
         carry_out: takes a request, such as ``state``; returns whether it is answered.
         connection: from :func:`connect`; what comes of it is of a :class:`.FirstProcess`.
     """
-    use_normal_priority()  # a node that computes is not silent
     with connection.makefile("rb") as lines:
         for line in lines:
             request, _, number = line.decode().strip().partition(" ")
@@ -411,27 +408,8 @@ def _plain(connection: socket.socket) -> socket.socket:
 
     def copy() -> None:
         """Copy both directions in one thread, for TLS allows no two at once."""
-        use_normal_priority()
         with connection, theirs:
             copy_both_ways(connection, theirs)
 
     threading.Thread(target=copy, name="smolagents-fork-tls", daemon=True).start()
     return ours
-
-
-def use_normal_priority() -> None:
-    """Give the calling thread the priority of the node's other processes.
-
-    Ray starts its workers with a niceness of 15 (``RAY_worker_niceness``), for they compute. A
-    thread that passes messages on would wait for every computing process of the node.
-
-    Linux alone has priorities of threads (setpriority(2)), and allows a higher one to root and
-    within ``RLIMIT_NICE``. Elsewhere the thread keeps what it has. What it starts later inherits
-    its priority, so sandboxes are started before.
-    """
-    if sys.platform != "linux":
-        return
-    thread = threading.get_native_id()
-    with contextlib.suppress(OSError):
-        if os.getpriority(os.PRIO_PROCESS, thread) > 0:
-            os.setpriority(os.PRIO_PROCESS, thread, 0)

@@ -23,7 +23,7 @@ from ..process.confinement_report import Bounds
 from ..process.sandbox_paths import Layout, layout_for
 from ..process.spawn import spawn, stop_fork_servers
 from ..results import ExecutorStats
-from .node_link import AnswerStream, use_normal_priority
+from .node_link import AnswerStream
 from .node_supervisor import NodeSandbox
 
 __all__ = ["ProcessKind"]
@@ -107,8 +107,6 @@ class _Children:
         def serve(stream: socket.socket) -> None:
             try:
                 if not closed:
-                    # Not before the child, which computes and keeps the low priority.
-                    use_normal_priority()
                     ChildRelay(child, stream).run()
             finally:
                 with self._lock:

@@ -301,7 +301,8 @@ class RayCluster:
     @property
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-        return {**kept, **self.environment, "RAY_USAGE_STATS_ENABLED": "0"}
+        own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+        return {**kept, **self.environment, **own}
 
     def _log(self, node: str) -> Path:
         return Path(self.folder) / f"{node}.log"
