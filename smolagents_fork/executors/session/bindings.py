@@ -15,7 +15,7 @@ from typing import Any
 from ... import codec
 from ...bridge import CallRecord, Dispatcher
 from ...codec.attachments import Attachments, join_messages
-from ...errors import ConfigurationError, EncodeError, SandboxDiedError
+from ...errors import ConfigurationError, EncodeError
 from ...guest.frames import Part
 from ...jupyter.kernel.agent import PICKLE_KEY
 from ...options import accept
@@ -136,6 +136,8 @@ class Bindings:
     def set_variables(self, ask: Ask, variables: Mapping[str, Any]) -> None:
         """Set variables in the guest by one request, all or none.
 
+        A new guest gets those that were set: a value may be what has ended the last one.
+
         Raises:
             EncodeError: a value cannot be encoded; names the path to it. Nothing is set then.
         """
@@ -144,11 +146,7 @@ class Bindings:
             name: (is_pickled, [bytes(part) for part in parts])
             for name, (is_pickled, parts) in encoded.items()
         }
-        try:
-            self._send(ask, kept)
-        except SandboxDiedError:
-            self._variables.update(kept)
-            raise
+        self._send(ask, kept)
         self._variables.update(kept)
 
     def remove_variables(self, ask: Ask, names: Sequence[str]) -> None:

@@ -104,7 +104,7 @@ def test_restart_keeps_tools_and_variables(contract):
     "ask",
     [
         lambda executor: executor("1"),
-        lambda executor: executor.send_variables({"given": 5}),
+        lambda executor: executor.send_variables({"given": 6}),
         lambda executor: executor.variables(),
     ],
     ids=["call", "send_variables", "variables"],

@@ -58,6 +58,17 @@ def test_child_death_names_the_cause(code: str, words: str):
         assert ex("three()").output == 3
 
 
+def test_variable_that_ends_a_child_is_not_sent_to_the_next():
+    with executor(timeout_seconds=600, memory="64m") as ex:
+        ex.send_variables({"given": 5})
+        with pytest.raises(
+            SandboxDiedError, match=r"send_variables: process .* MemoryError"
+        ) as caught:
+            ex.send_variables({"given": 6, "rows": bytes(100_000_000)})
+        assert str(caught.value).endswith(LOST)
+        assert ex("given").output == 5
+
+
 def test_a_child_killed_from_outside_during_a_call_is_noticed():
     begun = threading.Event()
     with executor(timeout_seconds=600, on_output=lambda text: begun.set()) as ex:
