@@ -240,39 +240,20 @@ class DisplayLog:
             display = Display(display.mime_type, display.value, display.forms, path)
         self.displays.append(display)
 
-    def add_rich(self, bundle: Mapping[str, Any]) -> Display | None:
+    def add_rich(self, bundle: Mapping[str, Any]) -> Any:
         """Add the call's value if it has more than a text.
 
         Args:
             bundle: forms of the value of the last expression.
 
         Returns:
-            the value's best form; its value is what stands for it, an image or text.
+            the image or text that stands for it.
         """
         display = display_from(bundle)
         # An image is added by add_value().
         if display is not None and not display.is_figure and display.mime_type != "text/plain":
             self.add(dict(bundle))
-        return display and Display(display.mime_type, text_of(display), display.forms)
-
-    def output(self, value: Display | None) -> Any:
-        """Return what stands for a call's value, or for a call without one.
-
-        An image (an SVG's text) says more than a plain text.
-
-        Args:
-            value: Value from :meth:`add_rich`; ``None``: the last display stands for it.
-        """
-        images = [
-            display.value
-            for display in self.displays
-            if display.is_figure or display.mime_type == "image/svg+xml"
-        ]
-        if images and (value is None or value.mime_type == "text/plain"):
-            return images[-1]
-        if value is None:
-            return text_of(self.displays[-1]) if self.displays else None
-        return value.value
+        return None if display is None else text_of(display)
 
     def note(self) -> str:
         """Return a line about displays that were dropped; empty if all were kept."""

@@ -16,7 +16,6 @@ from ...guest.frames import Body
 from ...jupyter.channel import Channel, DeadlinePassed
 from ...jupyter.protocol import InputRequest, KernelError, KernelGone, KernelRequest, Sink
 from ...jupyter.websocket import ConnectionLost, SendTimeout
-from ...results import Display
 from ..session.guest import Ask, Call, End, Failure, Request, Task
 from .connection import KernelConnection, status_after_end
 
@@ -30,7 +29,6 @@ _ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 _INTERRUPT_PAUSE_SECONDS = 0.5
 # Most digits of the number a kernel gives a call: it is sent back, so its size needs a limit.
 _LONGEST_NUMBER = 20
-_NOTHING = object()
 # Code of each request in the kernel's side of the protocol.
 _CODE = {
     Task.TOOLS: "__smolagents_fork__.define()",
@@ -86,12 +84,11 @@ class Collector(Sink):
 
     def __init__(self, output: CallOutput) -> None:
         self._call = output
-        self._value: Any = _NOTHING
-        self._forms: Display | None = None
+        self._value: Any = None
 
     def output(self) -> Any:
-        """Value of the last expression, else the last image or display, else ``None``."""
-        return self._call.shown.output(self._forms) if self._value is _NOTHING else self._value
+        """Value of the last expression; what stands for one that the codec refuses."""
+        return self._value
 
     def stream(self, text: str, lost: int) -> None:
         """Take printed text; see :class:`.protocol.Sink`."""
@@ -119,7 +116,7 @@ class Collector(Sink):
             elif message_kind == "display":
                 self._call.shown.add(value)
             elif isinstance(value, dict):
-                self._forms = self._call.shown.add_rich(value)
+                self._value = self._call.shown.add_rich(value)
         elif message_kind == "text" and buffers:
             self._call.value_text = bytes(buffers[0]).decode("utf-8", "replace")
         elif message_kind == "tail" and isinstance(data.get("left_out"), int) and buffers:

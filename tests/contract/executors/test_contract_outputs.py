@@ -291,6 +291,7 @@ def test_figures_come_as_images(contract, way):
     executor(code)
     assert [display.is_figure for display in executor.displays] == [True] * count
     assert all(display.value.width >= 30 for display in executor.displays)
+    assert executor(f"{code}\nfor _ in ():\n    pass").output is None  # a display is not the value
     executor("1")
     assert executor.displays == ()
     executor("matplotlib.use(backend)")
