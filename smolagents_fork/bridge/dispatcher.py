@@ -25,7 +25,7 @@ from ..errors import (
 )
 from ..options import accept
 from .call_record import CallRecord
-from .exceptions import describe_exception, raised_by_signal, thread_hint
+from .exceptions import describe_exception, raised_by_signal
 from .signatures import StubSpec, describe, make_callable, offer
 from .thread import CallThread, GivenUp, ToolThread
 
@@ -94,7 +94,7 @@ class Dispatcher:
             )
         self.on_call = on_call
         self._before_call = before_call
-        self._elsewhere = _why_elsewhere(calling_thread, self.tool_timeout_seconds)
+        self._calling_thread = calling_thread is not False and tool_timeout_seconds is None
         self._thread = ToolThread()
         self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
         self._running: Callable[..., Any] | None = None
@@ -271,8 +271,7 @@ class Dispatcher:
                     return reply
                 except Exception as error:
                     value = error
-            hint = thread_hint(value, self._reason_for_tool_thread())
-            described = describe_exception(_with_name(value, spec), hint)
+            described = describe_exception(_with_name(value, spec))
             problem = f"{type(value).__name__}: {described[2]}"
             reply = encode({"call": number, "error": described})
             return reply
@@ -324,7 +323,7 @@ class Dispatcher:
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[bool, Any]:
         """Return ``True`` and the tool's value, or ``False`` and its exception."""
-        if not self._reason_for_tool_thread():
+        if self._calling_thread and not isinstance(threading.current_thread(), CallThread):
             try:
                 value = _call(target, args, kwargs)
             except BaseException as error:
@@ -354,12 +353,6 @@ class Dispatcher:
             return False, TimeoutError(f"{name}() was interrupted")
         return returned, value
 
-    def _reason_for_tool_thread(self) -> str:
-        """Return why tools called by this thread run in another one; empty if they do not."""
-        if isinstance(threading.current_thread(), CallThread):
-            return "acall() runs tools"
-        return self._elsewhere
-
     def _refusal(self, number: int | None, error: Exception) -> bytes:
         self._bad += 1
         if self._bad > _PATIENCE:
@@ -367,14 +360,6 @@ class Dispatcher:
                 f"the sandbox continued after {_PATIENCE} refused calls; the last: {error}"
             )
         return encode({"call": number, "error": describe_exception(error)})
-
-
-def _why_elsewhere(calling_thread: bool | None, tool_timeout_seconds: float | None) -> str:
-    if calling_thread is False:
-        return "tools_in_calling_thread=False runs tools"
-    if tool_timeout_seconds is not None:
-        return f"tool_timeout_seconds={tool_timeout_seconds} runs tools"
-    return ""
 
 
 def _call(target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:

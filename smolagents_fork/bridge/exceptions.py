@@ -15,7 +15,7 @@ from typing import Any
 
 from ..text.texts import read_members, read_notes
 
-__all__ = ["describe_exception", "raised_by_signal", "thread_hint"]
+__all__ = ["describe_exception", "raised_by_signal"]
 
 _LONGEST_MESSAGE = 10_000
 # Raised in a generator of the program, these would end it silently (see PEP 479).
@@ -24,29 +24,13 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 # A path of at least two parts, not one inside a URL or a word.
 _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
 _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
-# Messages of sqlite3, greenlets (Playwright), asyncio, signal and Tk for use in the wrong thread.
-# SQLAlchemy gives each thread an in-memory database of its own, which has no tables in a new one.
-_BOUND_TO_A_THREAD = re.compile(
-    r"can only be used in that same thread|cannot switch to a different thread"
-    r"|no current event loop in thread|only works in main thread"
-    r"|main thread is not in main loop|Calling Tcl from different ap+artment"
-    r"|\(sqlite3\.OperationalError\) no such table",
-    re.IGNORECASE,
-)
-# Messages of asyncio and Playwright in a thread whose event loop runs, such as a notebook's.
-_BARRED_BY_A_LOOP = re.compile(
-    r"cannot be called from a running event loop|event loop is already running"
-    r"|Cannot run the event loop while another loop is running|inside the asyncio loop",
-    re.IGNORECASE,
-)
 
 
-def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
+def describe_exception(error: BaseException) -> list[Any]:
     """Return ``[type, arguments, message, notes]`` for the reply.
 
     Args:
         error: the exception.
-        hint: text appended to its message.
 
     The type is the nearest builtin one that a message alone can build; another type is named in
     the message, and so are the exceptions of a group. A type whose only such base is
@@ -54,7 +38,7 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
     ``GeneratorExit``: raised in the program, they would end it silently.
     """
     error_type = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
-    message = scrub_message(_text(error) + read_members(error, _text)) + hint
+    message = scrub_message(_text(error) + read_members(error, _text))
     notes = scrub_message(read_notes(error).removeprefix("\n"))
     exact = error_type is type(error)
     if error_type.__name__ in _NOT_SENT or (error_type is Exception and not exact):
@@ -67,30 +51,9 @@ def describe_exception(error: BaseException, hint: str = "") -> list[Any]:
         args.append(scrub_message(str(error.filename)))
         if error.filename2 is not None:
             args += [None, scrub_message(str(error.filename2))]
-    if hint or not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
+    if not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
     return [error_type.__name__, args, message, notes]
-
-
-def thread_hint(error: BaseException, elsewhere: str) -> str:
-    """Return advice for a tool's error that is due to its thread, else an empty string.
-
-    Args:
-        error: the exception.
-        elsewhere: why the tool did not run in the calling thread; empty if it did.
-    """
-    message = _text(error)[:_LONGEST_MESSAGE]
-    if elsewhere and _BOUND_TO_A_THREAD.search(message):
-        return (
-            f" ({elsewhere} in a separate thread: open it inside the tool; without that, tools run "
-            "in the thread that calls the executor)"
-        )
-    if not elsewhere and _BARRED_BY_A_LOOP.search(message):
-        return (
-            " (the tool runs in the thread that calls the executor, whose event loop runs: give "
-            "the executor tools_in_calling_thread=False)"
-        )
-    return ""
 
 
 def raised_by_signal(error: BaseException) -> bool:

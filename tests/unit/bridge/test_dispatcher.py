@@ -336,48 +336,7 @@ def test_thread_that_ends_with_its_call_runs_no_tools():
     assert results == [[(42,)], [(42,)], None]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "cannot switch to a different thread",
-        "There is no current event loop in thread 'tools'.",
-        "signal only works in main thread of the main interpreter",
-        "main thread is not in main loop",
-        "(sqlite3.OperationalError) no such table: receipts",
-    ],
-)
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"calling_thread": False}, "tools_in_calling_thread=False runs tools"),
-        ({"tool_timeout_seconds": 60}, "tool_timeout_seconds=60.0 runs tools"),
-    ],
-)
-def test_object_of_another_thread_gets_a_hint(words, options, reason):
-    def tool() -> None:
-        raise RuntimeError(words)
-
-    dispatcher = Dispatcher(**options)
-    dispatcher.register({"tool": tool, "other": lambda: 1 / 0})
-    stubs = connected(dispatcher)
-    with pytest.raises(RuntimeError) as caught:
-        stubs["tool"]()
-    assert str(caught.value) == (
-        f"{words} ({reason} in a separate thread: open it inside the tool; without that, tools run "
-        "in the thread that calls the executor)"
-    )
-    assert len(caught.value.args) == 1
-    with pytest.raises(ZeroDivisionError, match=r"^division by zero$"):
-        stubs["other"]()
-    # In the calling thread, there is no better one.
-    dispatcher = Dispatcher()
-    dispatcher.register({"tool": tool})
-    with pytest.raises(RuntimeError) as caught:
-        connected(dispatcher)["tool"]()
-    assert str(caught.value) == words
-
-
-def test_loop_of_the_calling_thread_gets_a_hint():
+def test_tool_that_runs_a_loop_works_in_a_thread_of_its_own():
     async def five() -> int:
         return 5
 
@@ -392,24 +351,9 @@ def test_loop_of_the_calling_thread_gets_a_hint():
         return serving(tool=tool, **options)[1]["tool"]()  # type: ignore[no-any-return]
 
     assert serving(tool=tool)[1]["tool"]() == 5
-    with pytest.raises(RuntimeError, match="give the executor tools_in_calling_thread=False"):
+    with pytest.raises(RuntimeError, match="running event loop"):
         asyncio.run(called())
     assert asyncio.run(called(calling_thread=False)) == 5
-
-
-def test_connection_bound_to_its_thread_gets_a_hint():
-    """The message is sqlite3's, in every version of Python."""
-    connection = sqlite3.connect(":memory:")
-    records: list[CallRecord] = []
-    dispatcher = Dispatcher(calling_thread=False, on_call=records.append)
-    dispatcher.register({"rows": lambda: connection.execute("select 42").fetchall()})
-    try:
-        with pytest.raises(RuntimeError, match=r"^ProgrammingError: SQLite objects .* open it ins"):
-            connected(dispatcher)["rows"]()
-        # The line of the log says it, too.
-        assert "tools_in_calling_thread=False" in str(records[0])
-    finally:
-        connection.close()
 
 
 class Managed:
