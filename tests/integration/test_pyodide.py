@@ -43,10 +43,11 @@ def archive(folder: Path) -> Path:
     path.write_bytes(worker_archive())  # what Wasm sandboxes have
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as bundle:
         # The guarded engine is not for sandboxes; here it is tried on the next Python.
-        for part in ("smolagents_fork/interpreter/guarded", "tests/cases", "tests/hostile"):
+        engine = ("smolagents_fork/interpreter/guarded", "smolagents_fork/options")
+        for part in (*engine, "tests/cases", "tests/hostile"):
             for file in (ROOT / part).rglob("*.py"):
                 bundle.write(file, str(file.relative_to(ROOT)))
-        for name in ("awaitables.py", "system/__init__.py", "system/forks.py"):
+        for name in ("awaitables.py", "deadline.py", "system/__init__.py", "system/forks.py"):
             file = ROOT / "smolagents_fork" / name
             bundle.write(file, str(file.relative_to(ROOT)))
         bundle.write(HERE / "pyodide_main.py", "pyodide_main.py")
