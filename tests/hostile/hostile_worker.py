@@ -95,20 +95,25 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
     return shown, error
 
 
-def run_ours(
-    code: str, imports: list[str], limits: dict[str, Any]
-) -> tuple[str, BaseException | None]:
-    """Run the program in the fork's interpreter; other errors are faults."""
+def make_interpreter(request: dict[str, Any]) -> Any:
+    """Make the fork's interpreter for a program or for probes, with the canary's tools."""
     from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     interpreter = Interpreter(
-        additional_authorized_imports=tuple(imports),
-        limits=RunLimits(**limits),
+        additional_authorized_imports=tuple(request["imports"]),
+        limits=RunLimits(**request["limits"]),
+        extra_dunders=request.get("extra_dunders", []),
     )
     interpreter.send_tools(hostile_canary.tools())
     interpreter.send_variables(hostile_canary.variables())
+    return interpreter
+
+
+def run_ours(program: dict[str, Any]) -> tuple[str, BaseException | None]:
+    """Run the program in the fork's interpreter; other errors are faults."""
+    interpreter = make_interpreter(program)
     try:
-        result = interpreter.run(code)
+        result = interpreter.run(program["code"])
     except BaseException as error:
         return words(error) + words(getattr(error, "logs", "")), error
     try:
@@ -134,23 +139,12 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     probe is a separate program.
     """
     from smolagents_fork.errors import InterpreterError
-    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
     weak = request["mode"] == "weak"
     space: dict[str, Any] = {**hostile_canary.tools(), **hostile_canary.variables()}
     space["__name__"] = "__main__"
 
-    def ready() -> Interpreter:
-        interpreter = Interpreter(
-            additional_authorized_imports=tuple(request["imports"]),
-            limits=RunLimits(**request["limits"]),
-            extra_dunders=request.get("extra_dunders", []),
-        )
-        interpreter.send_tools(hostile_canary.tools())
-        interpreter.send_variables(hostile_canary.variables())
-        return interpreter
-
-    interpreter = ready()
+    interpreter = make_interpreter(request)
     before = hostile_canary.fingerprint()
     ran = 0
     stop_at = time.monotonic() + request["deadline"] - 2.5
@@ -160,7 +154,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
         shown, why = "", ""
         printed = io.StringIO()
         if request.get("apart"):
-            interpreter = ready()  # isolates the next program from this one
+            interpreter = make_interpreter(request)  # isolates the next program from this one
         try:
             if weak:
                 with contextlib.redirect_stdout(printed):
@@ -219,7 +213,7 @@ def run_one(request: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
     if weak:
         shown, error = run_weak(program["code"], program["limited"] and request.get("alarm", True))
     else:
-        shown, error = run_ours(program["code"], program["imports"], program["limits"])
+        shown, error = run_ours(program)
     seconds = clock.seconds()
     reached = list(hostile_canary.TRIPPED)
     told = "" if error is None else words(error)
