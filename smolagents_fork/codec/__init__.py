@@ -12,7 +12,7 @@ from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode, encode_message, encode_parts
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_ITEMS
 from smolagents_fork.codec.namespace import Variables, decode_variables, encode_variables, is_public
-from smolagents_fork.codec.types.record_values import Member, Record
+from smolagents_fork.codec.types.record_values import Member, Record, TupleRecord
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -20,6 +20,7 @@ __all__ = [
     "DEFAULT_MAX_ITEMS",
     "Member",
     "Record",
+    "TupleRecord",
     "Variables",
     "decode",
     "decode_variables",

@@ -2,7 +2,7 @@
 
 A dataclass, an object of attrs or pydantic, a named tuple or an enum member names its class by
 module and qualified name. The decoder never imports by a name from the data. It calls a class that
-its caller registered, or makes one of the two placeholders of this module. A placeholder is encoded
+its caller registered, or makes one of the placeholders of this module. A placeholder is encoded
 again as the value that it represents.
 """
 
@@ -24,15 +24,27 @@ _NAME = re.compile(r"[^\W\d]\w{0,199}")
 class Record:
     """Placeholder for an instance of a class with fields that is not registered here.
 
-    Fields are read as attributes (``record.x``) or as items (``record["x"]``).
+    Fields are read as attributes (``record.x``) or as items (``record["x"]``), and assigned as
+    attributes.
     """
 
     __slots__ = ("_class_name", "_fields", "_module")
+    _module: str
+    _class_name: str
+    _fields: dict[str, Any]
 
     def __init__(self, module: str, class_name: str, fields: dict[str, Any]) -> None:
         self._module = module
         self._class_name = class_name
         self._fields = fields
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Record.__slots__:
+            object.__setattr__(self, name, value)
+            return
+        if name not in self._fields:
+            raise AttributeError(f"{self._class_name!r} record has no field {name!r}")
+        self._fields[name] = value
 
     def __getattr__(self, name: str) -> Any:
         # Only called when ordinary lookup fails. Special names are never fields of the data: the
@@ -73,10 +85,33 @@ class Record:
         return hash((self._module, self._class_name, tuple(self._fields.values())))
 
 
+class TupleRecord(tuple[Any, ...]):
+    """Placeholder for a named tuple of a class that is not registered: a tuple with names."""
+
+    _module: str
+    _class_name: str
+    _fields: tuple[str, ...]
+
+    def __new__(cls, module: str, class_name: str, fields: dict[str, Any]) -> TupleRecord:
+        self = super().__new__(cls, fields.values())
+        vars(self).update(fields)  # they come before methods of tuples, such as count
+        self._module = module
+        self._class_name = class_name
+        self._fields = tuple(fields)
+        return self
+
+    def __getnewargs__(self) -> tuple[str, str, dict[str, Any]]:
+        return tuple_parts(self)
+
+    def __repr__(self) -> str:
+        return Record.__repr__(Record(*tuple_parts(self)))
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+
 class Member:
     """Placeholder for a member of an enum that is not registered; has ``name`` and ``value``."""
-
-    __slots__ = ("_class_name", "_module", "name", "value")
 
     def __init__(self, module: str, class_name: str, name: str | None, value: Any) -> None:
         self._module = module
@@ -87,6 +122,9 @@ class Member:
     def __repr__(self) -> str:
         return f"<{self._class_name}.{self.name}: {self.value!r}>"
 
+    def __str__(self) -> str:
+        return f"{self._class_name}.{self.name}"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Member):
             return NotImplemented
@@ -96,9 +134,42 @@ class Member:
         return hash((self._module, self._class_name, self.name))
 
 
+class TextMember(Member, str):
+    """Placeholder for a member of an enum of texts, such as a ``StrEnum``, which is its text."""
+
+    __str__, __eq__, __hash__ = str.__str__, str.__eq__, str.__hash__
+
+    def __new__(cls, _module: str, _class_name: str, _name: str | None, value: str) -> TextMember:
+        return str.__new__(cls, value)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return member_parts(self)
+
+
+class NumberMember(Member, int):
+    """Placeholder for a member of an enum of whole numbers, such as an ``IntEnum``."""
+
+    __str__, __eq__, __hash__ = int.__repr__, int.__eq__, int.__hash__
+
+    def __new__(cls, _module: str, _class_name: str, _name: str | None, value: int) -> NumberMember:
+        return int.__new__(cls, value)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return member_parts(self)
+
+
+# Types that a member is an instance of, if its value is -> its placeholder.
+_MIXED_IN: dict[type, type[Member]] = {str: TextMember, int: NumberMember}
+
+
 def record_parts(record: Record) -> tuple[str, str, dict[str, Any]]:
     """Return module, class name and fields."""
     return record._module, record._class_name, record._fields
+
+
+def tuple_parts(record: TupleRecord) -> tuple[str, str, dict[str, Any]]:
+    """Return module, class name and fields."""
+    return record._module, record._class_name, record._asdict()
 
 
 def member_parts(member: Member) -> tuple[str, str, str | None, Any]:
@@ -126,7 +197,12 @@ def _is_stored_field(field: Any) -> bool:
 
 def _encode_named_tuple(encoder: Encoder, value: Any) -> Any:
     """Encode a named tuple: class by name, fields in order."""
-    return _encode_fields(encoder, value, dict(zip(value._fields, value, strict=True)))
+    tree = _encode_fields(encoder, value, dict(zip(value._fields, value, strict=True)))
+    return {**tree, "$": "namedtuple"}
+
+
+def _tuple_record(encoder: Encoder, value: TupleRecord) -> Any:
+    return {**_record_tree(encoder, *tuple_parts(value)), "$": "namedtuple"}
 
 
 def _attrs(encoder: Encoder, value: Any) -> Any:
@@ -157,20 +233,22 @@ def _record(encoder: Encoder, value: Record) -> Any:
 
 
 def _enum(encoder: Encoder, value: enum.Enum) -> Any:
-    """Encode an enum member: class by name, its name and value."""
+    """Encode an enum member: class by name, its name and value, whether it is its value."""
     cls = type(value)
-    return _member_tree(encoder, cls.__module__, cls.__qualname__, value.name, value.value)
+    is_mixed = type(value.value) in _MIXED_IN and issubclass(cls, type(value.value))
+    parts = cls.__module__, cls.__qualname__, value.name, value.value
+    return _member_tree(encoder, *parts, is_mixed=is_mixed)
 
 
 def _member(encoder: Encoder, value: Member) -> Any:
-    return _member_tree(encoder, *member_parts(value))
+    return _member_tree(encoder, *member_parts(value), is_mixed=type(value) is not Member)
 
 
 def _member_tree(
-    encoder: Encoder, module: str, class_name: str, name: str | None, value: Any
+    encoder: Encoder, module: str, class_name: str, name: str | None, value: Any, *, is_mixed: bool
 ) -> Any:
     tree = encoder.fields({"value": value})["value"]
-    return {"$": "enum", "m": module, "c": class_name, "n": name, "v": tree}
+    return {"$": "enum", "m": module, "c": class_name, "n": name, "v": tree, "t": is_mixed}
 
 
 # -- and back --
@@ -195,6 +273,10 @@ def _record_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     """Decode the fields of an object: a call of its class if that is registered, or a record."""
     module, name, cls = decoder.registered(tree)
     fields = _fields(decoder, tree["v"])
+    if tree["$"] == "namedtuple":
+        if any(field.startswith("_") and not field[1:].isdecimal() for field in fields):
+            raise Fault("fields of a named tuple have public names, or _ and a number")
+        return TupleRecord(module, name, fields) if cls is None else cls(**fields)
     if cls is None:
         return Record(module, name, fields)
     declared: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
@@ -211,7 +293,8 @@ def _member_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     if label is not None and (type(label) is not str or len(label) > 1000):
         raise Fault("the name of an enum member is text")
     if cls is None:
-        return Member(module, name, label, value)
+        placeholder = _MIXED_IN.get(type(value), Member) if tree["t"] is True else Member
+        return placeholder(module, name, label, value)
     members: Any = getattr(cls, "__members__", {})
     if label in members:
         return members[label]
@@ -219,11 +302,13 @@ def _member_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     return cls(value)
 
 
-ENCODERS.update({Record: _record, Member: _member})
+ENCODERS.update({Record: _record, TupleRecord: _tuple_record})
+ENCODERS.update(dict.fromkeys((Member, *_MIXED_IN.values()), _member))
 TAGS.update(
     {
         "record": row(_record_of, "mcv", work=3_000),
-        "enum": row(_member_of, "mcnv", work=3_000),
+        "namedtuple": row(_record_of, "mcv", work=3_000),
+        "enum": row(_member_of, "mcnvt", work=3_000),
     }
 )
 

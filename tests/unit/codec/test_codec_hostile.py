@@ -163,7 +163,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         "unexpected keyword argument 'z'",
     ),
     "enum value that is none": (
-        tagged("enum", m="codec_values", c="Colour", n="BLUE", v=9),
+        tagged("enum", m="codec_values", c="Colour", n="BLUE", v=9, t=False),
         "9 is not a valid Colour",
     ),
     "factory by name": (tagged("defaultdict", f="eval", v=[]), "KeyError"),
@@ -254,7 +254,8 @@ def test_names_in_the_data_are_not_imported() -> None:
     names = ["antigravity", "this", "os"]
     data = codec.encode([])
     frames = [tagged("record", m=n, c="system", v={"a": 1}).decode() for n in names]
-    frames += [tagged("enum", m=n, c="system", n="x", v=1).decode() for n in names]
+    frames += [tagged("namedtuple", m=n, c="system", v={"a": 1}).decode() for n in names]
+    frames += [tagged("enum", m=n, c="system", n="x", v=1, t=True).decode() for n in names]
     program = (
         "import sys\n"
         "from smolagents_fork import codec\n"
@@ -263,11 +264,11 @@ def test_names_in_the_data_are_not_imported() -> None:
         "sys.addaudithook(lambda event, args: seen.append((event, args)) if event in\n"
         "    {'import', 'exec', 'compile', 'open', 'os.system', 'subprocess.Popen'} else None)\n"
         f"for frame in {frames!r}:\n"
-        "    print(codec.decode(frame))\n"
+        "    print(repr(codec.decode(frame)))\n"
         "assert not seen, seen\n"
     )
     printed = run_python(program).splitlines()
-    assert printed == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3
+    assert printed == ["system(a=1)"] * 6 + ["<system.x: 1>"] * 3
 
 
 @given(values)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import ast
 import collections
+import copy
 import dataclasses
 import datetime as dt
 import decimal
+import enum
 import fractions
 import json
 import numbers
 import pathlib
+import pickle
 import uuid
-from typing import Any
+from typing import Any, NamedTuple
 
 import codec_values
 import numpy as np
 import pytest
 from background import run_python
-from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Pair, Point, same, values
+from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Level, Pair, Point, same, values
 from hypothesis import given
 from PIL import Image
 
 from smolagents_fork import codec
-from smolagents_fork.errors import EncodeError
+from smolagents_fork.errors import DecodeError, EncodeError
 
 
 @given(values)
@@ -66,19 +69,67 @@ def test_an_unknown_dataclass_becomes_a_readable_record() -> None:
         _ = record.z
     assert list(record) == ["x", "y"]
     assert "x" in dir(record)
+    record.x = 5
+    assert (record.x, record["x"]) == (5, 5)
+    with pytest.raises(AttributeError, match="'Point' record has no field 'z'"):
+        record.z = 1
+
+
+class Line(NamedTuple):
+    count: int
+    name: str
+
+
+def test_an_unknown_named_tuple_becomes_a_tuple_with_names() -> None:
+    line = codec.decode(codec.encode(Line(2, "tea")))
+    count, name = line
+    assert (count, name, line[1], line.count, line.name) == (2, "tea", "tea", 2, "tea")
+    assert line == (2, "tea")
+    assert line < (3, "")
+    assert (line._fields, line._asdict()) == (("count", "name"), {"count": 2, "name": "tea"})
+    assert repr(line) == str(line) == "Line(count=2, name='tea')"
+    for same_line in (copy.deepcopy(line), pickle.loads(pickle.dumps(line))):
+        assert (same_line, repr(same_line)) == (line, repr(line))
+
+
+def test_a_named_tuple_has_no_hidden_fields() -> None:
+    data = codec.encode(Line(2, "tea")).replace(b'"count"', b'"_asdict"')
+    with pytest.raises(DecodeError, match="fields of a named tuple have public names"):
+        codec.decode(data)
+    row = codec.decode(codec.encode(collections.namedtuple("Row", "a 1", rename=True)(1, 2)))
+    assert row._1 == 2
 
 
 def test_an_unknown_enum_becomes_a_readable_member() -> None:
     member = codec.decode(codec.encode({Colour.RED: 1}))
     assert [(m.name, m.value) for m in member] == [("RED", 1)]
     assert repr(next(iter(member))) == "<Colour.RED: 1>"
+    assert str(next(iter(member))) == str(Colour.RED)
+    assert next(iter(member)) != 1
+
+
+class Mode(str, enum.Enum):
+    FAST = "fast"
+
+
+def test_an_unknown_member_of_text_or_of_whole_numbers_is_its_value() -> None:
+    mode, level = codec.decode(codec.encode([Mode.FAST, Level.LOW]))
+    assert (mode.name, mode.value, level.name, level.value) == ("FAST", "fast", "LOW", 1)
+    assert mode == "fast"
+    assert {"fast": 1}[mode] == 1
+    assert f"{mode} {level} {level + 1} {[0, 1][level]}" == "fast 1 2 1"
+    assert (repr(mode), json.dumps([mode, level])) == ("<Mode.FAST: 'fast'>", '["fast", 1]')
+    for members in (copy.deepcopy([mode, level]), pickle.loads(pickle.dumps([mode, level]))):
+        assert members == [mode, level]
+        assert [repr(member) for member in members] == ["<Mode.FAST: 'fast'>", "<Level.LOW: 1>"]
 
 
 def test_a_class_is_only_made_when_it_is_registered() -> None:
     data = codec.encode([Pair(1, 2), Colour.GREEN, Flags.A | Flags.B, Derived(3)])
     assert codec.decode(data, classes=CLASSES) == [Pair(1, 2), Colour.GREEN, Flags(3), Derived(3)]
     strangers = codec.decode(data)
-    assert [type(value).__name__ for value in strangers] == ["Record", "Member", "Member", "Record"]
+    names = ["TupleRecord", "Member", "Member", "Record"]
+    assert [type(value).__name__ for value in strangers] == names
 
 
 def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
