@@ -1,12 +1,22 @@
-"""A server of HTTPS on loopback, for the tests of listed hosts."""
+"""The default image, and a server of HTTPS on loopback for the tests of listed hosts."""
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from web_servers import Server, authority, serving
+
+from smolagents_fork import DockerExecutor
+
+
+@pytest.fixture(scope="session")
+def image(engine: Any) -> str:
+    """The fork's default image, built once for the whole run."""
+    return DockerExecutor.setup(progress=lambda _line: None)
+
 
 #: Names of the servers of these tests.
 NAMES = ("localhost", "api.test", "a.wild.test", "127.0.0.1", "::1")

@@ -131,10 +131,6 @@ class RayCluster:
             return "127.0.0.1"
         return self._network.address((HEAD, *NODES).index(node) + 1)
 
-    def node_at(self, address: str) -> str:
-        """Return the name of the node with an IP address."""
-        return next(node for node in self._all if self.address_of(node) == address)
-
     def alive(self, patience: float = 0.0, expected: list[str] | None = None) -> dict[str, str]:
         """Return the ids of the nodes that Ray counts as alive, by address.
 

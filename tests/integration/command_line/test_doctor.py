@@ -6,7 +6,6 @@ import platform
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_settings import NO_INDEX, PIP
@@ -126,20 +125,12 @@ def test_silent_engine(command):
     assert "does not answer in 3 s" in ended.checks("docker")["engine"]["found"]
 
 
-@pytest.fixture(scope="session")
-def built(engine: Any) -> str:
-    """The default image."""
-    from smolagents_fork import DockerExecutor
-
-    return DockerExecutor.setup(progress=lambda _line: None)
-
-
 @pytest.mark.docker
-def test_real_engine_runs(command, built):
+def test_real_engine_runs(command, image):
     ended = command("doctor", "docker", "--json")
     assert ended.code == 0, ended.out
     checks = ended.checks("docker")
-    assert built in checks["image"]["found"]
+    assert image in checks["image"]["found"]
     assert "memory, processes and processor time" in checks["cgroups"]["found"]
     assert checks["run"]["state"] == "ok"
 

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from smolagents_fork import DockerExecutor
 from smolagents_fork.sandboxes.docker.lifetime import labels
 
 pytestmark = pytest.mark.docker
@@ -111,11 +110,10 @@ def test_engine_that_is_absent_is_an_error(command, tmp_path):
         assert "no container engine answers" in ended.err
 
 
-def test_setup_of_an_image_that_is_there(command, engine):
-    tag = DockerExecutor.setup(progress=lambda _line: None)
+def test_setup_of_an_image_that_is_there(command, image):
     ended = command("setup", "docker", "--json")
     assert ended.code == 0, ended.out
-    assert ended.data["ready"] == tag
+    assert ended.data["ready"] == image
 
 
 @pytest.mark.wasm

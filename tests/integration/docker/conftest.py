@@ -35,12 +35,6 @@ def base_image(engine: Any) -> str:
 
 
 @pytest.fixture(scope="session")
-def image(base_image: str) -> str:
-    """The default image, built once for the whole run."""
-    return DockerExecutor.setup(progress=lambda _line: None)
-
-
-@pytest.fixture(scope="session")
 def packaged_image(base_image: str) -> str:
     """An image with Jupyter's packaged gateway too, for images of users' own to start from."""
     requirements = ["jupyter_kernel_gateway"]

@@ -32,8 +32,7 @@ def test_kernel_and_pipes_of_an_executors_container_answer(engine):
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
-def test_bare_kernel_and_bare_python_answer(engine):
-    image = DockerExecutor.setup(progress=lambda _line: None)
+def test_bare_kernel_and_bare_python_answer(engine, image):
     assert kernel_memory(engine, image) > 1 << 20
     assert answering_run(engine, image) > 0
 

@@ -24,12 +24,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def image(engine: Any) -> str:
-    """The fork's image, which a registry of the cluster would have."""
-    return DockerExecutor.setup(progress=lambda _line: None)
-
-
-@pytest.fixture(scope="session")
 def shared_cluster(engine: Any, image: str) -> Iterator[ClusterDouble]:
     """One cluster, whose image is checked once."""
     made = ClusterDouble(engine)

@@ -382,34 +382,26 @@ def test_client_that_gave_up_keeps_no_place(proxied, plain, method):
         assert double.ask(last).endswith(b"got /")
 
 
-def test_slow_lookup_ends(proxied):
+@pytest.fixture
+def slow_address():
+    """A lookup that has its answer at the end of the test."""
     release = threading.Event()
+    yield lambda: release.wait(SECONDS) and "127.0.0.1"
+    release.set()
 
-    def look_up():
-        release.wait(SECONDS)
-        return "127.0.0.1"
 
+def test_slow_lookup_ends(proxied, slow_address):
     double = proxied(
-        "slow.test", limits=ProxyLimits(connect_seconds=0.2), addresses={"slow.test": look_up}
+        "slow.test", limits=ProxyLimits(connect_seconds=0.2), addresses={"slow.test": slow_address}
     )
-    try:
-        answer = double.ask(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")
-    finally:
-        release.set()
+    answer = double.ask(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 504 the name of host 'slow.test' was not resolved in time")
 
 
-def test_slow_lookups_of_one_sandbox_leave_others_alone(proxied, plain):
-    release = threading.Event()
-
-    def look_up():
-        release.wait(SECONDS)
-        return "127.0.0.1"
-
-    slow = proxied("slow.test", addresses={"slow.test": look_up})
+def test_slow_lookups_of_one_sandbox_leave_others_alone(proxied, plain, slow_address):
+    slow = proxied("slow.test", addresses={"slow.test": slow_address})
     fast = proxied(listed(plain))
     with contextlib.ExitStack() as stack:
-        stack.callback(release.set)
         for _ in range(20):
             connection = stack.enter_context(slow.connect())
             connection.sendall(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")

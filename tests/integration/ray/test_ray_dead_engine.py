@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from background import Background, eventually, process_gone, running
@@ -34,9 +33,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def node_engine(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecondEngine]:
+def node_engine(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecondEngine]:
     """An engine with the default image, which the nodes of a new cluster use."""
-    image = DockerExecutor.setup(progress=lambda _line: None)
     with second_engine(image) as made:
         monkeypatch.setenv("DOCKER_HOST", made.address)
         yield made

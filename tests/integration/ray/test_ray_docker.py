@@ -19,15 +19,12 @@ pytestmark = pytest.mark.docker
 _SECONDS = 240.0
 
 
-def engine_of(cluster: RayCluster, **options: Any) -> RayEngine:
-    chosen = {"slots_per_node": 4, "memory_per_slot": "64m", "cpus_per_slot": 0.5, **options}
-    # A busy machine delays heartbeats, and no node is lost here.
-    return RayEngine(cluster.address, lease_seconds=60.0, **chosen)
-
-
 def make(cluster: RayCluster, **keywords: Any) -> DockerExecutor:
     keywords.setdefault("timeout_seconds", _SECONDS)
-    return DockerExecutor(engine=engine_of(cluster), startup_timeout_seconds=_SECONDS, **keywords)
+    slots = {"slots_per_node": 4, "memory_per_slot": "64m", "cpus_per_slot": 0.5}
+    # A busy machine delays heartbeats, and no node is lost here.
+    place = RayEngine(cluster.address, lease_seconds=60.0, **slots)
+    return DockerExecutor(engine=place, startup_timeout_seconds=_SECONDS, **keywords)
 
 
 def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engine: Any) -> None:
