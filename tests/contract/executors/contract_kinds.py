@@ -25,6 +25,7 @@ from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.executors.process.process_options import ProcessOptions
 from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 from smolagents_fork.options.option import about
+from smolagents_fork.wasm import wheels
 
 #: Imports of the suite's programs, in every executor.
 PLAIN = ("asyncio", "contextvars", "threading", "time")
@@ -194,11 +195,12 @@ class Contract:
     def without_wheels(self, name: str, distribution: str) -> bool:
         """Hold the difference that a package without a wheel is named, where it is declared."""
         if self.differs and name not in self._shared.named:
-            # pip knows of nothing, also where the user's index has wheels for Pyodide.
+            # Neither pip nor the cache knows of one, also where the user's index has some.
             nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
             message = f"{distribution} has to be there as a wheel"
             with (
                 mock.patch.dict(os.environ, nowhere),
+                mock.patch.object(wheels, "_read_remembered", return_value=None),
                 pytest.raises(ExecutorStartError, match=message),
             ):
                 self.kind.cls([name])
