@@ -1,4 +1,4 @@
-"""Classes derived from the local executor, under each of its names, as an agent's executor."""
+"""Classes derived from the local executor, as an agent's executor."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ import smolagents
 import smolagents.local_python_executor
 from smolagents import CodeAgent
 
-import smolagents_fork
 from smolagents_fork.errors import ConfigurationError
-
-NAMES = {
-    "smolagents": smolagents.LocalPythonExecutor,
-    "its module": smolagents.local_python_executor.LocalPythonExecutor,
-    "the fork": smolagents_fork.LocalPythonExecutor,
-}
 
 
 def agent_with(model: Any, cls: type, **kwargs: Any) -> CodeAgent:
@@ -32,9 +25,8 @@ def agent_with(model: Any, cls: type, **kwargs: Any) -> CodeAgent:
     )
 
 
-@pytest.mark.parametrize("base", NAMES.values(), ids=NAMES)
-def test_a_class_is_given_imports_logger_and_keywords(model: Any, base: type) -> None:
-    class MyExecutor(base):  # type: ignore[misc]
+def test_a_class_is_given_imports_logger_and_keywords(model: Any) -> None:
+    class MyExecutor(smolagents.LocalPythonExecutor):  # type: ignore[misc]
         def __init__(
             self, additional_authorized_imports: list[str], logger: Any, **executor_kwargs: Any
         ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recording import RecordingExecutor
-from smolagents import CodeAgent, tool
+from smolagents import CodeAgent
 from smolagents.local_python_executor import CodeOutput
 
 
@@ -47,25 +47,3 @@ def test_output_of_any_executor_may_have_no_text(model):
     assert type(agent.run("anything")) is Textless
     seen = agent.memory.steps[1].observations
     assert "<Textless whose str() raised LookupError: no text today>" in seen
-
-
-def test_answer_of_the_codes_own_class_is_returned_as_it_is(model):
-    made = []
-
-    @tool
-    def noted(value: object) -> str:
-        """Records a value.
-
-        Args:
-            value: any.
-        """
-        made.append(value)
-        return "noted"
-
-    model.answers = [
-        "<code>class Point:\n    x = 1\n    def __str__(self):\n        return 'a point'\n"
-        "point = Point()\nnoted(point)\nfinal_answer(point)</code>"
-    ]
-    agent = CodeAgent(tools=[noted], model=model, verbosity_level=0)
-    assert agent.run("anything") is made[0]
-    assert "a point" in agent.memory.steps[1].observations
