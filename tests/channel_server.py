@@ -6,12 +6,11 @@ import contextlib
 import json
 import select
 import socket
-import struct
 import threading
 from collections.abc import Mapping
 from typing import IO, Any
 
-from websocket_frames import accepted_key, frame
+from websocket_frames import frame, read_frame, switching_answer
 
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exit_code
 from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
@@ -38,15 +37,8 @@ class ChannelServer:
     ) -> None:
         self._connection, self._reader = connection, reader
         self._sending = threading.Lock()
-        accept = accepted_key(b"Sec-WebSocket-Key: " + headers["Sec-WebSocket-Key"].encode())
-        lines = [
-            "HTTP/1.1 101 Switching Protocols",
-            "Upgrade: websocket",
-            "Connection: Upgrade",
-            f"Sec-WebSocket-Accept: {accept.decode()}",
-            *([f"Sec-WebSocket-Protocol: {protocol}"] if protocol else []),
-        ]
-        connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        request = f"Sec-WebSocket-Key: {headers['Sec-WebSocket-Key']}".encode()
+        connection.sendall(switching_answer(request, protocol or ""))
 
     def _send(self, channel: int, data: bytes, opcode: int = 2) -> None:
         payload = (bytes((channel,)) if opcode == 2 else b"") + data
@@ -55,22 +47,13 @@ class ChannelServer:
 
     def _messages(self) -> Any:
         """Yield the client's messages until it closes the connection."""
-        while len(head := self._reader.read(2)) == 2:
-            opcode, length = head[0] & 0x0F, head[1] & 0x7F
-            assert head[1] & 0x80, "a client masks its frames"
-            if length == 126:
-                (length,) = struct.unpack(">H", self._reader.read(2))
-            elif length == 127:
-                (length,) = struct.unpack(">Q", self._reader.read(8))
-            mask = self._reader.read(4)
-            data = self._reader.read(length)
-            if len(data) < length or opcode == 8:
-                return
-            full = (mask * (length // 4 + 1))[:length]
-            number = int.from_bytes(data, "big") ^ int.from_bytes(full, "big")
-            plain = number.to_bytes(length, "big")
-            if opcode == 2 and plain:
-                yield plain[0], plain[1:]
+        opcode = 0
+        with contextlib.suppress(EOFError):
+            while opcode != 8:
+                first, plain = read_frame(self._reader.read)
+                opcode = first & 0x0F
+                if opcode == 2 and plain:
+                    yield plain[0], plain[1:]
 
     def attach(self, api: Any, container: str) -> None:
         """Pass the client's input to the container's first process."""

@@ -6,25 +6,13 @@ import contextlib
 import socket
 
 from background import running
-from websocket_frames import accepted_key
+from websocket_frames import switching_answer
 
 from smolagents_fork.jupyter.websocket import Connection, GatewayAddress
 from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
 from smolagents_fork.stream.timed_socket import TimedSocket
 
 __all__ = ["opened_connection"]
-
-
-def valid_answer(request, protocol=SUBPROTOCOL_V1):
-    """The answer to a handshake; without a subprotocol if that is empty."""
-    chosen = b"Sec-WebSocket-Protocol: " + protocol.encode() + b"\r\n" if protocol else b""
-    return (
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        + chosen
-        + b"Sec-WebSocket-Accept: "
-        + accepted_key(request)
-        + b"\r\n\r\n"
-    )
 
 
 def _serve_handshake(far, answer):
@@ -35,7 +23,7 @@ def _serve_handshake(far, answer):
 
 
 @contextlib.contextmanager
-def opened_connection(answer=valid_answer):
+def opened_connection(answer=lambda request: switching_answer(request, SUBPROTOCOL_V1)):
     """Yield a connection and the gateway's end of it, which has sent ``answer(request)``."""
     near, far = socket.socketpair()
     far.settimeout(60)

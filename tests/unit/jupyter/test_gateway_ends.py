@@ -8,7 +8,8 @@ import socket
 import struct
 
 import pytest
-from doubled_gateway import opened_connection, valid_answer
+from doubled_gateway import opened_connection
+from websocket_frames import switching_answer
 
 from smolagents_fork.errors import ProtocolError
 from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
@@ -43,7 +44,7 @@ def test_frame_that_closes_ends_the_connection_with_what_it_says(payload, messag
     ("protocol", "chosen"), [("", "the layout without a name"), ("v0.kernel", "v0.kernel")]
 )
 def test_gateway_with_another_layout_is_named(protocol, chosen):
-    opening = opened_connection(lambda request: valid_answer(request, protocol))
+    opening = opened_connection(lambda request: switching_answer(request, protocol))
     with pytest.raises(ProtocolError) as caught, opening:
         pass
     assert str(caught.value) == (

@@ -7,6 +7,7 @@ import struct
 import pytest
 from background import running
 from doubled_gateway import opened_connection
+from websocket_frames import read_frame
 
 from smolagents_fork.jupyter.websocket import WaitTimeout
 
@@ -22,10 +23,7 @@ def test_gateways_ping_is_answered_after_the_time_of_what_was_sent_before(opened
     connection._sock.send_for(0)
     far.sendall(b"\x89\x03abc")
     assert connection.receive(60) is None
-    head = far.recv(2)
-    assert (head[0], head[1]) == (0x8A, 0x80 | 3)
-    mask, masked = far.recv(4), far.recv(3)
-    assert bytes(a ^ b for a, b in zip(mask, masked, strict=False)) == b"abc"
+    assert read_frame(far.recv) == (0x8A, b"abc")
 
 
 def test_unread_ping_keeps_connection_open(opened):

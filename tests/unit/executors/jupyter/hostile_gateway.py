@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from websocket_frames import accepted_key, frame
+from websocket_frames import frame, read_frame, switching_answer
 
 from smolagents_fork.codec import encode
 from smolagents_fork.jupyter import wire
@@ -49,12 +48,7 @@ class Gateway:
             self.sock.sendall(
                 b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
             )
-            digest = accepted_key(self._head())
-            self.sock.sendall(
-                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                b"Sec-WebSocket-Protocol: " + wire.SUBPROTOCOL_V1.encode() + b"\r\n"
-                b"Sec-WebSocket-Accept: " + digest + b"\r\n\r\n"
-            )
+            self.sock.sendall(switching_answer(self._head(), wire.SUBPROTOCOL_V1))
             while True:
                 message = self.read()
                 if message.type != "execute_request" or message.content is None:
@@ -86,16 +80,9 @@ class Gateway:
     def read(self) -> wire.Message:
         """Read the client's next message."""
         while True:
-            first, size = self._take(2)
-            size &= 0x7F
-            if size == 126:
-                (size,) = struct.unpack("!H", self._take(2))
-            elif size == 127:
-                (size,) = struct.unpack("!Q", self._take(8))
-            mask = self._take(4)
-            data = self._take(size)
+            first, data = read_frame(self._take)
             if first & 0xF == 9:
-                self.sock.sendall(frame(bytes(b ^ mask[i % 4] for i, b in enumerate(data)), 0x8A))
+                self.sock.sendall(frame(data, 0x8A))
             elif first & 0xF == 2:
                 return wire.decode(data)
 

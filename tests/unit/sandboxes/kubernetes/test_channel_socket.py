@@ -7,7 +7,7 @@ import re
 import socket
 
 import pytest
-from websocket_frames import frame
+from websocket_frames import frame, read_frame
 
 from smolagents_fork.sandboxes.kubernetes.channel_socket import ChannelSocket, RelayStream
 from smolagents_fork.sandboxes.kubernetes.pod_sandbox import _short_command
@@ -22,13 +22,6 @@ def ends():
     yield made, theirs
     made.close()
     theirs.close()
-
-
-def sent(theirs: socket.socket) -> tuple[int, bytes]:
-    """Return opcode and payload of a short frame that the client has sent."""
-    head = theirs.recv(2)
-    mask, data = theirs.recv(4), theirs.recv(head[1] & 0x7F)
-    return head[0] & 0x0F, bytes(b ^ mask[i % 4] for i, b in enumerate(data))
 
 
 def read_all(sock: ChannelSocket) -> bytes:
@@ -68,13 +61,13 @@ def test_pings_are_answered(ends):
     sock, theirs = ends
     theirs.sendall(frame(b"there?", 0x89))
     assert read_all(sock) == b""
-    assert sent(theirs) == (10, b"there?")
+    assert read_frame(theirs.recv) == (0x8A, b"there?")
 
 
 def test_input_is_sent_in_its_channel(ends):
     sock, theirs = ends
     assert sock.send(b"in") == 2
-    assert sent(theirs) == (2, b"\0in")
+    assert read_frame(theirs.recv) == (0x82, b"\0in")
 
 
 def test_data_before_the_end_is_not_lost(ends):
