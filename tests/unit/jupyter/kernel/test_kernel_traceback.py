@@ -42,19 +42,6 @@ def test_files_of_libraries(filename, library):
     assert kernel_traceback.of_library(filename) is library
 
 
-def test_frames_of_libraries_are_trimmed():
-    def read():
-        return json.loads("{")
-
-    error = raised(read)
-    entry = error.__traceback__
-    assert functions(entry)[-3:] == ["loads", "decode", "raw_decode"]
-    trimmed = kernel_traceback.trim(entry)
-    assert functions(trimmed)[-1] == "read"
-    lines = [line for _, line in traceback.walk_tb(trimmed)]
-    assert lines == [line for _, line in traceback.walk_tb(entry)][: len(lines)]
-
-
 def test_traceback_within_a_library_is_trimmed_to_nothing():
     error = raised(json.loads, "{")
     while functions(error.__traceback__)[0] != "loads":
