@@ -44,12 +44,6 @@ def test_messages_arrive_byte_by_byte(ends):
     assert sock.errors == b"err"
 
 
-def test_message_in_several_frames(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b"\1be", 0x02) + frame(b"gin", 0x00) + frame(b"end", 0x80))
-    assert read_all(sock) == b"beginend"
-
-
 def test_channels_that_are_opened_without_bytes_say_nothing(ends):
     sock, theirs = ends
     theirs.sendall(frame(b"\1") + frame(b"\3") + frame(b""))
@@ -81,14 +75,8 @@ def test_data_before_the_end_is_not_lost(ends):
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"\xf2\x01x",
-        b"\x82\x81abcdx",
-        b"\x82\x7f" + (1 << 40).to_bytes(8, "big"),
-        frame(b"x" * 126, 0x89),
-        frame(b"x", 0x09),
-    ],
-    ids=["reserved bits", "a mask", "too long", "a long ping", "a fragmented ping"],
+    [b"\xf2\x01x", b"\x82\x7f" + (1 << 40).to_bytes(8, "big")],
+    ids=["reserved bits", "too long"],
 )
 def test_broken_frames_end_the_stream(ends, data):
     sock, theirs = ends
