@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from background import eventually
+from test_removal import nested
 
 from smolagents_fork.errors import ExecutorError, FileTooLargeError
 from smolagents_fork.folders import work_folder
@@ -125,12 +126,6 @@ def test_list_is_bounded(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_deep_folders_are_refused(top: Path) -> None:
-    here = os.open(top, os.O_RDONLY)
-    for _ in range(200):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(here)
+    nested(top / "deep", 200)
     with pytest.raises(ExecutorError, match="100 levels of folders"):
         WorkFolder(str(top)).list_files(".")

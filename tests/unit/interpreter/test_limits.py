@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program_harness import stopped
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -17,14 +18,8 @@ from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 SMALL = RunLimits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=300)
 
 
-def stopped(code: str, limits: RunLimits = SMALL) -> str:
-    with pytest.raises(LimitExceededError) as caught:
-        Interpreter(["contextlib", "functools"], limits=limits).run(code)
-    return str(caught.value)
-
-
 def test_words_of_the_while_limit() -> None:
-    assert stopped("while True:\n    pass") == (
+    assert stopped("while True:\n    pass", SMALL) == (
         "Code execution failed at line 'while True:\n    pass' (line 2) due to: InterpreterError: "
         "Maximum number of 1000 iterations in While loop exceeded (max_while_iterations raises it)"
     )
@@ -41,7 +36,7 @@ def test_the_while_limit_is_exact(most: int) -> None:
 
 
 def test_words_of_the_operations_limit() -> None:
-    told = stopped("for i in range(10**9):\n    print(i)")
+    told = stopped("for i in range(10**9):\n    print(i)", SMALL)
     assert "Reached the max number of operations of 20000. Maybe there is an infinite loop" in told
     assert told.endswith("(max_operations raises it)")
 

@@ -282,16 +282,6 @@ def test_connection_whose_first_process_does_not_answer_is_replaced(engine, monk
         stream.close()
 
 
-def test_end_is_told_to_the_first_process(engine):
-    stream, far = engine.attach()
-    with far:
-        answer_renewal(far, 1)
-        assert stream.first_process.wait(PROMPT_SECONDS)
-        stream.close()
-        assert received(far, 4) == b"end\n"
-        read_to_end(far)
-
-
 def test_first_process_is_asked_and_answers_on_its_own_output(engine):
     stream, far = engine.attach()
     first = stream.first_process
