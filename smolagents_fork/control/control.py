@@ -258,16 +258,6 @@ class Control:
         """
         return self.log.operation("file", {"action": action, "path": path})
 
-    def record_access(self, event: str, phase: str, facts: Mapping[str, Any]) -> None:
-        """Record a connection of the sandbox's, or the use of a secret; from the proxy's threads.
-
-        Args:
-            event: ``"connection"`` or ``"secret"``.
-            phase: ``"begin"``, ``"end"`` or ``"refused"``.
-            facts: host, port, name of the secret, reason or bytes.
-        """
-        self.log.write(event, phase, facts)
-
     def interrupt(self) -> None:
         """End the wait for answers; no-op when nobody is asked. From any thread."""
         for proposal in list(self._asked):

@@ -214,7 +214,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
 
     def _open_proxy(self, hosts: NetworkAccess) -> SandboxProxy | None:
         """Open the proxy for a list of hosts, with recorded connections; ``None`` without one."""
-        recorded = weakly(self._control.record_access) if self._control.log else None
+        recorded = weakly(self._control.log.write) if self._control.log else None
         self._proxy = proxy = hosts.network_proxy(type(self).__name__, recorded)
         if proxy is not None:
             self._access, self._secrets = proxy.record, proxy.secrets
