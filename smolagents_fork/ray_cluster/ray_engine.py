@@ -19,7 +19,7 @@ from ..sandboxes.resource_limits import check_size, parse_size
 from .plain_data import Reservation
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
-from .supervisors import Cluster, waiting_starts
+from .supervisors import Cluster
 
 __all__ = ["RayEngine"]
 
@@ -149,14 +149,6 @@ class RayEngine:
     @property
     def _place(self) -> str:
         return self.address or os.environ.get("RAY_ADDRESS", "")
-
-    def waiting_starts(self) -> str:
-        """Return what starts wait for on this cluster: slots used, in total and asked for.
-
-        Returns:
-            part of a message; empty if none waits. Takes ten seconds at most.
-        """
-        return waiting_starts(self._place)
 
     def check(self) -> str:
         """Connect to the cluster, and so check the address and the token.

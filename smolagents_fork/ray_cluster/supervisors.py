@@ -22,7 +22,7 @@ from .placer_process import PlacerProcess
 from .plain_data import NodeStats, Reservation, SupervisorPlace, check_data
 from .remote_sandbox import RemoteSandbox, RemoteSupervisor
 
-__all__ = ["Cluster", "Supervisors", "shared_supervisors", "waiting_starts"]
+__all__ = ["Cluster", "Supervisors", "shared_supervisors"]
 
 _REQUEST_SECONDS = 30.0
 _WAITING_SECONDS = 3.0
@@ -347,12 +347,6 @@ class Supervisors:
                 for supervisor in self._all
             ]
 
-    def waiting(self) -> str:
-        """Return what starts wait for, as in the error of one that waited too long; or empty."""
-        with self._changed:
-            busy = [self._busy(reservation) for reservation in dict.fromkeys(self._waiting)]
-        return "; ".join([*busy, self.placer.ask("capacity", _WAITING_SECONDS)]) if busy else ""
-
 
 def _read_place(creation: Future[Any]) -> SupervisorPlace | None:
     """Return the place of a supervisor that was made; ``None`` if it is late.
@@ -448,16 +442,3 @@ def _after_fork() -> None:
     """Reset a forked child, which has none of its parent's placers."""
     _address_locks.clear()
     _shared.clear()
-
-
-def waiting_starts(address: str) -> str:
-    """Return what starts of this process wait for; empty if none does, or nobody answers.
-
-    Takes ten seconds at most.
-
-    Args:
-        address: of the cluster.
-    """
-    with contextlib.suppress(KeyError, ForkError):
-        return _shared[address].waiting()
-    return ""

@@ -24,7 +24,7 @@ from ..errors import ConfigurationError
 from .container_options import ContainerOptions
 from .provisioner import Provisioner
 
-__all__ = ["Engine", "Note", "ReportsWaitingStarts", "check_engine", "no_note"]
+__all__ = ["Engine", "Note", "check_engine", "no_note"]
 
 #: Takes one line for the user's log.
 Note = Callable[[str], None]
@@ -73,18 +73,6 @@ class Engine(Protocol):
             EngineUnavailableError: a package is missing, or the engine does not answer; says where
                 it was looked for and what to do.
             ConfigurationError: options that cannot work together here.
-        """
-
-
-@runtime_checkable
-class ReportsWaitingStarts(Protocol):
-    """An engine that says what starts wait for: an optional capability."""
-
-    def waiting_starts(self) -> str:
-        """Return what starts of this process wait for; takes ten seconds at most.
-
-        Returns:
-            part of a message; empty if none waits or nothing is known.
         """
 
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
 from ...options.option import taking
-from ...sandboxes.engine_protocol import ReportsWaitingStarts
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
 from ..pools.pool_options import PoolOptions
@@ -69,10 +68,6 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
 
     def _is_alive(self, sandbox: KernelConnection) -> bool:
         return sandbox.is_alive()
-
-    def _waiting_starts(self) -> str:
-        engine: object = self.engine
-        return engine.waiting_starts() if isinstance(engine, ReportsWaitingStarts) else ""
 
     def _start(self) -> KernelConnection:
         connection: KernelConnection | None = None

@@ -126,13 +126,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     def _is_alive(self, sandbox: _Sandbox) -> bool:
         """Tell whether a ready sandbox can be handed out."""
 
-    def _waiting_starts(self) -> str:
-        """Return what the engine says that starts wait for; empty if it says nothing.
-
-        Takes ten seconds at most; the caller does not hold the lock.
-        """
-        return ""
-
     def _fill(self) -> None:
         """Start the thread that keeps the pool filled."""
         threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True).start()
@@ -313,14 +306,12 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             ExecutorStartError: it was given none in time, or the start for it failed.
             ExecutorClosedError: the pool has been closed.
         """
-        if not waiter.given.is_set():
-            starts = self._waiting_starts()
-            with self._changed:
-                if not waiter.given.is_set():
-                    raise ExecutorStartError(
-                        f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
-                        f"{self._stats()}; {self._advice(waiter.tenant, starts)}"
-                    )
+        with self._changed:
+            if not waiter.given.is_set():
+                raise ExecutorStartError(
+                    f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
+                    f"{self._stats()}; {self._advice(waiter.tenant)}"
+                )
         if waiter.error is not None:
             raise waiter.error
         sandbox = waiter.sandbox
@@ -373,7 +364,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         is_taken = self._queue.in_use + starting >= self.max_size
         return is_taken and len(self._queue.waiters) > starting
 
-    def _advice(self, tenant: str, starts: str) -> str:
+    def _advice(self, tenant: str) -> str:
         """Say what ends a tenant's wait for a sandbox. The caller holds the lock."""
         if self._queue.is_full(tenant):
             return (
@@ -385,9 +376,8 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 f"the pool is full ({self._users()}): raise max_size={self.max_size}, or close "
                 "executors that are no longer used, by cleanup() of their agents or a with block"
             )
-        waiting = f" ({starts})" if starts else ""
         return (
-            f"its {self.noun}s are still starting{waiting}: call pool.wait_until_ready() first, or "
+            f"its {self.noun}s are still starting: call pool.wait_until_ready() first, or "
             f"raise acquire_timeout_seconds, min_size={self.min_size} or "
             f"concurrent_starts={self._concurrent_starts}"
         )

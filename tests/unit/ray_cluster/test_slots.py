@@ -141,21 +141,6 @@ def test_wait_that_ends_names_the_nodes_that_were_tried(cluster: Any):
     )
 
 
-def test_waiting_starts_say_what_is_used_and_asked_for(cluster: Any):
-    nodes = cluster("1", "")
-    nodes.start()
-    assert nodes.supervisors.waiting() == ""
-    with running(nodes.start) as other:
-        other.until(nodes.supervisors.waiting, SECONDS)
-        text = nodes.supervisors.waiting()
-        nodes.sandboxes[0].end()
-        assert other.result(SECONDS) == "1"
-    assert text.startswith("1 of 1 slots in use on 1 nodes, ")
-    assert text.endswith(
-        " more asked of Ray, each with 1 CPUs (slots_per_node=1); the cluster has 1 nodes"
-    )
-
-
 def test_supervisor_that_has_ended_meanwhile_is_left_for_another(cluster: Any):
     nodes = cluster("12", "")
     nodes.start()

@@ -79,8 +79,5 @@ class CountingPool(SandboxPool[Numbered, Options]):
             self.most_open = max(self.most_open, sum(not one.closed for one in self.started))
             return self.started[-1]
 
-    def _waiting_starts(self) -> str:
-        return "waiting for 3 more"
-
     def _is_alive(self, sandbox: Numbered) -> bool:
         return sandbox.alive

@@ -178,7 +178,7 @@ def test_error_of_a_late_start_says_what_the_engine_says() -> None:
     with CountingPool(1) as pool:
         pool.may_start.clear()
         message = (
-            r"its numbers are still starting \(waiting for 3 more\): call pool.wait_until_ready\(\)"
+            r"its numbers are still starting: call pool.wait_until_ready\(\)"
             " first, or raise acquire_timeout_seconds, min_size=0 or concurrent_starts="
         )
         with pytest.raises(ExecutorStartError, match=message):
