@@ -38,6 +38,8 @@ _LOST_AFTER_SECONDS = 20.0
 _REPLY_SECONDS = 1.0
 # Longest time spent reading messages of earlier requests.
 _PENDING_SECONDS = 0.5
+# Time limit for sending a message, besides that of its bytes.
+_SEND_SECONDS = 30.0
 # Time limit for sending an interrupt, whose thread is the user's.
 _SEND_INTERRUPT_SECONDS = 2.0
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
@@ -58,7 +60,6 @@ class Channel:
     Args:
         connection: an open connection, which this object owns and closes.
         requests: factory of the messages.
-        send_timeout: seconds that sending one message may take.
         serves_itself: whether the kernel's own process serves the connection.
         first_process: of the sandbox; ``None`` if it cannot be spoken to.
     """
@@ -68,7 +69,6 @@ class Channel:
         connection: Connection | ResumableConnection,
         requests: Requests,
         *,
-        send_timeout: float = 30.0,
         serves_itself: bool = False,
         first_process: FirstProcess | None = None,
     ) -> None:
@@ -76,7 +76,6 @@ class Channel:
         self._serves_itself = serves_itself
         self._first_process = first_process
         self._requests = requests
-        self._send_timeout = send_timeout
         self._last_heard = self._last_ping = time.monotonic()
         # Connections that the first process had when the stream was last heard of.
         self._links = self._count_links()
@@ -283,7 +282,7 @@ class Channel:
     ) -> None:
         pieces = encode_pieces(message)
         # Every working engine's stream is faster than a megabyte per second.
-        seconds = seconds or self._send_timeout + sum(map(len, pieces)) / 1_000_000
+        seconds = seconds or _SEND_SECONDS + sum(map(len, pieces)) / 1_000_000
         if deadline is not None and deadline.expired():
             raise DeadlinePassed
         limit = seconds if deadline is None else deadline.at_most(seconds)

@@ -29,9 +29,13 @@ __all__ = [
     "paths",
     "seconds",
     "seconds_or_none",
+    "tenant",
     "text_or_none",
     "whole",
 ]
+
+# Longest name of a tenant, in characters.
+_LONGEST_TENANT = 200
 
 
 def seconds(name: str, value: Any) -> float:
@@ -104,6 +108,19 @@ def text_or_none(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise ConfigurationError(f"{name}={value!r}: give text, or None")
+
+
+def tenant(name: str, value: Any) -> str:
+    """Return the name of a tenant, which is part of messages; empty for none.
+
+    Raises:
+        ConfigurationError: it is not text, is too long, or has characters that cannot be printed.
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST_TENANT or not value.isprintable():
+        raise ConfigurationError(
+            f"{name}={value!r}: give up to {_LONGEST_TENANT} printable characters"
+        )
+    return value
 
 
 def one_of(*allowed: Any) -> Callable[[str, Any], Any]:

@@ -107,8 +107,7 @@ class RayEngine:
             )
         check_size("memory_per_slot", self.memory_per_slot)
         accept.flag("allow_no_token", self.allow_no_token)
-        if not isinstance(self.tenant, str) or len(self.tenant) > 200:
-            raise ConfigurationError(f"RayEngine: tenant={self.tenant!r}: give a short text")
+        accept.tenant("tenant", self.tenant)
 
     @property
     def name(self) -> str:

@@ -13,13 +13,12 @@ from __future__ import annotations
 import contextlib
 import selectors
 import socket
-import ssl
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 
-from ..stream.timed_socket import ByteStream
+from ..stream.timed_socket import NOT_READY, ByteStream
 from ..system.first_process_link import END, FirstProcess
 from ..system.forks import ForkSafeLock, forget, keep_open, reset_in_child
 
@@ -35,7 +34,6 @@ _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 # Bytes of one read, and of the output of one first process that are read at once.
 _PIECE, _MOST_READ = 1 << 16, 1 << 20
-_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 def _no_note(_broken: str) -> None:
@@ -186,7 +184,7 @@ def _read(stream: ByteStream) -> bytes | None:
     """Return what has arrived; ``None`` at the end of the stream."""
     output = bytearray()
     # Until nothing is left: TLS may have decrypted bytes that the descriptor does not show.
-    with contextlib.suppress(*_NOT_READY):
+    with contextlib.suppress(*NOT_READY):
         while len(output) < _MOST_READ:
             if not (data := stream.recv(_PIECE)):
                 return bytes(output) or None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import select
-import ssl
 
 from ..deadline import Deadline
-from .timed_socket import ByteStream
+from .timed_socket import NOT_READY, ByteStream
 
 __all__ = ["copy_both_ways"]
 
@@ -18,7 +17,6 @@ _PIECE = 1 << 16
 # Time for what was read of a stream that has ended.
 _REST_SECONDS = 30.0
 _WAIT_MILLISECONDS = 1000
-_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 def copy_both_ways(one: ByteStream, other: ByteStream) -> None:
@@ -57,7 +55,7 @@ def _read(source: ByteStream, buffer: bytearray) -> int | None:
         return 0
     try:
         data = source.recv(_PIECE)
-    except _NOT_READY:
+    except NOT_READY:
         return 0
     buffer += data
     return len(data) or None
@@ -68,7 +66,7 @@ def _write(target: ByteStream, buffer: bytearray) -> int:
         return 0
     try:
         count = target.send(bytes(buffer[:_PIECE]))
-    except _NOT_READY:
+    except NOT_READY:
         return 0
     del buffer[:count]
     return count

@@ -13,8 +13,10 @@ from typing import Protocol
 
 from ..system.forks import forget, keep_open
 
-__all__ = ["ByteStream", "TimedSocket"]
+__all__ = ["NOT_READY", "ByteStream", "TimedSocket"]
 
+#: Errors of a stream that would have to wait.
+NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 # How often a wait for a reader looks whether it is to end, and how long it may go on then.
 _STOP_POLL_SECONDS = 0.1
 _STOP_SECONDS = 1.0

@@ -11,7 +11,6 @@ from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option
 from ...options.words import IMPORTS, PACKAGES
-from .pool_queue import tenant_of
 
 __all__ = ["PoolOptions", "PooledArguments"]
 
@@ -104,7 +103,7 @@ class PooledArguments(Options):
     tenant: str = option(
         "",
         "whose quota of the pool the sandbox counts for (`max_per_tenant`)",
-        tenant_of,
+        accept.tenant,
         form="a name",
     )
     #: A sandbox that a pool has given; not an option.

@@ -6,14 +6,11 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from ...errors import ConfigurationError
-
-__all__ = ["PoolQueue", "PoolStats", "TenantStats", "Waiter", "tenant_of"]
+__all__ = ["PoolQueue", "PoolStats", "TenantStats", "Waiter"]
 
 _Sandbox = TypeVar("_Sandbox")
-_MOST_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -151,20 +148,3 @@ class PoolQueue(Generic[_Sandbox]):
 
     def _waiting(self) -> Counter[str]:
         return Counter(waiter.tenant for waiter in self.waiters)
-
-
-def tenant_of(name: str, value: Any) -> str:
-    """Return the name of a tenant.
-
-    Args:
-        name: Name of the argument.
-        value: the argument.
-
-    Raises:
-        ConfigurationError: it is not text, is too long, or has characters that cannot be printed.
-    """
-    if not isinstance(value, str) or len(value) > _MOST_CHARACTERS or not value.isprintable():
-        raise ConfigurationError(
-            f"{name}={value!r}: give up to {_MOST_CHARACTERS} printable characters"
-        )
-    return value

@@ -29,12 +29,13 @@ from ...errors import (
     ForkError,
     SandboxDiedError,
 )
+from ...options import accept
 from ...options.option import Options, about, options_of_calls, part_of
 from ...system.forks import Owner
 from ...text.representation import represent
 from ..calls import in_thread
 from .pool_options import PoolOptions
-from .pool_queue import PoolQueue, PoolStats, Waiter, tenant_of
+from .pool_queue import PoolQueue, PoolStats, Waiter
 
 __all__ = ["Closeable", "SandboxPool"]
 
@@ -149,7 +150,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline, sandbox = Deadline(seconds), None
-        with self._waiting(Waiter(tenant_of("tenant", tenant))) as waiter:
+        with self._waiting(Waiter(accept.tenant("tenant", tenant))) as waiter:
             while sandbox is None:
                 waiter.given.wait(deadline.remaining())
                 sandbox = self._take(waiter, seconds)
@@ -170,7 +171,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(notification.set)
 
-        with self._waiting(Waiter(tenant_of("tenant", tenant), notify)) as waiter:
+        with self._waiting(Waiter(accept.tenant("tenant", tenant), notify)) as waiter:
             while sandbox is None:
                 with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                     await asyncio.wait_for(notification.wait(), deadline.remaining())

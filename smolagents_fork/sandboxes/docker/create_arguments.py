@@ -1,15 +1,9 @@
 """Specification of a sandbox as docker-py's arguments, and the lease that it runs under.
 
-The lease ends a container whose host process or engine was killed, with any image. The host process
-writes a byte to the container's standard input several times in each lease. The container's first
-process reads them, and exits when none has come for the time of the lease. With process 1 of a PID
-namespace the system ends all others (``pid_namespaces(7)``), and the engine removes the container.
-A lost connection does not matter by itself: the input stays open, and the host process attaches to
-it again. Nothing but time ends a container whose engine is dead, because nobody closes its input
-then.
-
-It has to be process 1, because the code has the same user and could kill or stop any other. It also
-does the work of an init process: reaps orphans, and passes signals on to the main process.
+The lease (:mod:`~smolagents_fork.sandboxes.containers.first_process`) ends a container whose host
+process or engine was killed, with any image; then the engine removes it. A lost connection does not
+matter by itself: the input stays open, and the host process attaches to it again. Nothing but time
+ends a container whose engine is dead, because nobody closes its input then.
 """
 
 from __future__ import annotations

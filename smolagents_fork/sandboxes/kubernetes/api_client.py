@@ -199,12 +199,11 @@ class ClusterClient:
         ).decode("utf-8", "replace")
         return text.splitlines()[-lines:]
 
-    def warnings(self, pod: str, *, seconds: float = _CALL_SECONDS) -> list[dict[str, Any]]:
+    def warnings(self, pod: str) -> list[dict[str, Any]]:
         """Return the warnings among a pod's events, the last one at the end.
 
         Args:
             pod: Name of the pod.
-            seconds: Seconds for all attempts together.
 
         Returns:
             the events as the API describes them; none where the account may not list events.
@@ -218,7 +217,6 @@ class ClusterClient:
                 self.core.list_namespaced_event,
                 self.namespace,
                 field_selector=f"involvedObject.kind=Pod,involvedObject.name={pod},type=Warning",
-                seconds=seconds,
             )
         except ClusterRefusal:
             return []

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 from typing import Any
 
 from ...errors import ProtocolError
+from ...stream.timed_socket import NOT_READY
 from ...stream.websocket_frames import (
     InvalidFrame,
     Opcode,
@@ -37,7 +37,6 @@ _MOST_PAYLOAD = 16 << 20
 # Bytes of one frame and of answers to pings that wait to be sent.
 _MOST_UNSENT = 1 << 20
 _MOST_ERRORS = 8192
-_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 def _failure(text: bytes) -> str:
@@ -99,7 +98,7 @@ class ChannelSocket:
         """Take the bytes that have arrived, or raise BlockingIOError."""
         try:
             frame = self._frames.read()
-        except _NOT_READY:
+        except NOT_READY:
             raise BlockingIOError from None
         except EOFError:
             self.end_reason = "the connection was closed"
@@ -161,7 +160,7 @@ class ChannelSocket:
         while self._unsent:
             try:
                 del self._unsent[: self._sock.send(self._unsent[: 1 << 20])]
-            except _NOT_READY:
+            except NOT_READY:
                 return
             except OSError:
                 self._unsent.clear()

@@ -17,7 +17,6 @@ from .pod_manifest import GATEWAY_COMMAND, pod_manifest, user_and_group
 
 __all__ = ["KubernetesEngine"]
 
-_LONGEST_TENANT = 200
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"(?=.{{1,253}}$){_LABEL.pattern}(\.{_LABEL.pattern})*")
 _NOT_BUILT = "nothing is built in a cluster; build the image elsewhere and name it with image="
@@ -112,11 +111,7 @@ class KubernetesEngine:
             )
         object.__setattr__(self, "gateway_command", tuple(command))
         accept.seconds("max_seconds", self.max_seconds)
-        if not isinstance(self.tenant, str) or len(self.tenant) > _LONGEST_TENANT:
-            raise ConfigurationError(
-                f"KubernetesEngine: tenant={self.tenant!r}: give text of at most {_LONGEST_TENANT} "
-                "characters"
-            )
+        accept.tenant("tenant", self.tenant)
 
     @property
     def name(self) -> str:

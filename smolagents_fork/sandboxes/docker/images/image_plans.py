@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....distributions.requirements import parse_requirement
-from ....errors import ConfigurationError, ExecutorStartError, ImageBuildError
+from ....errors import ExecutorStartError, ImageBuildError
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -113,7 +113,7 @@ def plan(
     Args:
         base_image: base of the default image; ``None``: ``SMOLAGENTS_FORK_BASE_IMAGE`` of the
             environment, else ``python:3.12-slim``.
-        dockerfile_content: a Dockerfile in place of the fork's own image.
+        dockerfile_content: a Dockerfile in place of the fork's own image; without ``image``.
         image: an existing image to use as it is.
         requirements: pip requirements to add.
         with_smolagents: whether the fork's own image has smolagents, from this installation.
@@ -122,11 +122,9 @@ def plan(
         the plan; without files it names an image to pull.
 
     Raises:
-        ConfigurationError: a requirement is not one, or two images are given.
+        ConfigurationError: a requirement is not one.
         ExecutorStartError: this installation cannot be copied.
     """
-    if image is not None and dockerfile_content is not None:
-        raise ConfigurationError("image= and dockerfile_content= exclude one another: give one")
     if image is not None:
         core = ImagePlan(image)
     elif dockerfile_content is not None:
