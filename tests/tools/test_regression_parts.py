@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -24,7 +23,7 @@ from tools.regression.causes import Cause
 from tools.regression.comparison import Comparison, Kind, Report
 from tools.regression.environments import Side, wheel_metadata
 from tools.regression.output import show
-from tools.regression.settings import ROOT, environment_of_a_run
+from tools.regression.settings import environment_of_a_run
 from tools.uv import installer_settings
 
 MAIN = "https://main.invalid/simple"
@@ -226,11 +225,6 @@ def test_a_broken_wheel_is_an_error_of_the_suite(tmp_path: Path, content: bytes)
         wheel_metadata(path)
 
 
-def test_an_unlocked_release_is_refused_unless_it_is_said(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"release 0\.0\.1 is not the locked .*--unlocked"):
-        run(release="0.0.1", folder=tmp_path, console=Console(quiet=True))
-
-
 @pytest.mark.network
 def test_an_sdist_with_another_sum_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=r"\.tar\.gz: sha256 is [0-9a-f]{64}, expected 0{64}"):
@@ -242,12 +236,6 @@ def test_the_command_line_ends_with_2_when_nothing_was_compared(
 ) -> None:
     status = main(["--release", "0.0.1", "--folder", str(tmp_path)])
     assert status == 2
-    assert "the suite could not run: release 0.0.1 is not the locked" in capsys.readouterr().out
-
-
-def test_the_overlay_stays_out_of_our_own_test_run() -> None:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/upstream"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stdout + done.stderr
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the suite could not run: release 0.0.1 is not the locked" in said
+    assert "--unlocked" in said
