@@ -10,6 +10,7 @@ from PIL import Image
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
+from smolagents_fork.errors import ExecutorError
 from smolagents_fork.text.hints import advice
 
 RELATIVE = "The code's files are in its working folder: use relative paths, such as 'data.csv'"
@@ -112,13 +113,16 @@ def test_value_of_a_library_that_the_sandbox_does_not_have(named: tuple[str, Any
     assert error_of(named, code).count(NOT_INSTALLED[named[0]]) == 1
 
 
-def test_picture_of_a_tool_in_a_sandbox_without_pillow(named: tuple[str, Any]):
+def test_picture_for_a_sandbox_without_pillow(named: tuple[str, Any]):
     if named[0] in ("local", "process"):
         pytest.skip("the packages are those of this environment")
-    named[1].send_tools({"draw": lambda: Image.new("RGB", (1, 1))})
-    text = error_of(named, "draw()")
-    assert "PIL is needed to decode this: No module named 'PIL'" in text
-    assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
+    picture = Image.new("RGB", (1, 1))
+    named[1].send_tools({"draw": lambda: picture})
+    with pytest.raises(ExecutorError) as caught:
+        named[1].send_variables({"picture": picture})
+    for text in (error_of(named, "draw()"), str(caught.value)):
+        assert "PIL is needed to decode this: No module named 'PIL'" in text
+        assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
 
 
 def test_module_of_another_system(named: tuple[str, Any]):

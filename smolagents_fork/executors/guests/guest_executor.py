@@ -67,9 +67,11 @@ class GuestExecutor(SandboxExecutor):
         return self.place or (f"{self.label} {pid}" if pid is not None else "")
 
     def _explain(self, failure: Failure) -> Exception:
+        return _program_error(failure.name)(failure.value + self._advice(failure.value))
+
+    def _advice(self, message: str) -> str:
         options = self.options
-        hint = advice(failure.value, options.network_remedy, of_module=options.module_advice)
-        return _program_error(failure.name)(failure.value + hint)
+        return advice(message, options.network_remedy, of_module=options.module_advice)
 
     def _network_hint(self, logs: str) -> str:
         return network_hint(logs, self.options.network_remedy)

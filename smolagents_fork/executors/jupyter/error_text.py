@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...distributions.requirements import NAMESPACES, requirements_for
@@ -11,7 +11,7 @@ from ...text.hints import advice
 from ...upstream import AgentError, LogLevel
 from ..session.guest import Failure
 
-__all__ = ["CodeFailedError", "NoLogger", "failure_text"]
+__all__ = ["CodeFailedError", "NoLogger", "failure_text", "kernel_advice"]
 
 
 class NoLogger:
@@ -38,28 +38,38 @@ class CodeFailedError(AgentError):  # type: ignore[misc]  # upstream ships no ty
         super().__init__(message, NoLogger())
 
 
-def failure_text(
-    error: Failure,
+def failure_text(error: Failure, advise: Callable[[str], str]) -> str:
+    """Return the traceback, with its cause or with advice if that is known.
+
+    Args:
+        error: of the kernel.
+        advise: returns advice about the message of an error, with its type.
+    """
+    text = error.traceback or error.value
+    end = f"{error.name}: {error.value}"
+    # An absent module that led to the error is named after the traceback.
+    return text + advise(f"{end}\n{text.rpartition(end)[2]}")
+
+
+def kernel_advice(
+    message: str,
     *,
     present: Sequence[str],
     of_pool: bool,
     network_remedy: str,
     own_loopback: bool,
 ) -> str:
-    """Return the traceback, with its cause or with advice if that is known.
+    """Return lines for an error that the sandbox explains, or the empty string.
 
     Args:
-        error: of the kernel.
+        message: Message of the error, with its type.
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
         network_remedy: how the sandbox gets a network; empty if it has one.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
-    text = error.traceback or error.value
-    end = f"{error.name}: {error.value}"
-    return text + advice(
-        # An absent module that led to the error is named after the traceback.
-        f"{end}\n{text.rpartition(end)[2]}",
+    return advice(
+        message,
         network_remedy,
         of_module=lambda name: _missing_module(name, present, of_pool),
         own_loopback=own_loopback,

@@ -15,7 +15,7 @@ from ..session.guest import Ask, Failure
 from ..session.guest_files import GuestFiles
 from ..session.sandbox_executor import SandboxExecutor
 from .connection import KernelConnection
-from .error_text import CodeFailedError, failure_text
+from .error_text import CodeFailedError, failure_text, kernel_advice
 from .kernel_guest import KernelGuestSource
 from .kernel_options import KernelOptions
 from .packages import Packages
@@ -129,15 +129,15 @@ class KernelExecutor(SandboxExecutor):
         return CodeFailedError(str(error))
 
     def _explain(self, failure: Failure) -> Exception:
-        return CodeFailedError(
-            failure_text(
-                failure,
-                present=self.installed_packages,
-                of_pool=self._of_pool,
-                network_remedy=self._network_remedy,
-                own_loopback=self._own_loopback,
-            )
-            + self._refusals()
+        return CodeFailedError(failure_text(failure, self._advice) + self._refusals())
+
+    def _advice(self, message: str) -> str:
+        return kernel_advice(
+            message,
+            present=self.installed_packages,
+            of_pool=self._of_pool,
+            network_remedy=self._network_remedy,
+            own_loopback=self._own_loopback,
         )
 
     def _network_hint(self, logs: str) -> str:

@@ -430,6 +430,10 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         """Return the error for a program's exception, with advice."""
 
     @abstractmethod
+    def _advice(self, message: str) -> str:
+        """Return lines for an error that the sandbox explains, or the empty string."""
+
+    @abstractmethod
     def _network_hint(self, logs: str) -> str:
         """Return a hint for text of a program that lacks a network; empty if it has none."""
 
@@ -454,12 +458,18 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
 
         Raises:
             EncodeError: a value cannot be encoded; names the path to it.
+            ExecutorError: the sandbox cannot read a value, such as a table without pandas.
         """
         if not variables:
             return
         variables = accept.mapping("variables", variables)
         with self._turn("send_variables"):
-            self._bindings.set_variables(self._open_session().request, variables)
+            try:
+                self._bindings.set_variables(self._open_session().request, variables)
+            except ExecutorError as error:
+                if type(error) is not ExecutorError:  # the sandbox did not answer
+                    raise
+                raise ExecutorError(f"{error}{self._advice(str(error))}") from None
 
     def remove_variables(self, names: Sequence[str]) -> None:
         """Remove variables of the code, also from what the next sandbox gets; tools stay.

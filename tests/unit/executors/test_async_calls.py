@@ -41,6 +41,9 @@ class Waiting(SandboxExecutor):
     def _explain(self, failure):
         raise NotImplementedError
 
+    def _advice(self, message):
+        raise NotImplementedError
+
     def _network_hint(self, logs):
         return ""
 

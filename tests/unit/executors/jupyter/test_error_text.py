@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
-from smolagents_fork.executors.jupyter.error_text import failure_text
+from smolagents_fork.executors.jupyter.error_text import failure_text, kernel_advice
 from smolagents_fork.executors.session.guest import Failure
 
 #: What the engine says about a sandbox without a network.
@@ -14,7 +16,7 @@ REMEDY = "give the executor network='bridge'"
 def text_of(error: Failure, **how) -> str:
     given = {"present": (), "of_pool": False, "network_remedy": REMEDY}
     given |= {"own_loopback": True, **how}
-    return failure_text(error, **given)
+    return failure_text(error, functools.partial(kernel_advice, **given))
 
 
 def advice_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
