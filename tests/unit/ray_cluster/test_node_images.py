@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from background import eventually
 from doubled_placer import STARTING, Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
@@ -24,28 +24,10 @@ SECONDS = 60.0
 _RESERVATION = Reservation("docker", 4, 1.0, 0, 15.0)
 
 
-class DoubledFirstProcess:
-    """Answers at once, and notes what it is asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def interrupt(self) -> bool:
-        self.asked.append("interrupt")
-        return True
-
-    def ask(self) -> bool:
-        self.asked.append("state")
-        return True
-
-    def wait(self, seconds: float) -> bool:
-        return True
-
-
 class DoubledContainer:
     id = "0123456789ab"
     gateway_token = "token"
-    first_process = DoubledFirstProcess()
+    first_process = SimpleNamespace(ask=lambda: True, wait=lambda _seconds: True)
 
     def __init__(self, spec: SandboxSpec) -> None:
         self.spec = spec
@@ -186,27 +168,6 @@ def test_setup_reports_nodes_that_fail(provisioner: RemoteProvisioner):
     lines: list[str] = []
     provisioner.prepare_on_all_nodes(ImageSpec(), report=lines.append)
     assert lines[-1] == ("==> not on every node: node 127.0.0.1 (node2): pip found no numpy")
-
-
-def test_first_process_is_asked_by_its_node(provisioner: RemoteProvisioner):
-    container = provisioner.start(SandboxSpec(prepare(provisioner)))
-    first = container.first_process
-    assert first is not None
-    assert first.interrupt()
-    assert first.wait(SECONDS)
-    assert "interrupt" in DoubledContainer.first_process.asked
-    lease = container._lease
-    assert lease is not None
-    connection = lease.stream
-    # Its connection is lost, and opened again.
-    container._streams.copy().pop().shutdown(socket.SHUT_RDWR)
-    assert eventually(lambda: first.links == 2, SECONDS)
-    assert lease.stream is not connection
-    assert first.interrupt()
-    assert first.wait(SECONDS)
-    assert DoubledContainer.first_process.asked.count("interrupt") == 2
-    container.remove()
-    assert eventually(lambda: lease.stream is None, SECONDS)
 
 
 def test_node_without_docker_says_what_to_do(

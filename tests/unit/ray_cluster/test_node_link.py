@@ -81,14 +81,6 @@ def ends() -> Iterator[tuple[FrameSocket, FrameSocket, socket.socket]]:
     made[1].close()
 
 
-def test_values_arrive_in_order(ends):
-    ours, theirs, _ = ends
-    ours.send({"number": 1, "data": b"\0" * 1000})
-    ours.send({"number": 2})
-    assert theirs.receive() == {"number": 1, "data": b"\0" * 1000}
-    assert theirs.receive() == {"number": 2}
-
-
 def test_frame_that_comes_in_parts_is_read_whole(ends):
     ours, _, raw = ends
     with running(ours.receive, SECONDS) as reading:
@@ -137,13 +129,6 @@ def test_answers_and_errors_return(place: SupervisorPlace):
 def test_answer_that_cannot_be_sent_is_an_error(place: SupervisorPlace, value: str):
     with pytest.raises(Exception, match=r"bytes|object"):
         ask(place, SECONDS, "value", value=value)
-
-
-def test_stream_follows_its_answer(place: SupervisorPlace):
-    with connect(place, SECONDS, "echo") as stream:
-        assert answer_of(stream, SECONDS) == "head"
-        stream.sendall(b"hello")
-        assert stream.recv(100) == b"hello"
 
 
 @pytest.mark.parametrize("key", [b"x" * KEY_BYTES, bytes(KEY_BYTES), b"short"])
