@@ -51,12 +51,6 @@ def test_object_crosses_by_its_fields(value: Any) -> None:
     assert codec.decode(codec.encode(record)) == record
 
 
-def test_record_shows_the_fields() -> None:
-    record: Any = codec.decode(codec.encode(VALUES[2]))
-    assert (record.number, record.parts[0].y) == (3, [2])
-    assert repr(record) == "Order(number=3, parts=[Slotted(x=2, y=[2])])"
-
-
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
 def test_views_become_lists(kind: Any) -> None:
     value = kind(a=1, b=[2])

@@ -61,8 +61,6 @@ SMALL = RunLimits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_
         "s = 1\nfor s in ['ab']: pass\nfor i in [0] * 99:\n    s *= 101",
         "s = 1\n[s := 'ab' for _ in [0]]\nfor i in [0] * 99:\n    s = s * 101",
         "s = 1\nfrom string import ascii_letters as s\nfor i in [0] * 99:\n    s *= 101",
-        "x = 3\nfor i in range(99):\n    x *= x",
-        "def f():\n    x = 3\n    for i in range(99):\n        x = x ** 2\nf()",
     ],
 )
 def test_what_only_looks_numeric_is_guarded(code: str) -> None:
