@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from background import acting
-from scripted_model import Script
-from smolagents import CodeAgent
 
 from smolagents_fork import DockerExecutor, ProposedCall, ProposedRun, Refused
 from smolagents_fork.control.control import Control
@@ -124,13 +122,3 @@ def test_reason_may_be_anything():
 def test_tools_in_the_sandbox_are_not_asked_about():
     with pytest.raises(ConfigurationError, match="before_tool with tool_placement"):
         DockerExecutor(before_tool=print, tool_placement={"search": "sandbox"})
-
-
-@pytest.mark.parametrize("executor", ["local", "process"])
-def test_agent_with_a_question_is_not_saved_without_it(executor, tmp_path):
-    options = {"executor_type": executor, "executor_kwargs": {"before_run": print}}
-    with (
-        CodeAgent(tools=[], model=Script(), **options) as agent,
-        pytest.raises(ConfigurationError, match="before_run"),
-    ):
-        agent.save(str(tmp_path / "agent"))

@@ -34,8 +34,3 @@ def test_windows_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(ExecutorStartError, match="Windows"):
         WasmExecutor()
-
-
-def test_missing_deno_is_named_by_the_constructor(tmp_path):
-    with pytest.raises(ExecutorStartError, match="there is no such program"):
-        WasmExecutor(deno=str(tmp_path / "deno"), cache_dir=tmp_path)
