@@ -29,17 +29,10 @@ def forging(make):
 def test_list_of_files_is_forged(forging):
     assert [one.path for one in forging([("a", 1)], b"").list_files()] == ["a"]
     for path, size in (
-        ("/etc/passwd", 1),
-        ("../../etc/cron.d/x", 1),
         ("/workspace//etc/passwd", 1),
-        ("", 1),
-        ("a", -1),
+        # More forged paths and sizes are in test_forged_lists_are_refused; here are their types.
         ("a", True),
         ("a", 1.0),
-        ("a", 10**400),
-        ("a\x1b[2J", 1),
-        ("..\\x", 1),
-        ("a" * 5000, 1),
         ("a", "1"),
     ):
         with pytest.raises(ProtocolError, match="list_files: /workspace in sandbox"):
@@ -47,8 +40,6 @@ def test_list_of_files_is_forged(forging):
     for answer in (b"", b"[" * 100_000, b"\xff" * 9, b"\0\0\0\2{}"):
         with pytest.raises(ProtocolError, match="list_files: /workspace in sandbox"):
             forging(answer).list_files()
-    with pytest.raises(ProtocolError, match="10001 files"):
-        forging([(str(number), 1) for number in range(10_001)], b"").list_files()
 
 
 def test_content_of_a_file_is_forged(forging):

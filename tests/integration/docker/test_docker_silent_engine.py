@@ -14,7 +14,7 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import docker_provisioner
 
 
@@ -96,13 +96,3 @@ def test_busy_code_is_not_taken_for_a_frozen_engine(make):
         executor("while True: pass")
     set_options(executor, timeout_seconds=60)
     assert executor("'alive'").output == "alive"
-
-
-def test_pool_of_a_silent_engine_says_so(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{listener.getsockname()[1]}")
-        with (
-            DockerPool(min_size=0, max_size=1) as pool,
-            pytest.raises(EngineUnavailableError, match="does not answer"),
-        ):
-            pool.acquire(timeout=120)

@@ -99,6 +99,8 @@ def test_closed_pool_leaves_no_process_and_no_file(wasm_machine: None):
     assert stop_file.exists()
     pool.close()
     pool.close()
+    with pytest.raises(ExecutorClosedError):
+        pool.acquire()
     assert guest.ended
     assert not stop_file.exists()
     assert pool.stats().ready == 0
