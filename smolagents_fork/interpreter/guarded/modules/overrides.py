@@ -70,6 +70,18 @@ def _attrgetter(parts: InterpreterParts, _name: str, _real: Any) -> Any:
     return attrgetter
 
 
+def _methodcaller(parts: InterpreterParts, _name: str, _real: Any) -> Any:
+    def methodcaller(name: str, /, *arguments: Any, **keywords: Any) -> Callable[[Any], Any]:
+        name = exact_name(name)
+        if name in policy.SIZED_METHODS | policy.FORMATS:
+            return lambda obj: parts.sizes.call(obj, name, *arguments, **keywords)
+        if policy.is_plain(name):
+            return operator.methodcaller(name, *arguments, **keywords)
+        return lambda obj: parts.attributes.read(obj, name)(*arguments, **keywords)
+
+    return methodcaller
+
+
 # -- members that wait --
 
 
@@ -80,6 +92,7 @@ def _waiting(parts: InterpreterParts, name: str, _real: Any) -> Any:
 #: Every override: why it is one, and what makes it.
 OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("operator", "attrgetter"): ("reads by name", _attrgetter),
+    ("operator", "methodcaller"): ("reads by name", _methodcaller),
     ("string", "Formatter"): ("reads by name in fields", lambda *_: Formatter),
     ("importlib", "import_module"): ("imports by name", _part("imports.import_by_name")),
     ("sys", "modules"): ("contains modules that are not authorised", _part("imports.loaded")),

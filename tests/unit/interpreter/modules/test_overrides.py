@@ -18,6 +18,9 @@ ALL = sorted({module for module, _member in OVERRIDES})
 WORKS = {
     "operator.attrgetter": "class A:\n    b = 1\n    c = str\nresult = "
     "operator.attrgetter('b')(A), operator.attrgetter('b', 'c.__name__')(A)",
+    "operator.methodcaller": "class A:\n    def _b(self, *a, **k): return a, k\n"
+    "call = operator.methodcaller\n"
+    "result = call('_b', 1, k=2)(A()), call('upper')('x'), call('ljust', 3)('x')",
     "string.Formatter": "result = string.Formatter().format('{0.real:>5}|{a[0]}', 3, a=[1])",
     "importlib.import_module": "result = importlib.import_module('math').sqrt(4)",
     "sys.modules": "result = sys.modules['math'].pi, 'math' in sys.modules",
@@ -46,6 +49,10 @@ WORKS = {
 #: For each row: a program that the override refuses or ends, and the words.
 HELD = {
     "operator.attrgetter": ("operator.attrgetter('__globals__')(lambda: 0)", "Forbidden"),
+    "operator.methodcaller": (
+        "operator.methodcaller('__getattribute__', '__globals__')(lambda: 0)",
+        "Forbidden",
+    ),
     "string.Formatter": ("string.Formatter().format('{0.__base__}', int)", "Forbidden"),
     "importlib.import_module": ("importlib.import_module('os')", "Forbidden access to module: os"),
     "sys.modules": ("sys.modules['os']", "Forbidden access to module: os"),
