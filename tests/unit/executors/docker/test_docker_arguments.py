@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from smolagents_fork import AgentSandbox
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.docker.options import DockerOptions
@@ -59,6 +60,20 @@ MIB = 1 << 20
 def test_refused_with_what_to_give_instead(keywords, words):
     with pytest.raises(ConfigurationError, match=words):
         DockerOptions.of("DockerExecutor", (), keywords)
+
+
+@pytest.mark.parametrize(
+    ("executor_class", "option"),
+    [(DockerExecutor, "environment"), (AgentSandbox, "environment"), (AgentSandbox, "secrets")],
+)
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "all_proxy", "No_Proxy"])
+def test_variables_of_the_list_of_hosts_are_refused(executor_class, option, name):
+    with pytest.raises(ConfigurationError) as caught:
+        executor_class(allowed_hosts=["example.org"], **{option: {name: "http://proxy.test"}})
+    assert str(caught.value) == (
+        f"{option}[{name!r}]: allowed_hosts= sets this variable itself, for clients in the "
+        "sandbox; leave it out, or give another name"
+    )
 
 
 @pytest.mark.parametrize(
