@@ -14,6 +14,7 @@ from ..awaitables import complete
 from ..bridge import CallRecord
 from ..bridge.thread import GivenUp, ToolThread
 from ..errors import ExecutorError, ForkError, ProgramInterruptedError, ProgramRefusedError
+from ..text.short_texts import limited_text
 from .audit_log import Audit, AuditLog, code_facts, error_facts
 from .proposals import ProposedCall, ProposedRun, Refused, present_step
 
@@ -106,7 +107,9 @@ class Control:
                 "interrupt() was called while before_run was asked; the code did not run"
             ) from None
         except Refused as refused:
-            raise ProgramRefusedError(f"before_run refused this code: {refused}") from None
+            raise ProgramRefusedError(
+                f"before_run refused this code: {_reason_of(refused)}"
+            ) from None
         if answer is None or answer == code:
             return code
         if not isinstance(answer, str):
@@ -152,7 +155,7 @@ class Control:
                 f"{name}() was interrupted while before_tool was asked; it was not called"
             ) from None
         except Refused as refused:
-            raise Refused(f"before_tool refused {name}(): {refused}") from None
+            raise Refused(f"before_tool refused {name}(): {_reason_of(refused)}") from None
         if answer is not None:
             raise ExecutorError(
                 f"before_tool returned a value of type {type(answer).__name__}; {name}() was not "
@@ -203,8 +206,8 @@ class Control:
         if isinstance(answer, Refused):
             raise answer
         raise ExecutorError(
-            f"{name} raised {type(answer).__name__}: {answer}; {effect}. To refuse, raise "
-            "Refused(reason)"
+            f"{name} raised {type(answer).__name__}: {limited_text(answer)}; {effect}. To refuse, "
+            "raise Refused(reason)"
         ) from answer
 
     def after_call(self, record: CallRecord) -> None:
@@ -272,3 +275,8 @@ class Control:
 
 def _answer(function: Callable[[Any], Any], proposal: Any) -> Any:
     return complete(function(proposal))
+
+
+def _reason_of(refused: Refused) -> str:
+    """Return the reason of a refusal as text that can be encoded."""
+    return limited_text(refused) or "no reason was given"

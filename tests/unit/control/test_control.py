@@ -12,7 +12,7 @@ from background import acting
 from smolagents_fork import DockerExecutor, ProposedCall, ProposedRun, Refused
 from smolagents_fork.control.control import Control
 from smolagents_fork.control.proposals import AgentStep, stepping
-from smolagents_fork.errors import ConfigurationError, ExecutorError
+from smolagents_fork.errors import ConfigurationError, ExecutorError, ProgramRefusedError
 
 
 def allow(control: Control, code: str) -> None:
@@ -122,3 +122,35 @@ def test_reason_may_be_anything():
 def test_tools_in_the_sandbox_are_not_asked_about():
     with pytest.raises(ConfigurationError, match="before_tool with tool_placement"):
         DockerExecutor(before_tool=print, tool_placement={"search": "sandbox"})
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("cut \ud83d here", "cut \ufffd here"),
+        ("", "no reason was given"),
+        ("x" * 100_000, None),
+    ],
+    ids=["surrogate", "none", "long"],
+)
+def test_reasons_are_text_that_can_be_sent(reason, text):
+    def refuse(_: object) -> None:
+        raise Refused(reason)
+
+    def fail(_: object) -> None:
+        raise ValueError(reason)
+
+    with pytest.raises(ProgramRefusedError) as caught:
+        allow(Control("Executor", refuse, None), "1")
+    said = [str(caught.value)]
+    if text is not None:
+        assert said == [f"before_run refused this code: {text}"]
+    before_call = Control("Executor", None, refuse).before_call
+    assert before_call is not None
+    with pytest.raises(Refused) as refused:
+        before_call("tool", {})
+    said.append(str(refused.value))
+    with pytest.raises(ExecutorError) as failed:
+        allow(Control("Executor", fail, None), "1")
+    said.append(str(failed.value))
+    assert all(len(message.encode()) < 60_000 for message in said)
