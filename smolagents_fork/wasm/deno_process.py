@@ -212,7 +212,7 @@ class DenoProcess(GuestProcess):
 
 
 def answer_of(
-    process: DenoProcess, kind: Kind, body: Body, expected: Kind, deadline: Deadline
+    process: DenoProcess, kind: Kind, body: Body, expected: Kind, deadline: Deadline, limit: str
 ) -> bytes:
     """Send a frame to a process that starts, and return the body of its answer.
 
@@ -222,6 +222,7 @@ def answer_of(
         body: Body of the frame.
         expected: kind of the answer.
         deadline: Deadline for the process to answer.
+        limit: Name of the option that sets the deadline, for the message.
 
     Raises:
         SandboxDiedError: the process has ended.
@@ -234,4 +235,4 @@ def answer_of(
             return bytes(frame.body)
         if frame is not None and frame.kind is not Kind.OUTPUT:
             raise ProtocolError(f"a {frame.kind.name} frame instead of {expected.name}")
-    raise ProtocolError(f"no {expected.name} frame within {deadline.seconds} s")
+    raise ProtocolError(f"the guest did not answer in {limit}={deadline.seconds}")

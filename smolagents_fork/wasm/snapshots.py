@@ -75,6 +75,9 @@ def _take(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
     command = confined_command(deno, [str(pyodide)], [], ["snapshot", str(pyodide), "", ""])
     process = DenoProcess(command, {Kind.SNAPSHOT: _MOST_BYTES}, "")
     try:
-        return answer_of(process, Kind.SOURCES, sources, Kind.SNAPSHOT, Deadline(seconds))
+        deadline = Deadline(seconds)
+        return answer_of(
+            process, Kind.SOURCES, sources, Kind.SNAPSHOT, deadline, "setup_timeout_seconds"
+        )
     finally:
         process.close()

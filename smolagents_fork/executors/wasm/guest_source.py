@@ -192,9 +192,11 @@ class PyodideSource:
         process = DenoProcess(command, from_guest(longest, longest), stop_file)
         try:
             deadline = Deadline(seconds)
-            answer_of(process, Kind.SOURCES, base.sources, Kind.ACCEPTED, deadline)
+            limit = "startup_timeout_seconds"
+            answer_of(process, Kind.SOURCES, base.sources, Kind.ACCEPTED, deadline, limit)
             for wheel in wheels:
-                answer_of(process, Kind.PACKAGE, wheel.read_bytes(), Kind.ACCEPTED, deadline)
+                body = wheel.read_bytes()
+                answer_of(process, Kind.PACKAGE, body, Kind.ACCEPTED, deadline, limit)
         except BaseException:
             process.close()
             raise

@@ -15,13 +15,13 @@ from ..guests.guest_options import GuestOptions, byte_count, network_of
 __all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupOptions", "WasmOptions"]
 
 #: What a small program needs, and what the address space of 32-bit WebAssembly leaves, in bytes.
-LEAST_MEMORY, MOST_MEMORY = 16 << 20, (4 << 30) - (32 << 20) - (64 << 10)
+LEAST_MEMORY, MOST_MEMORY = 24 << 20, (4 << 30) - (32 << 20) - (64 << 10)
 
 
 def _memory(name: str, value: Any) -> Any:
     size = byte_count(name, value)
     if size is not None and size < LEAST_MEMORY:
-        raise ConfigurationError(f"{name}={value!r}: Python needs 16m or more to work")
+        raise ConfigurationError(f"{name}={value!r}: Python needs 24m or more to work")
     if size is not None and size > MOST_MEMORY:
         raise ConfigurationError(
             f"{name}={value!r}: WebAssembly has 4 GiB at most; give less, or None"

@@ -15,12 +15,14 @@ from whole_contract import every
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import (
     ExecutorError,
+    ExecutorStartError,
     InterpreterError,
     ProgramFailedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
 )
+from smolagents_fork.executors.wasm.wasm_options import LEAST_MEMORY
 
 HERE = Path(__file__).parent
 LOST = (
@@ -96,6 +98,19 @@ def test_killed_process_is_noticed_at_once():
             executor("print('begun')\nimport time\ntime.sleep(500)")
         assert executor.state["_print_outputs"] == "begun\n"
         assert executor("1 + 1").output == 2
+
+
+def test_least_memory_is_enough_for_a_program():
+    with WasmExecutor(memory=LEAST_MEMORY) as executor:
+        assert executor("sum([number for number in range(1000)])").output == 499500
+
+
+def test_start_past_its_limit_names_the_option():
+    with pytest.raises(ExecutorStartError) as caught:
+        WasmExecutor(startup_timeout_seconds=0.001)
+    assert str(caught.value) == (
+        "the sandbox did not start: the guest did not answer in startup_timeout_seconds=0.001"
+    )
 
 
 def test_process_that_ends_itself_says_its_last_words():

@@ -14,7 +14,7 @@ from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"memory": "8m"}, "memory='8m': Python needs 16m or more"),
+        ({"memory": "23m"}, "memory='23m': Python needs 24m or more"),
         ({"memory": "5g"}, "memory='5g': WebAssembly has 4 GiB at most"),
         ({"deno": 3}, "deno=3: give a path"),
     ],
