@@ -170,22 +170,6 @@ class WaitingExecutor(RecordingExecutor):
         self.ended.set()
 
 
-def test_close_from_another_thread_interrupts_the_step(model):
-    agent = CodeAgent(tools=[], model=model, executor_class=WaitingExecutor, verbosity_level=0)
-    stream = agent.run("task", stream=True)
-    elements: list[Any] = []
-    reader = threading.Thread(target=lambda: elements.extend(stream), daemon=True)
-    reader.start()
-    agent.python_executor.begun.wait()
-    with pytest.raises(ValueError, match="generator already executing"):
-        next(stream)
-    stream.close()
-    reader.join()
-    assert [type(element).__name__ for element in elements] == ["ToolCall"]
-    assert str(agent.memory.steps[-1].error) == "the code was interrupted"
-    assert len(agent.memory.steps) == 2
-
-
 class ClosingLock:
     """A lock that is released just after another thread has closed the stream."""
 

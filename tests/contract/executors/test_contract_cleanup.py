@@ -198,7 +198,13 @@ def test_stream_is_closed_while_code_runs(contract):
     begin = Begin(threading.Event())
     agent.tools["begin"] = begin
     stream = agent.run("wait", stream=True)
-    with acting(begin.begun.is_set, stream.close):
+
+    def close() -> None:
+        with pytest.raises(ValueError, match="generator already executing"):
+            next(stream)
+        stream.close()
+
+    with acting(begin.begun.is_set, close):
         assert [type(element).__name__ for element in stream] == ["ToolCall"]
     assert "interrupted" in str(agent.memory.steps[-1].error)
     assert agent.run("go on", reset=False) == 1
