@@ -87,21 +87,6 @@ def test_waiting_calls_hold_no_threads_and_keep_their_order(executor):
     assert asyncio.run(main()) == executor.ran == [str(n) for n in range(50)]
 
 
-def test_cancelled_call_is_interrupted_and_a_waiting_one_never_runs(executor):
-    async def main():
-        first, second = (asyncio.ensure_future(executor.acall(n)) for n in "12")
-        await moment(executor.begun.is_set)
-        second.cancel()
-        first.cancel()
-        for task in (first, second):
-            with pytest.raises(asyncio.CancelledError):
-                await task
-
-    asyncio.run(main())
-    assert executor.ran == ["1"]
-    assert executor.interrupts >= 1
-
-
 def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends(executor):
     executor.deaf = True
 
