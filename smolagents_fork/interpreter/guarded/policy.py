@@ -257,7 +257,10 @@ HARMLESS_BUILTINS = tuple(
 
 #: Builtins that are refused, with what to do instead.
 REFUSED_BUILTINS = {
-    "open": "files are out of reach here; take the data as a variable or through a tool",
+    "open": (
+        "files are out of reach here; take the data as a variable or through a tool. "
+        "To allow it, the agent's author can pass executor_kwargs={'files': {}}"
+    ),
     "exec": "write the code out instead",
     "eval": "write the expression out, or use ast.literal_eval with 'ast' authorised",
     "compile": "write the code out instead",

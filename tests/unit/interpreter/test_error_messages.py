@@ -114,7 +114,10 @@ def test_a_misspelt_name_never_takes_the_value_of_another() -> None:
 
 
 REFUSED = {
-    "open('f')": "files are out of reach here; take the data as a variable or through a tool",
+    "open('f')": (
+        "files are out of reach here; take the data as a variable or through a tool. "
+        "To allow it, the agent's author can pass executor_kwargs={'files': {}}"
+    ),
     "exec('1')": "write the code out instead",
     "eval('1')": "write the expression out, or use ast.literal_eval with 'ast' authorised",
     "compile('1', '', 'eval')": "write the code out instead",
