@@ -361,6 +361,11 @@ _ADVICE = (
         re.compile(r"WebAssembly has no processes|No module named '_multiprocessing'"),
         _NO_PROCESSES,
     ),
+    (
+        re.compile(r"RuntimeError: can't start new thread$", re.MULTILINE),
+        "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
+        "WebAssembly has none: use a loop, or asyncio",
+    ),
 )
 # A line of a notebook or a shell where Python's parser has failed, and what pip is to install.
 _COMMAND = re.compile(r"SyntaxError[^\n]*\n\s*(?:[!%]|pip3? )(?:[^\n]*?\binstall ([^\n]*))?")

@@ -125,6 +125,14 @@ def test_picture_for_a_sandbox_without_pillow(named: tuple[str, Any]):
         assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
 
 
+def test_thread_that_cannot_start(named: tuple[str, Any]):
+    error = 'RuntimeError("can\'t start new thread")'
+    assert error_of(named, f"raise {error}").endswith(
+        "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
+        "WebAssembly has none: use a loop, or asyncio"
+    )
+
+
 def test_module_of_another_system(named: tuple[str, Any]):
     code = "raise ModuleNotFoundError(\"No module named 'winreg'\", name='winreg')"
     assert error_of(named, code).endswith(
