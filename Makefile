@@ -67,7 +67,8 @@ test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docke
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not ray and not wasm and not network" \
+	@$(RUN) pytest -n auto --dist worksteal \
+		-m "not broad and not docker and not ray and not wasm and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python
