@@ -75,23 +75,58 @@ class SecretHandler(Handler):
         self.end_headers()
         self.wfile.write(text)
 
-    def answer_coding(self, text: bytes) -> None:
-        """Answer in a coding that nobody asked for."""
+    def answer_gzip(self, text: bytes) -> None:
+        """Answer compressed."""
+        packed = gzip.compress(text)
         self.send_response(200)
         self.send_header("Content-Encoding", "gzip")
-        self.answer_rest(gzip.compress(text))
+        self.send_header("Content-Length", str(len(packed)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(packed)
+
+    def answer_gzip_members(self, text: bytes) -> None:
+        """Answer with the value in the second of two members, and a byte at a time."""
+        packed = gzip.compress(text[:10]) + gzip.compress(text[10:])
+        self._answer_chunks([packed[n : n + 1] for n in range(len(packed))], gzip=True)
+
+    def answer_gzip_cut(self, text: bytes) -> None:
+        """Answer with a compressed body that ends in the middle."""
+        self._answer_chunks([gzip.compress(text)[:-12]], gzip=True)
+
+    def answer_gzip_not(self, text: bytes) -> None:
+        """Answer with a plain body that is said to be compressed."""
+        self._answer_chunks([text], gzip=True)
+
+    def answer_bomb(self, _text: bytes) -> None:
+        """Answer with a small body that is a large one."""
+        self._answer_chunks([gzip.compress(b"x" * 50_000_000)], gzip=True)
+
+    def answer_other_coding(self, text: bytes) -> None:
+        """Answer in a coding that nobody asked for."""
+        self.send_response(200)
+        self.send_header("Content-Encoding", "br")
+        self.answer_rest(text)
 
     def answer_chunks(self, text: bytes) -> None:
         """Answer a byte at a time, with the value in a trailer, too."""
-        self.send_response(200)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for number in range(len(text)):
-            self.wfile.write(b"1\r\n%b\r\n" % text[number : number + 1])
-            self.wfile.flush()
-        self.wfile.write(f"0\r\nX-Token: {TOKEN}\r\n\r\n".encode())
+        self._answer_chunks([text[n : n + 1] for n in range(len(text))], trailer=True)
 
     def answer_base64(self, _text: bytes) -> None:
         """Answer with the credentials as they were sent, and with the value in the body."""
         _, _, credentials = self.headers["Authorization"].partition(" ")
         self.answer_plain(credentials.encode() + b" " + base64.b64decode(credentials))
+
+    def _answer_chunks(
+        self, parts: list[bytes], *, gzip: bool = False, trailer: bool = False
+    ) -> None:
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        if gzip:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+            self.wfile.flush()
+        last = f"X-Token: {TOKEN}\r\n".encode() if trailer else b""
+        self.wfile.write(b"0\r\n" + last + b"\r\n")

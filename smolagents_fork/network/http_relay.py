@@ -116,7 +116,7 @@ class HttpHost:
             elif isinstance(event, h11.Response | h11.InformationalResponse):
                 fields = _filter_fields(end_to_end(event.headers.raw_items()), passed)
                 if isinstance(event, h11.Response):
-                    passed.check_coding(fields)
+                    fields = passed.begin_body(fields)
                 await send(
                     type(event)(
                         status_code=event.status_code,
@@ -125,7 +125,8 @@ class HttpHost:
                     )
                 )
             elif isinstance(event, h11.Data):
-                await send_body(passed.filter_body(bytes(event.data)))
+                for data in passed.filter_body(bytes(event.data)):
+                    await send_body(data)
             elif isinstance(event, h11.EndOfMessage):
                 await send_body(passed.end_body())
                 trailer = _filter_fields(tuple(event.headers.raw_items()), passed)

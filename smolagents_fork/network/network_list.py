@@ -177,5 +177,5 @@ class NetworkAccess(NetworkList):
         limits = ProxyLimits(self.max_connections, self.max_network_bytes)
         record = AccessRecord(limits.call_bytes, owner, on_event)
         policy = HostPolicy(self._entries, owner)
-        secrets = None if self.secrets is None else SecretAccess(self.secrets)
+        secrets = None if self.secrets is None else SecretAccess(self.secrets, record.count)
         return SandboxProxy(policy, limits, record, secrets=secrets)

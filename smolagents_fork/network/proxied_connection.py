@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "ProxiedConnection", "ProxyLimits"]
 
-_NO_SECRETS = SecretTable({})
+_NO_SECRETS = SecretTable({}, lambda _: None)
 
 # Characters of a reason in a status line; clients read up to 8 KB.
 _MOST_REASON = 1000

@@ -18,12 +18,13 @@ class SecretAccess:
 
     Args:
         secrets: Secrets by the names of their variables.
+        count: Takes the number of decompressed bytes; raises if there are too many.
     """
 
-    def __init__(self, secrets: Mapping[str, Secret]) -> None:
+    def __init__(self, secrets: Mapping[str, Secret], count: Callable[[int], None]) -> None:
         import requests
 
-        self.table = SecretTable(secrets)
+        self.table = SecretTable(secrets, count)
         authority = Authority(entry for secret in secrets.values() for entry in secret.hosts)
         #: Certificate that the sandbox trusts, in PEM.
         self.certificate = authority.certificate

@@ -8,13 +8,13 @@ import dataclasses
 import re
 import secrets
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from ..hosts.host_policy import HostRefusedError
 from ..request_head import Fields, ProxyRequest
-from .replacement import PlainBody
+from .replacement import GzipBody, PlainBody
 from .secret import Secret
 
 __all__ = ["SecretFilter", "SecretRefusedError", "SecretTable", "make_placeholder"]
@@ -79,9 +79,11 @@ class SecretTable:
 
     Args:
         given: Secrets by the names of their variables.
+        count: Takes the number of decompressed bytes; raises if there are too many.
     """
 
-    def __init__(self, given: Mapping[str, Secret]) -> None:
+    def __init__(self, given: Mapping[str, Secret], count: Callable[[int], None]) -> None:
+        self._count = count
         self._entries = [
             _Entry(name, secret, make_placeholder(secret.reveal()).encode("ascii"))
             for name, secret in given.items()
@@ -120,7 +122,7 @@ class SecretTable:
         Raises:
             SecretRefusedError: it has one.
         """
-        return SecretFilter(self._make_check(request, self._entries), [])
+        return SecretFilter(self._make_check(request, self._entries), [], self._count)
 
     def reveal(self, request: ProxyRequest) -> tuple[ProxyRequest, SecretFilter, list[str]]:
         """Replace placeholders in a request that goes through TLS which ends here.
@@ -157,9 +159,11 @@ class SecretTable:
                     # A host that shows the field has not the value as it is, but this form.
                     changed.append((new_text, old))
             headers.append((name, new))
-        headers.append((b"Accept-Encoding", b"identity"))
+        accepted = b",".join(v for name, v in request.headers if name.lower() == b"accept-encoding")
+        coding = b"gzip" if b"gzip" in accepted.lower() else b"identity"
+        headers.append((b"Accept-Encoding", coding))
         request = dataclasses.replace(request, headers=tuple(headers))
-        return request, SecretFilter(check, changed), list(used)
+        return request, SecretFilter(check, changed, self._count), list(used)
 
     def _make_check(self, request: ProxyRequest, others: list[_Entry]) -> _BodyCheck:
         check = _BodyCheck(others, request)
@@ -223,12 +227,19 @@ class SecretFilter:
     Args:
         check: Looks at the body.
         hidden: Values, and what replaces them; none: the response passes as it is.
+        count: Takes the number of decompressed bytes.
     """
 
-    def __init__(self, check: _BodyCheck, hidden: list[tuple[bytes, bytes]]) -> None:
+    def __init__(
+        self,
+        check: _BodyCheck,
+        hidden: list[tuple[bytes, bytes]],
+        count: Callable[[int], None],
+    ) -> None:
         self._check = check
         self._hidden = hidden
-        self._body = PlainBody(hidden)
+        self._count = count
+        self._body: PlainBody | GzipBody = PlainBody(hidden)
 
     def check_body(self, data: bytes) -> None:
         """Look at the next part of the request's body.
@@ -244,24 +255,35 @@ class SecretFilter:
             text = text.replace(value, replacement)
         return text
 
-    def check_coding(self, fields: Fields) -> None:
-        """Refuse a response whose body cannot be filtered.
+    def begin_body(self, fields: Fields) -> Fields:
+        """Prepare for the response's body; return the fields that describe it for the sandbox.
 
         Raises:
-            ConnectionError: it is compressed, which nobody has asked for.
+            ConnectionError: it is in a form that cannot be filtered.
         """
+        if not self._hidden:
+            return fields
         codings = [v.strip().lower() for n, v in fields if n.lower() == b"content-encoding"]
         coding = b",".join(codings)
-        if self._hidden and coding not in (b"", b"identity"):
+        if coding in (b"", b"identity"):
+            return fields
+        if coding not in (b"gzip", b"x-gzip"):
             raise ConnectionError(
                 f"its response has Content-Encoding {coding.decode('latin-1')!r}, in which values "
                 "of secrets cannot be found"
             )
+        self._body = GzipBody(PlainBody(self._hidden), self._count)
+        dropped = (b"content-encoding", b"content-length")
+        return tuple((name, value) for name, value in fields if name.lower() not in dropped)
 
-    def filter_body(self, data: bytes) -> bytes:
-        """Return what may be passed on after the next part of the response's body."""
+    def filter_body(self, data: bytes) -> Iterator[bytes]:
+        """Yield what may be passed on after the next part of the response's body."""
         return self._body.add(data)
 
     def end_body(self) -> bytes:
-        """Return what is left of the response's body at its end."""
+        """Return what is left of the response's body at its end.
+
+        Raises:
+            ConnectionError: it is incomplete.
+        """
         return self._body.end()

@@ -48,7 +48,7 @@ class ProxyDouble:
         self.record = AccessRecord(limits.call_bytes, "DockerExecutor", on_event)
         entries = [one if isinstance(one, AllowedHost) else AllowedHost(one) for one in entries]
         policy = HostPolicy(entries, "DockerExecutor")
-        self.secrets = secrets and SecretAccess(secrets)
+        self.secrets = secrets and SecretAccess(secrets, self.record.count)
         self.proxy = SandboxProxy(policy, limits, self.record, self._look_up, self.secrets)
         self.multiplexer = None
         if is_multiplexed:

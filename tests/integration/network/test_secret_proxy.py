@@ -6,6 +6,7 @@ import base64
 import shutil
 import ssl
 import threading
+import zlib
 
 import pytest
 import requests
@@ -19,7 +20,7 @@ from smolagents_fork import Secret
 from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.network.proxied_connection import ProxyLimits
 from smolagents_fork.network.secrets.authority import Authority
-from smolagents_fork.network.secrets.replacement import PlainBody
+from smolagents_fork.network.secrets.replacement import GzipBody, PlainBody
 from smolagents_fork.system.proxy_environment import proxy_environment
 
 TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO")
@@ -171,7 +172,7 @@ def test_use_that_cannot_be_recorded_is_refused(sandbox):
 
 # -- what comes back --
 
-FORMS = ["echo", "fields", "chunks"]
+FORMS = ["echo", "fields", "gzip", "gzip-members", "chunks"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -200,24 +201,40 @@ def test_credentials_that_come_back_are_those_that_were_sent(sandbox):
     assert base64.b64decode(credentials).decode() == f"me:{TOKEN}"
 
 
-def test_head_has_no_body(sandbox):
+@pytest.mark.parametrize("path", ["/echo", "/gzip"])
+def test_head_has_no_body(sandbox, path):
     headers = {"Authorization": f"Bearer {sandbox.token}"}
-    answer = requests.head(f"{sandbox.address}/echo", headers=headers, timeout=30)
+    answer = requests.head(sandbox.address + path, headers=headers, timeout=30)
     assert (answer.status_code, answer.content) == (200, b"")
 
 
-def test_parts_and_codings_are_not_asked_for(sandbox):
-    headers = {"Range": "bytes=0-3", "If-Range": "x", "Accept-Encoding": "br, gzip;q=0.5"}
+def test_parts_and_other_codings_are_not_asked_for(sandbox):
+    headers = {"Range": "bytes=0-3", "If-Range": "x", "Accept-Encoding": "br, zstd"}
     sandbox.get("/echo", headers=headers)
     seen = sandbox.server.seen[-1][2]
     assert not {"range", "if-range"}.intersection(seen)
     assert seen["accept-encoding"] == "identity"
+    sandbox.get("/echo", headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    assert sandbox.server.seen[-1][2]["accept-encoding"] == "gzip"
 
 
-def test_coding_is_refused(sandbox):
-    answer = sandbox.get("/coding")
+def test_other_coding_is_refused(sandbox):
+    answer = sandbox.get("/other-coding")
     assert answer.status_code == 502
-    assert "Content-Encoding 'gzip', in which values of secrets cannot be found" in answer.reason
+    assert "Content-Encoding 'br', in which values of secrets cannot be found" in answer.reason
+
+
+@pytest.mark.parametrize("form", ["gzip-cut", "gzip-not"])
+def test_broken_compression_ends_the_connection(sandbox, form):
+    with pytest.raises(requests.exceptions.RequestException):
+        sandbox.get(f"/{form}").content  # noqa: B018
+
+
+def test_decompressed_bytes_count(sandbox):
+    sandbox.double.record.count(1_040_000_000)
+    with pytest.raises(requests.exceptions.RequestException):
+        sandbox.get("/bomb").content  # noqa: B018
+    assert "more than max_network_bytes" in sandbox.double.record.text
 
 
 # -- hostile programs --
@@ -432,7 +449,12 @@ def test_many_sizes_of_parts_hide_the_value(sandbox):
     text = f"{TOKEN[:-1]}{TOKEN}{TOKEN}{TOKEN[:7]}".encode()
     pairs = [(TOKEN.encode(), sandbox.token.encode())]
     expected = text.replace(*pairs[0])
+    packer = zlib.compressobj(wbits=31)
+    packed = packer.compress(text) + packer.flush()
     for size in range(1, len(text)):
         body = PlainBody(pairs)
-        parts = [body.add(text[n : n + size]) for n in range(0, len(text), size)]
+        parts = [p for n in range(0, len(text), size) for p in body.add(text[n : n + size])]
+        assert b"".join(parts) + body.end() == expected
+        body = GzipBody(PlainBody(pairs), lambda _: None)
+        parts = [p for n in range(0, len(packed), size) for p in body.add(packed[n : n + size])]
         assert b"".join(parts) + body.end() == expected

@@ -180,10 +180,10 @@ def places_with(value: str, places) -> list[str]:
 def use_secrets(made, server) -> None:
     made.send_variables({"address": f"https://localhost:{server.port}"})
     made(PRELUDE)
-    for path in ("/user", "/echo", "/chunks", "/fields"):
+    for path in ("/user", "/echo", "/gzip", "/chunks", "/fields"):
         made(f"answer = ask({path!r}).read()")
     with contextlib.suppress(Exception):
-        made("ask('/coding')")
+        made("ask('/other-coding')")
     made("kept = os.environ['TOKEN']")
 
 

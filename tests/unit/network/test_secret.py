@@ -38,7 +38,7 @@ def test_hosts_are_checked(hosts):
 
 def test_text_forms_have_no_value():
     secret = Secret(TOKEN, HOSTS)
-    table = SecretTable({"A": secret})
+    table = SecretTable({"A": secret}, lambda _: None)
     options = ProcessOptions(allowed_hosts=HOSTS, secrets={"A": secret})
     assert repr(secret) == str(secret) == "Secret(hosts=['api.test'])"
     assert TOKEN not in f"{secret} {table!r} {options!r}"
