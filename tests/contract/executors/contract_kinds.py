@@ -117,34 +117,48 @@ CLUSTER_TIMEOUT, CLUSTER_TOOL_TIMEOUT = 10.0, 20.0
 SOON = 0.3
 
 
+class Listener:
+    """``on_output`` of the shared executors."""
+
+    def __init__(self) -> None:
+        #: Text that it received.
+        self.pieces: list[str] = []
+        #: The thread in which it was called last.
+        self.thread = 0
+        self._error: BaseException | None = None
+
+    def __call__(self, text: str) -> None:
+        self.pieces.append(text)
+        self.thread = threading.get_ident()
+        if self._error is not None:
+            raise self._error
+
+    @contextlib.contextmanager
+    def failing(self, error: BaseException) -> Iterator[None]:
+        """Raise ``error`` once it has received text."""
+        self._error = error
+        try:
+            yield
+        finally:
+            self._error = None
+
+
 class Shared:
     """Executors that live as long as the session: a start costs seconds."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Any] = {}
         self._stack = contextlib.ExitStack()
-        #: Text that ``on_output`` of the executors received.
-        self.streamed: list[str] = []
-        #: The thread in which ``on_output`` was called last.
-        self.stream_thread = 0
-        #: What ``on_output`` raises, once it has received text.
-        self.stream_error: BaseException | None = None
+        self.listener = Listener()
         #: Packages that have been shown to be named when they have no wheel; pip takes a second.
         self.named: set[str] = set()
-
-    def stream(self, text: str) -> None:
-        """Receive the output of the executors, as their ``on_output``."""
-        self.streamed.append(text)
-        self.stream_thread = threading.get_ident()
-        if self.stream_error is not None:
-            raise self.stream_error
 
     def get(self, kind: Kind, which: str) -> Any:
         """Return the executor ``which``: "plain", "limited" or one of :data:`IMPORTS`."""
         key = (kind.column or kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
-            options["on_output"] = self.stream
+            options["on_output"] = self.listener
             if kind.name != "local":
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
@@ -176,7 +190,7 @@ class Contract:
         self.kind = kind
         self.asked = False
         self.declared = difference(kind.column, test) or difference(kind.name, test)
-        self._shared = shared
+        self._shared, self.listener = shared, shared.listener
         self._stack = contextlib.ExitStack()
 
     @property
@@ -226,25 +240,6 @@ class Contract:
     def limited(self) -> Any:
         """One with the limits above."""
         return self._shared.get(self.kind, "limited")
-
-    @property
-    def streamed(self) -> list[str]:
-        """Text that ``on_output`` of the shared executors received."""
-        return self._shared.streamed
-
-    @property
-    def stream_thread(self) -> int:
-        """Identifier of the thread in which their ``on_output`` was called last."""
-        return self._shared.stream_thread
-
-    @contextlib.contextmanager
-    def faulty_stream(self, error: BaseException) -> Iterator[None]:
-        """Let ``on_output`` of the shared executors raise ``error``."""
-        self._shared.stream_error = error
-        try:
-            yield
-        finally:
-            self._shared.stream_error = None
 
     def takes(self, option: str) -> bool:
         """Tell whether the executor has an option of that name."""

@@ -62,7 +62,7 @@ def test_a_flood_of_output(contract):
 
 @behaviour("Output", "on_output receives output while the code runs, in the thread of the call.")
 def test_prints_are_streamed(contract):
-    executor, pieces = contract.shared, contract.streamed
+    executor, pieces = contract.shared, contract.listener.pieces
     pieces.clear()
     executor.send_tools({"arrived": lambda: "".join(pieces)})
     # The code waits until its first line has arrived, in any pieces.
@@ -73,12 +73,12 @@ def test_prints_are_streamed(contract):
     )
     assert result.output == "first\n"
     assert "".join(pieces) == result.logs == "first\nsecond\n"
-    assert contract.stream_thread == threading.get_ident()
+    assert contract.listener.thread == threading.get_ident()
 
 
 @behaviour("Output", "A print is one write: on_output gets no part of it.")
 def test_prints_are_whole(contract):
-    executor, pieces = contract.shared, contract.streamed
+    executor, pieces = contract.shared, contract.listener.pieces
     pieces.clear()
     executor(
         "for number in range(2000):\n"
@@ -99,11 +99,11 @@ def test_prints_are_whole(contract):
     "An on_output that raises is not called again in that call, which goes on; its logs say so.",
 )
 def test_stream_that_raises(contract):
-    executor, pieces = contract.shared, contract.streamed
+    executor, pieces = contract.shared, contract.listener.pieces
     # Each print waits until the host has received the one before.
     executor.send_tools({"received": lambda: len(pieces)})
     pieces.clear()
-    with contract.faulty_stream(ValueError("no more")):
+    with contract.listener.failing(ValueError("no more")):
         code = "print('first')\nreceived()\nprint('second')\nreceived()\nprint('third')\n5"
         result = executor(code)
         assert result.output == 5
@@ -122,7 +122,7 @@ def test_stream_that_ends_the_host(contract, kind):
     executor = contract.shared
     executor("kept = 1")
     raised = InterpreterError if contract.differs else kind
-    with contract.faulty_stream(kind("of the user")), pytest.raises(raised, match="of the user"):
+    with contract.listener.failing(kind("of the user")), pytest.raises(raised, match="of the user"):
         executor("print('x', flush=True)\nimport time\ntime.sleep(50)")
     assert executor("kept").output == 1
 
