@@ -8,8 +8,6 @@ import pytest
 from websocket import ABNF
 from websocket._abnf import frame_buffer
 
-from smolagents_fork.codec import decode as decoded_value
-from smolagents_fork.codec import encode_message
 from smolagents_fork.jupyter.wire import Message, decode, encode_pieces
 from smolagents_fork.stream.websocket_frames import frame_header, join_writes
 
@@ -46,14 +44,3 @@ def test_buffers_are_views_of_the_payload():
     assert (found.header, found.content) == (header, {"a": 1})
     assert found.buffers == (LONG, b"short")
     assert all(buffer.obj is payload for buffer in found.buffers)
-
-
-def test_array_of_a_payload_is_the_programs_own():
-    numpy = pytest.importorskip("numpy")
-    array = numpy.arange(100_000.0)
-    message = Message("iopub", {}, {}, {}, {}, (encode_message(array),))
-    payload = bytearray(b"".join(encode_pieces(message)))
-    found = decoded_value(decode(payload).buffers[0])
-    assert (found == array).all()
-    assert found.flags.writeable
-    assert found.flags.owndata
