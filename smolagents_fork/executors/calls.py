@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..bridge.thread import CallThread
-from ..errors import ConfigurationError, ExecutorError
+from ..errors import ConfigurationError, ExecutorError, InterpreterError
 
-__all__ = ["CallLock", "check_code", "in_thread"]
+__all__ = ["CallLock", "check_code", "check_encodable", "in_thread"]
 
 # Interval at which a waiting call checks whether the executor was closed.
 _CHECK_SECONDS = 0.2
@@ -69,6 +69,20 @@ def check_code(code: object) -> None:
     """Refuse a program that is not text."""
     if not isinstance(code, str):
         raise ConfigurationError(f"code is {type(code).__name__}: give text")
+
+
+def check_encodable(code: str) -> None:
+    """Refuse a program that UTF-8 cannot encode, as Python's compiler does.
+
+    Raises:
+        InterpreterError: it has a lone surrogate.
+    """
+    try:
+        code.encode()
+    except UnicodeEncodeError as error:
+        raise InterpreterError(
+            f"Code parsing failed due to: {type(error).__name__}: {error}"
+        ) from None
 
 
 class _TaskCall:

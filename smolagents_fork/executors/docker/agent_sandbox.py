@@ -40,7 +40,7 @@ from ...sandboxes.resource_limits import Limits
 from ...system.forks import Owner
 from ...text.representation import represent
 from ..call_options import CallOptions
-from ..calls import CallLock, check_code
+from ..calls import CallLock, check_code, check_encodable
 from ..file_transfers import MAX_FILE_BYTES, Files, Source
 from ..jupyter.error_text import CodeFailedError
 from ..weak_methods import weakly
@@ -306,10 +306,12 @@ class AgentSandbox:
 
         Raises:
             AgentProgramError: the program ended with an error; has exit code and output.
+            InterpreterError: its text cannot be encoded.
             SandboxTimeoutError: it ran past the limit and was killed.
             SandboxDiedError: the container ended; names the cause.
         """
         check_code(code)
+        check_encodable(code)
         return self._run("run_code", {PROGRAM_FILE: code.encode()}, timeout_seconds)[0]
 
     def run_agent(

@@ -52,7 +52,7 @@ from ...text.representation import LIMITS, represent
 from ...text.short_texts import limited_text
 from ...upstream import CodeOutput, LogLevel, PythonExecutor
 from ..call_options import CallOptions
-from ..calls import CallLock, check_code
+from ..calls import CallLock, check_code, check_encodable
 from ..figures import FigureFolder
 from ..file_transfers import FileMethods
 from ..weak_methods import weakly
@@ -379,6 +379,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             self._value_text = (None, None)
             try:
                 with self._control.run(code) as allowed:
+                    check_encodable(allowed)
                     outcome = session.run(allowed, output)
                     if outcome.failure is not None:
                         raise self._explain(outcome.failure)

@@ -85,6 +85,10 @@ def test_syntax_errors(contract):
             executor(f"ran = True\n{statement}")
         assert f"line {3 if statement.startswith('try') else 2}" in str(caught.value)
         assert executor("ran").output is False
+    # A model's answer that is cut within an emoji has a lone surrogate.
+    with pytest.raises(Exception, match=r"due to: UnicodeEncodeError: .* surrogates not"):
+        executor("ran = True\ntext = '\ud83d'")
+    assert executor("ran").output is False
 
 
 @behaviour(

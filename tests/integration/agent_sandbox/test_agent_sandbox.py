@@ -22,6 +22,7 @@ from smolagents_fork.errors import (
     AgentProgramError,
     ConfigurationError,
     ExecutorClosedError,
+    InterpreterError,
     SandboxDiedError,
     SandboxTimeoutError,
 )
@@ -281,6 +282,8 @@ print(last)
         with pytest.raises(AgentProgramError, match="over max_model_bytes=100000; its processes"):
             box.run_code(program.replace("SIZE", "5_000_000").replace("COUNT", "1"))
         assert len(script.seen) == 10
+        with pytest.raises(InterpreterError, match="due to: UnicodeEncodeError: "):
+            box.run_code("print('\ud83d')")
         assert box.run_code("print(1)") == "1\n"
 
 
