@@ -25,7 +25,7 @@ class Record:
     """Placeholder for an instance of a class with fields that is not registered here.
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``), and assigned as
-    attributes.
+    attributes. ``dict(record)`` has them all.
     """
 
     __slots__ = ("_class_name", "_fields", "_module")
@@ -43,7 +43,7 @@ class Record:
             object.__setattr__(self, name, value)
             return
         if name not in self._fields:
-            raise AttributeError(f"{self._class_name!r} record has no field {name!r}")
+            raise self._no_field(name)
         self._fields[name] = value
 
     def __getattr__(self, name: str) -> Any:
@@ -51,11 +51,18 @@ class Record:
         # decoder refuses them, and copy and pickle probe for them.
         if name.startswith("__") or name in Record.__slots__:
             raise AttributeError(name)
-        try:
+        if name in self._fields:
             return self._fields[name]
-        except KeyError:
-            message = f"{self._class_name!r} record has no field {name!r}"
-            raise AttributeError(message) from None
+        if name == "keys":  # by which dict() knows a mapping; a field of that name comes first
+            return self._fields.keys
+        raise self._no_field(name)
+
+    def _no_field(self, name: str) -> AttributeError:
+        fields = ", ".join(self._fields)[:500]
+        return AttributeError(
+            f"{self._class_name!r} record has no field {name!r}; "
+            f"dict(record) has its fields: {fields}"
+        )
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]

@@ -65,8 +65,10 @@ def test_an_unknown_dataclass_becomes_a_readable_record() -> None:
     assert repr(record) == "Point(x=1, y=[Point(x=2, y=3)])"
     assert isinstance(record, codec.Record)
     assert record == codec.decode(codec.encode(Point(1, [Point(2, 3)])))
-    with pytest.raises(AttributeError, match="'Point' record has no field 'z'"):
+    words = r"'Point' record has no field 'z'; dict\(record\) has its fields: x, y$"
+    with pytest.raises(AttributeError, match=words):
         _ = record.z
+    assert (dict(record), {**record}) == ({"x": 1, "y": record.y},) * 2
     assert list(record) == ["x", "y"]
     assert "x" in dir(record)
     record.x = 5
