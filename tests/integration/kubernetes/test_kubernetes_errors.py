@@ -251,7 +251,10 @@ def test_evicted_pod_is_named(make, cluster):
 def test_network_that_reaches_something_is_refused(cluster, provisioner, spec):
     # The gateway on the pod's own loopback takes the place of the API server.
     cluster.service = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "8888"}
-    with pytest.raises(ExecutorStartError, match=r"reaches the API server \(127\.0\.0\.1 port"):
+    words = (
+        r"has a network, and no code is run in it: it reaches the API server \(127\.0\.0\.1 port"
+    )
+    with pytest.raises(ExecutorStartError, match=words):
         provisioner.start(spec)
     assert eventually(lambda: not cluster.pods)
 
