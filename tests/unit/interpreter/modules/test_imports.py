@@ -45,10 +45,6 @@ def test_a_submodule_refused_says_how_to_authorise_it() -> None:
     ("listed", "code"),
     [
         ("json", "import json.decoder\njson.decoder.JSONDecodeError"),
-        ("json", "from json import decoder\ndecoder.JSONDecodeError"),
-        ("json", "import json\njson.decoder.JSONDecodeError"),
-        ("json", "from json.decoder import JSONDecodeError as found\nfound"),
-        ("xml", "import xml.etree.ElementTree as tree\ntree.ParseError"),
         ("xml.etree", "import xml.etree.ElementTree as tree\ntree.ParseError"),
         ("xml.etree.ElementTree", "import xml.etree\nxml.etree"),
         ("asyncio.runners", "import asyncio.runners"),
