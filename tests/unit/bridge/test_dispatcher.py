@@ -56,14 +56,6 @@ def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = N
     ).encode()
 
 
-def test_agent_types_arrive_unwrapped():
-    from smolagents.agent_types import AgentText
-
-    _, stubs = serving(text=lambda: AgentText("words"))
-    assert stubs["text"]() == "words"
-    assert type(stubs["text"]()) is str
-
-
 # -- the final answer --
 
 
