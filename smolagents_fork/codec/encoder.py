@@ -259,6 +259,10 @@ def _refusal(value: Any) -> str:
     conversion = next((name for name in _CONVERSIONS if _has_method(cls, name)), None)
     if conversion is not None:
         return f"{text}send what its .{conversion}() returns"
+    if _has_method(cls, "__next__"):
+        return f"{text}send list() of it"
+    if callable(value):
+        return f"{text}send what it returns, or give it to the agent as a tool"
     return f"{text}send plain data instead (numbers, text, lists, dicts, arrays, tables, images)"
 
 

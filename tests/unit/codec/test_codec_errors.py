@@ -43,8 +43,12 @@ def test_the_message_says_what_to_do() -> None:
         codec.encode(object())
     with pytest.raises(EncodeError, match="the class Point cannot be encoded; send an instance"):
         codec.encode(Point)
-    with pytest.raises(EncodeError, match=r"value\[0\]: a value of type builtins.function"):
+    words = "function cannot be encoded; send what it returns, or give it to the agent as a tool"
+    with pytest.raises(EncodeError, match=rf"value\[0\]: a value of type builtins.{words}"):
         codec.encode([lambda: None])
+    for items in (iter([1]), map(str, [1]), (number for number in [1]), reversed([1])):
+        with pytest.raises(EncodeError, match=r"cannot be encoded; send list\(\) of it"):
+            codec.encode(items)
 
 
 @pytest.mark.parametrize("name", ["to_pandas", "toPandas", "to_numpy", "numpy", "toarray"])
