@@ -19,7 +19,7 @@ from ..removals import Removals
 from .api_client import ClusterClient
 from .pod_inventory import reap, remove_pod
 from .pod_labels import PodRecord
-from .pod_sandbox import PodSandbox, StartedPod
+from .pod_sandbox import PodSandbox
 from .pod_status import await_running
 from .sandbox_claims import claim_pod, delete_claim
 
@@ -152,9 +152,10 @@ class KubernetesProvisioner:
             else:
                 self._client.create_pod(manifest)
             state = await_running(self._client, pod, spec.image, deadline)
-            started = StartedPod(pod, sandbox, token, state.node, self._tenant)
             end = functools.partial(self._removals.remove, name, wait=False)
-            pod_sandbox = PodSandbox(self._client, started, spec, end)
+            pod_sandbox = PodSandbox(
+                self._client, pod, sandbox, token, state.node, self._tenant, spec, end
+            )
             place = pod_sandbox.place
             if not self._allow_network:
                 check_isolation(

@@ -7,7 +7,7 @@ import socket
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...deadline import Deadline
@@ -25,7 +25,7 @@ from .channel_socket import ChannelSocket, RelayStream
 from .pod_manifest import CONTAINER
 from .pod_status import PodState, pod_state
 
-__all__ = ["PodSandbox", "StartedPod"]
+__all__ = ["PodSandbox"]
 
 _QUERY_SECONDS = 2.0
 _LOG_LINES = 8
@@ -40,35 +40,16 @@ _USAGE_SECONDS = 15.0
 _LONGEST_PROGRAM = 500
 
 
-@dataclass(frozen=True)
-class StartedPod:
-    """A pod whose container runs.
-
-    Attributes:
-        name: of the pod.
-        sandbox: its id.
-        gateway_token: that its gateway asks for.
-        node: name of its node.
-        tenant: whose it is; empty for none.
-    """
-
-    name: str
-    sandbox: str
-    gateway_token: str
-    node: str
-    tenant: str = ""
-
-    def __str__(self) -> str:
-        tenant = f" of tenant {self.tenant}" if self.tenant else ""
-        return f"sandbox {self.sandbox} (pod {self.name}) on node {self.node}{tenant}"
-
-
 class PodSandbox(ContainerSandbox):
     """One running pod. Made by the provisioner.
 
     Args:
         client: of the cluster.
-        started: the pod.
+        name: Name of the pod, whose container runs.
+        sandbox: Id of the sandbox.
+        gateway_token: Token that its gateway asks for.
+        node: Name of its node.
+        tenant: Tenant whose it is; empty for none.
         spec: that it was started from.
         end: removes it in the background.
 
@@ -79,33 +60,28 @@ class PodSandbox(ContainerSandbox):
     def __init__(
         self,
         client: ClusterClient,
-        started: StartedPod,
+        name: str,
+        sandbox: str,
+        gateway_token: str,
+        node: str,
+        tenant: str,
         spec: SandboxSpec,
         end: Callable[[], None],
     ) -> None:
-        super().__init__(started.name, started.gateway_token, spec)
-        self._started = started
+        super().__init__(name, gateway_token, spec)
+        #: Short identifier, part of the pod's name.
+        self.id = sandbox
+        #: Name of its node.
+        self.node = node
+        owner = f" of tenant {tenant}" if tenant else ""
+        #: Sandbox, pod, node and tenant, for messages.
+        self.place = f"sandbox {sandbox} (pod {name}) on node {node}{owner}"
         self._client = client
         self._end = end
         stream = self._attach(spec.lease_seconds)
         self._lease = Lease(stream, self._attach_again, spec.lease_seconds)
         #: The pod's first process.
         self.first_process: FirstProcess = self._lease.first_process
-
-    @property
-    def id(self) -> str:
-        """Short identifier, part of the pod's name."""
-        return self._started.sandbox
-
-    @property
-    def node(self) -> str:
-        """Name of its node."""
-        return self._started.node
-
-    @property
-    def place(self) -> str:
-        """Sandbox, pod, node and tenant, for messages."""
-        return str(self._started)
 
     @property
     def lost(self) -> str:
