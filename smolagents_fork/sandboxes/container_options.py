@@ -301,7 +301,10 @@ class ContainerOptions(Options):
         Args:
             owner: Owner that has the options, for the message.
         """
-        return "" if self.has_network else f"give the {owner} network='bridge'"
+        if self.has_network:
+            return ""
+        hosts = "" if owner == "pool" else "allowed_hosts= or "  # which a pool does not take
+        return f"give the {owner} {hosts}network='bridge'"
 
 
 def _refuse_shared(name: str, network: object) -> None:

@@ -290,7 +290,7 @@ def test_nested_finally_blocks_are_bounded(contract):
 #: What gives a sandbox a network, or does without.
 REMEDIES = {
     "process": "give the executor allowed_hosts= or network='host'",
-    "docker": "give the executor network='bridge'",
+    "docker": "give the executor allowed_hosts= or network='bridge'",
     "kubernetes": "give KubernetesEngine allow_network=True",
     "wasm": "use executor_type='docker' with network='bridge'",
 }

@@ -47,7 +47,7 @@ def test_without_a_network_the_error_says_what_to_do(make):
         executor.install_packages(["ruamel.yaml"])
     assert "there is no network to install from" in str(caught.value)
     assert "additional_authorized_imports" in str(caught.value)
-    assert "network='bridge'" in str(caught.value)
+    assert "give the executor allowed_hosts= or network='bridge'" in str(caught.value)
     assert executor("kept").output == 1
 
 
