@@ -149,7 +149,8 @@ class KernelSide:
 
     def finish(self):
         self.over = True
-        raise Stop
+        # Python shows a traceback of a thread that ends by another error.
+        raise Stop if threading.current_thread() is threading.main_thread() else SystemExit
 
     def stop(self):
         self.over = True

@@ -67,7 +67,7 @@ def test_final_answer_from_a_thread(contract, executor):
         "thread.start()\nthread.join()"
     )
     result = executor(code)
-    assert (result.output, result.is_final_answer) == (1, True)
+    assert (result.output, result.is_final_answer, result.logs) == (1, True, "")
 
 
 @behaviour("Final answer", "The first of two counts.")
