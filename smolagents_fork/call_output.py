@@ -5,15 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .awaitables import complete
 from .displays import DisplayLog
-from .output import OutputCallback, PrintContainer, truncation_note
+from .output import PrintContainer, truncation_note
 from .results import Display
 
-__all__ = ["CallOutput"]
+__all__ = ["CallOutput", "OutputCallback"]
 
 _MAX_NOTES = 20
 # Limit for a count sent by a sandbox; Python refuses to print numbers of thousands of digits.
 _MAX_COUNT = 2**63
+
+
+class OutputCallback:
+    """The user's ``on_output`` during one call of code.
+
+    A faulty callback does not break the code whose output it receives: once it has raised, it is
+    not called again in this call, and :meth:`note` says so.
+
+    Args:
+        function: takes printed text, and may be asynchronous; ``None``: nobody reads it.
+    """
+
+    def __init__(self, function: Callable[[str], object] | None) -> None:
+        self._function = function
+        self._error: Exception | None = None
+
+    def __call__(self, text: str) -> None:
+        """Give ``text`` to the function, unless that has raised.
+
+        ``KeyboardInterrupt`` and ``SystemExit`` of the function pass.
+        """
+        if self._function is None or self._error is not None or not text:
+            return
+        try:
+            complete(self._function(text))
+        except Exception as error:
+            self._error = error
+
+    def note(self) -> str:
+        """Return a line for the end of the logs; empty if the function has not raised."""
+        error = self._error
+        if error is None:
+            return ""
+        return f"\n[on_output raised {type(error).__name__}: {error}; not called again]"
 
 
 class CallOutput:

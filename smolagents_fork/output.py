@@ -9,14 +9,12 @@ from __future__ import annotations
 import functools
 import io
 import sys
-from collections.abc import Callable
 from threading import Lock
 from typing import Any, Protocol
 
 __all__ = [
     "DEFAULT_PRINT_LENGTH",
     "MOST_WITH_TEXT",
-    "OutputCallback",
     "PrintContainer",
     "print_whole",
     "program_print",
@@ -88,40 +86,6 @@ def print_whole(
 def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
     """Print in one write to the standard streams of this process; see :func:`print_whole`."""
     print_whole(*values, file=file, own=sys, flush=flush, **keywords)
-
-
-class OutputCallback:
-    """The user's ``on_output`` during one call of code.
-
-    A faulty callback does not break the code whose output it receives: once it has raised, it is
-    not called again in this call, and :meth:`note` says so.
-
-    Args:
-        function: takes printed text; ``None``: nobody reads it.
-    """
-
-    def __init__(self, function: Callable[[str], object] | None) -> None:
-        self._function = function
-        self._error: Exception | None = None
-
-    def __call__(self, text: str) -> None:
-        """Give ``text`` to the function, unless that has raised.
-
-        ``KeyboardInterrupt`` and ``SystemExit`` of the function pass.
-        """
-        if self._function is None or self._error is not None or not text:
-            return
-        try:
-            self._function(text)
-        except Exception as error:
-            self._error = error
-
-    def note(self) -> str:
-        """Return a line for the end of the logs; empty if the function has not raised."""
-        error = self._error
-        if error is None:
-            return ""
-        return f"\n[on_output raised {type(error).__name__}: {error}; not called again]"
 
 
 class PrintContainer:

@@ -125,10 +125,10 @@ class CallOptions(Options):
         accept.flag_or_none,
         of_call=True,
     )
-    on_output: Callable[[str], None] | None = option(
+    on_output: Callable[[str], object] | None = option(
         None,
         "called with printed text while the code runs; the call waits for it. After an exception "
-        "it is not called again in that call, and the logs say so",
+        "it is not called again in that call, and the logs say so. May be `async`",
         accept.function_or_none,
         form="function of one `str`",
         elsewhere="callback on_print on_stderr on_stdout output_callback stream_callback",

@@ -130,7 +130,7 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
     )
     startup_timeout_seconds: float = same_as(CallOptions, "startup_timeout_seconds")
     max_print_outputs_length: int | None = same_as(CallOptions, "max_print_outputs_length")
-    on_output: Callable[[str], None] | None = same_as(CallOptions, "on_output")
+    on_output: Callable[[str], object] | None = same_as(CallOptions, "on_output")
     files: Files | None = same_as(CallOptions, "files")
 
     def check_together(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from ... import telemetry, upstream
 from ...bridge import CallRecord, check_name, directly, offer
+from ...call_output import OutputCallback
 from ...codec import Variables, is_public
 from ...codec.types.image_values import open_pictures
 from ...control.control import Control
@@ -35,7 +36,7 @@ from ...interpreter.guarded.policy import REFUSED_BUILTINS
 from ...interpreter.imports import is_authorized
 from ...options import accept
 from ...options.option import taking
-from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
+from ...output import DEFAULT_PRINT_LENGTH, PrintContainer
 from ...results import Display
 from ...system.forks import reset_in_child
 from ...system.free_threading import check_global_lock

@@ -105,7 +105,7 @@ class LocalArguments(Options):
         accept.count_or_none,
         form="bits",
     )
-    on_output: Callable[[str], None] | None = same_as(CallOptions, "on_output")
+    on_output: Callable[[str], object] | None = same_as(CallOptions, "on_output")
     before_run: BeforeRun | None = same_as(CallOptions, "before_run")
     before_tool: BeforeTool | None = same_as(
         CallOptions,
