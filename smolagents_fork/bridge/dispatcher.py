@@ -14,6 +14,7 @@ from .. import telemetry
 from ..awaitables import complete
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..codec.attachments import Attachments
+from ..codec.limits import RAISE_VALUE_BYTES
 from ..errors import (
     AuditError,
     CodecError,
@@ -314,6 +315,7 @@ class Dispatcher:
                 path=f"result of {name}()",
                 max_bytes=self.max_value_bytes,
                 attachments=attachments,
+                remedy=RAISE_VALUE_BYTES,
             )
         except EncodeError as error:
             raise TypeError(str(error)) from error

@@ -28,6 +28,7 @@ from smolagents_fork.codec.limits import (
     check_items,
     from_base64,
     key_segment,
+    too_many_items,
 )
 from smolagents_fork.errors import DecodeError
 
@@ -70,7 +71,7 @@ def decode(
     try:
         raw = data.encode("ascii") if isinstance(data, str) else data
         if len(raw) > max_bytes:
-            raise Fault(f"{len(raw)} bytes are over max_bytes={max_bytes}")
+            raise Fault(f"{len(raw)} bytes are over the limit of {max_bytes}")
         text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
         counts = check_items(text, DEFAULT_MAX_ITEMS)
         if not (counts[0] or counts[1]):
@@ -81,7 +82,7 @@ def decode(
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__
     except RecursionError:
-        raise DecodeError(f"{path}: nested deeper than max_depth={DEFAULT_MAX_DEPTH}") from None
+        raise DecodeError(f"{path}: nested deeper than {DEFAULT_MAX_DEPTH} levels") from None
     except Exception as error:
         raise DecodeError(f"{path}: not an encoding: {_brief(error)}") from error
 
@@ -104,7 +105,7 @@ class Decoder(Budget):
         if cls is not dict and cls is not list:
             return tree
         if self._depth >= DEFAULT_MAX_DEPTH:
-            raise Fault(f"nested deeper than max_depth={DEFAULT_MAX_DEPTH}")
+            raise Fault(f"nested deeper than {DEFAULT_MAX_DEPTH} levels")
         self._depth += 1
         try:
             if cls is list:
@@ -187,7 +188,7 @@ class Decoder(Budget):
         """Count items that are not separated by commas in the text."""
         self._items_left -= count
         if self._items_left < 0:
-            raise Fault(f"more than max_items={DEFAULT_MAX_ITEMS} items")
+            raise too_many_items(DEFAULT_MAX_ITEMS)
 
     def charge_pixels(self, count: int) -> None:
         """Count an image's pixels before they are unpacked."""

@@ -29,6 +29,7 @@ from smolagents_fork.codec.limits import (
     Fault,
     check_items,
     to_base64,
+    too_many_items,
 )
 from smolagents_fork.errors import EncodeError
 
@@ -52,6 +53,7 @@ def encode(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int = DEFAULT_MAX_ITEMS,
     attachments: Attachments | None = None,
+    remedy: str = "",
 ) -> bytes:
     """Encode ``value`` as JSON text in ASCII.
 
@@ -63,11 +65,12 @@ def encode(
         max_items: largest number of JSON items (list entries, dict entries).
         attachments: takes long raw data, which is base64 in the text without it; the text is then
             part of a message, see :meth:`Attachments.message`. Several values may share it.
+        remedy: end of the message about more than ``max_bytes``, such as ``; raise max_bytes=``.
 
     Raises:
         EncodeError: a part cannot be encoded, or a limit is exceeded; names the path to it.
     """
-    encoder = Encoder(max_bytes, max_depth, max_items, attachments)
+    encoder = Encoder(max_bytes, max_depth, max_items, attachments, remedy)
     before, size_before = (0, 0) if attachments is None else (len(attachments), attachments.size)
     try:
         tree = encoder.value(value)
@@ -75,7 +78,7 @@ def encode(
         data = b"%d" % tree if type(tree) is int else _JSON_WRITER.encode(tree).encode("ascii")
         size = len(data) + (0 if attachments is None else attachments.size - size_before)
         if size > max_bytes:
-            raise Fault(f"its encoding of {size} bytes is over max_bytes={max_bytes}")
+            raise Fault(f"its encoding of {size} bytes is over {max_bytes} bytes{remedy}")
         if encoder.expected:
             Budget(size).charge(*encoder.expected)
         check_items(data, max_items)
@@ -129,11 +132,13 @@ class Encoder:
         max_depth: int,
         max_items: int,
         attachments: Attachments | None = None,
+        remedy: str = "",
     ) -> None:
         self._attachments = attachments
         self._max_bytes = self._bytes_left = max_bytes
         self._max_items = self._items_left = max_items
         self._max_depth = max_depth
+        self._remedy = remedy
         self._open: set[int] = set()
         #: Nanoseconds and bytes that the tables take when they are decoded; ``None`` without any.
         self.expected: tuple[int, int] | None = None
@@ -142,7 +147,7 @@ class Encoder:
         """Count ``size`` bytes of output before they are created."""
         self._bytes_left -= size
         if self._bytes_left < 0:
-            raise Fault(f"the encoding is over max_bytes={self._max_bytes}")
+            raise Fault(f"the encoding is over {self._max_bytes} bytes{self._remedy}")
 
     def expect(self, work: int, memory: int) -> None:
         """Add what the decoder takes for a part of a table, in nanoseconds and bytes."""
@@ -153,7 +158,7 @@ class Encoder:
         """Count items before they are read."""
         self._items_left -= items
         if self._items_left < 0:
-            raise Fault(f"more than max_items={self._max_items} items")
+            raise too_many_items(self._max_items)
 
     def value(self, value: Any) -> Any:
         """Return the JSON tree of one value."""
@@ -173,7 +178,7 @@ class Encoder:
         if identity in self._open:
             raise Fault(f"this {cls.__name__} contains itself; cycles cannot be encoded")
         if len(self._open) >= self._max_depth:
-            raise Fault(f"nested deeper than max_depth={self._max_depth}")
+            raise Fault(f"nested deeper than {self._max_depth} levels")
         self._open.add(identity)
         try:
             return handler(self, value)

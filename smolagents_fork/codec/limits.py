@@ -44,6 +44,9 @@ ATTACHED_FROM = 4096
 # A long path is shortened to this many parts at each end, since people and models read it.
 _PARTS_SHOWN = 5
 
+# Advice of the callers whose users set the limit of bytes by this option.
+RAISE_VALUE_BYTES = "; raise max_value_bytes="
+
 _STRING = re.compile(rb'"[^"]*"?')
 # Bytes of text whose strings are removed at a time, since that takes thirty times their memory.
 _BLOCK = 1 << 19
@@ -71,6 +74,11 @@ class Fault(Exception):
         return f"{root}{''.join(parts)}: {self.message}"
 
 
+def too_many_items(most: int) -> Fault:
+    """Return the fault of a value with more than ``most`` items, a limit that has no option."""
+    return Fault(f"more than {most} items; send an array, a table or text, which is one item")
+
+
 def key_segment(key: Any) -> str:
     """Format a key as ``['name']``; long keys are truncated."""
     if isinstance(key, (str, int, float, bytes)):
@@ -90,7 +98,7 @@ def check_items(data: bytes, max_items: int) -> tuple[int, int, int]:
     """
     counts = _item_counts(data)
     if sum(counts) > max_items and sum(_counts_outside_strings(data)[:3]) > max_items:
-        raise Fault(f"more than max_items={max_items} items")
+        raise too_many_items(max_items)
     return counts
 
 

@@ -11,6 +11,7 @@ from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_ITEMS,
+    RAISE_VALUE_BYTES,
     item_bound,
 )
 from smolagents_fork.errors import DecodeError, EncodeError
@@ -63,6 +64,7 @@ def encode_variables(variables: Mapping[str, Any], max_bytes: int) -> bytes:
                 max_depth=DEFAULT_MAX_DEPTH - _LEVELS,
                 max_items=max(0, items_left),
                 attachments=attachments,
+                remedy=f", which are left for it{RAISE_VALUE_BYTES}",
             )
         except EncodeError as error:
             reason = str(error)

@@ -33,7 +33,7 @@ from typing import Any
 from smolagents_fork.codec.attachments import Attachments
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
-from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
+from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, RAISE_VALUE_BYTES
 from smolagents_fork.errors import DecodeError, EncodeError
 
 # One parameter of a signature as sent: name, kind, and the repr of the default or None.
@@ -121,7 +121,13 @@ class HostCalls:
 
         def encode_value(value: Any, argument: object) -> bytes:
             path = f"argument {argument} of {name}()"
-            return encode(value, path=path, max_bytes=self._max_bytes, attachments=attachments)
+            return encode(
+                value,
+                path=path,
+                max_bytes=self._max_bytes,
+                attachments=attachments,
+                remedy=RAISE_VALUE_BYTES,
+            )
 
         parts = [encode_value(value, number) for number, value in enumerate(args, 1)]
         named = [
@@ -136,7 +142,7 @@ class HostCalls:
             # Each argument fits. The host would refuse the request without naming the call.
             raise EncodeError(
                 f"arguments of {name}(): their encoding of {size} bytes is over "
-                f"max_bytes={self._max_bytes}"
+                f"{self._max_bytes} bytes{RAISE_VALUE_BYTES}"
             )
         with self._lock:
             # Numbers are assigned in the order of sending; a call that is abandoned keeps its own.

@@ -15,6 +15,7 @@ from typing import Any
 from ... import codec
 from ...bridge import CallRecord, Dispatcher
 from ...codec.attachments import Attachments, join_messages
+from ...codec.limits import RAISE_VALUE_BYTES
 from ...errors import ConfigurationError, EncodeError
 from ...guest.frames import Part
 from ...jupyter.kernel.agent import PICKLE_KEY
@@ -160,7 +161,13 @@ class Bindings:
         attachments, path = Attachments(), f"vars[{name!r}]"
         limit = self._options.max_value_bytes
         try:
-            text = codec.encode(value, path=path, max_bytes=limit, attachments=attachments)
+            text = codec.encode(
+                value,
+                path=path,
+                max_bytes=limit,
+                attachments=attachments,
+                remedy=RAISE_VALUE_BYTES,
+            )
         except EncodeError:
             if not self._allow_pickle:
                 raise

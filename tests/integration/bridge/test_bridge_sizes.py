@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from bridge_harness import CLASSES, Sandbox
+
+from smolagents_fork.errors import EncodeError
 
 LIMIT = 100_000
 CODE = """
@@ -40,15 +43,21 @@ def test_a_value_over_the_limit_is_an_error_that_names_it(sandbox: Sandbox) -> N
         assert (sent, given) == (90_000, 90_000)
         assert taken == [90_000]
         whole = refused.pop(2)
+        limit = "over 100000 bytes; raise max_value_bytes="
         assert refused == [
-            "EncodeError: argument 'text' of take(): the encoding is over max_bytes=100000",
-            "EncodeError: argument 'text' of take()[1]: the encoding is over max_bytes=100000",
-            "TypeError: result of give(): the encoding is over max_bytes=100000",
-            "EncodeError: argument 'answer' of final_answer(): the encoding is over "
-            "max_bytes=100000",
+            f"EncodeError: argument 'text' of take(): the encoding is {limit}",
+            f"EncodeError: argument 'text' of take()[1]: the encoding is {limit}",
+            f"TypeError: result of give(): the encoding is {limit}",
+            f"EncodeError: argument 'answer' of final_answer(): the encoding is {limit}",
         ]
         assert whole.startswith("EncodeError: arguments of take(): their encoding of 120")
-        assert whole.endswith(" bytes is over max_bytes=100000")
+        assert whole.endswith(f" bytes is {limit}")
+        with pytest.raises(EncodeError) as raised:
+            executor.send_variables({"large": ["x" * 200_000]})
+        assert str(raised.value) == f"vars['large'][0]: the encoding is {limit}"
+        executor("large = 'x' * 200_000")
+        reason = executor.variables().left_out["large"]
+        assert reason.endswith(" bytes, which are left for it; raise max_value_bytes=")
         # The value of the last expression is returned as text.
         assert executor("'z' * 200_000").output.startswith("'zzz")
         assert executor("kept").output == "as before"

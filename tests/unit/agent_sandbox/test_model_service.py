@@ -132,7 +132,7 @@ def test_answer_over_the_limit_is_an_error() -> None:
         def generate(self, messages: Any) -> Any:
             return ChatMessage(role=MessageRole.ASSISTANT, content="x" * 2_000_000)
 
-    check_refused(Long(), asked(), "over max_bytes")
+    check_refused(Long(), asked(), "over 1048576 bytes")
 
 
 def test_streams_give_their_pieces_one_by_one_and_side_by_side() -> None:

@@ -77,13 +77,13 @@ def test_a_cycle_is_named() -> None:
 
 
 def test_limits_of_size() -> None:
-    with pytest.raises(EncodeError, match=r"value\['a'\]: .*max_bytes=1000"):
+    with pytest.raises(EncodeError, match=r"value\['a'\]: .*over 1000 bytes$"):
         codec.encode({"a": b"x" * 1000}, max_bytes=1000)
-    with pytest.raises(EncodeError, match=r"value\[1\]: the encoding is over max_bytes=1000"):
-        codec.encode([1, "x" * 1001], max_bytes=1000)
-    with pytest.raises(EncodeError, match="its encoding of 1996 bytes is over max_bytes=1500"):
+    with pytest.raises(EncodeError, match=r"value\[1\]: the encoding is over 1000 bytes; do$"):
+        codec.encode([1, "x" * 1001], max_bytes=1000, remedy="; do")
+    with pytest.raises(EncodeError, match=r"its encoding of 1996 bytes is over 1500 bytes$"):
         codec.encode(["\x00" * 332], max_bytes=1500)
-    with pytest.raises(EncodeError, match="more than max_items=10 items"):
+    with pytest.raises(EncodeError, match="more than 10 items; send an array, a table or text"):
         codec.encode([[1]] * 11, max_items=10)
     with pytest.raises(EncodeError, match="at most 8000000 can be encoded"):
         codec.encode(1 << 9_000_000)
@@ -94,7 +94,7 @@ def test_a_tree_of_shared_references_does_not_explode() -> None:
     value: list[Any] = [1]
     for _ in range(60):
         value = [value, value]
-    with pytest.raises(EncodeError, match="max_items=1000"):
+    with pytest.raises(EncodeError, match="more than 1000 items"):
         codec.encode(value, max_items=1000)
 
 
@@ -107,11 +107,11 @@ def nested(depth: int) -> list[Any]:
 
 def test_limits_of_depth() -> None:
     assert codec.decode(codec.encode(nested(100))) == nested(100)
-    with pytest.raises(EncodeError, match="nested deeper than max_depth=100"):
+    with pytest.raises(EncodeError, match="nested deeper than 100 levels"):
         codec.encode(nested(101))
-    with pytest.raises(EncodeError, match=r"max_depth=1000000|recursion"):
+    with pytest.raises(EncodeError, match=r"1000000 levels|recursion"):
         codec.encode(nested(100_000), max_depth=1_000_000)
-    with pytest.raises(DecodeError, match="nested deeper than max_depth=100"):
+    with pytest.raises(DecodeError, match="nested deeper than 100 levels"):
         codec.decode(b"[" * 101 + b"]" * 101)
     with pytest.raises(DecodeError, match="nested deeper"):
         codec.decode(b"[" * 1_000_000)
@@ -132,7 +132,7 @@ def test_deep_path_is_shortened_in_the_middle() -> None:
         codec.decode(b'{"a":' * 150 + b"1" + b"}" * 150)
     told = f"value{5 * chr(91)}".replace("[", "['a']")
     assert str(refused.value) == (
-        f"{told}...(90 more)...{told.removeprefix('value')}: nested deeper than max_depth=100"
+        f"{told}...(90 more)...{told.removeprefix('value')}: nested deeper than 100 levels"
     )
 
 

@@ -185,13 +185,13 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "palette of colours": (image(1, 1, b"xxx", z=False, p=["RGB", ""]), "of mode P or PA"),
     "transparency": (image(1, 1, b"xxx", z=False, t=["x"]), "an image's transparency"),
-    "deep": (b"[" * 100_000 + b"]" * 100_000, "nested deeper than max_depth=100"),
-    "deep objects": (b'{"a":' * 100_000, "nested deeper than max_depth=100"),
-    "deep tags": (b'{"$":"tuple","v":[' * 150 + b"]}" * 150, "nested deeper than max_depth=100"),
-    "many empty lists": (b"[" + b"[]," * 6_000_000 + b"[]]", "more than max_items=5000000"),
+    "deep": (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100 levels"),
+    "deep objects": (b'{"a":' * 100_000, "nested deeper than 100 levels"),
+    "deep tags": (b'{"$":"tuple","v":[' * 150 + b"]}" * 150, "nested deeper than 100 levels"),
+    "many empty lists": (b"[" + b"[]," * 6_000_000 + b"[]]", "more than 5000000"),
     "many packed ints": (
         tagged("ints", v="AAAA" * (8 * 6_000_000 // 3)),
-        "more than max_items",
+        "more than 5000000 items",
     ),
     "period frequency": (
         tagged("Period", v=1, f="__import__('os')"),
@@ -204,7 +204,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "rows from nothing": (
         tagged("DataFrame", v=[], i={"k": "range", "v": [0, 10**9, 1], "n": None}, c=NO_NAMES),
-        "more than max_items=5000000 items",
+        "more than 5000000 items",
     ),
     "column names from nothing": (
         tagged("DataFrame", v=[], i=NO_NAMES, c={"k": "range", "v": [0, 9, 1], "n": None}),
@@ -213,7 +213,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "categories from nothing": (
         tagged("column", v={"k": "category", "v": NO_CODES, "o": False,
                             "c": {"k": "range", "v": [0, 10**9, 1], "n": None}}),
-        "more than max_items=5000000 items",
+        "more than 5000000 items",
     ),
     "frame with a long column": (
         EMPTY_FRAME.replace(b'"s":[0],"v":""', b'"s":[1],"v":"AAAAAA=="'),
