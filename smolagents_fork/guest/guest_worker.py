@@ -106,7 +106,7 @@ class Worker:
 
     Args:
         link: the connection.
-        options: ``imports``, ``memory`` and ``max_value_bytes`` as the host sent them.
+        options: ``imports`` and ``max_value_bytes`` as the host sent them.
     """
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
@@ -115,13 +115,6 @@ class Worker:
         self._engine = PlainEngine({*DEFAULT_IMPORTS, *options["imports"]}, self._display)
         # The host ends a child that sends more; a program that is not hostile gets an error first.
         self._max_value_bytes = options["max_value_bytes"]
-        memory = options["memory"]
-        self._memory_advice = (
-            f"\nThe sandbox has memory={memory!r}: work in smaller pieces, or raise that parameter "
-            "of the executor"
-            if memory is not None
-            else ""
-        )
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
         self._shielded = 0
@@ -195,13 +188,10 @@ class Worker:
         except FinalAnswer:
             return Kind.FINAL, b""
         except InterpreterError as error:
-            advice = self._memory_advice if isinstance(error.__cause__, MemoryError) else ""
-            return Kind.FAILED, _failure(type(error).__name__, f"{error}{advice}")
+            return Kind.FAILED, _failure(type(error).__name__, str(error))
         except MemoryError:
-            return Kind.FAILED, _failure(
-                "ProgramFailedError",
-                f"MemoryError: the memory limit is reached{self._memory_advice}",
-            )
+            message = "MemoryError: the memory limit is reached"
+            return Kind.FAILED, _failure("ProgramFailedError", message)
         except BaseException as error:
             # Raised while an error was described, which must not end the guest.
             return Kind.FAILED, _failure("ProgramFailedError", class_name(error))

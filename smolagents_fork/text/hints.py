@@ -366,6 +366,17 @@ _ADVICE = (
         "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
         "WebAssembly has none: use a loop, or asyncio",
     ),
+    (
+        re.compile(r"MemoryError(?::|$)", re.MULTILINE),
+        "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it",
+    ),
+    (
+        re.compile(
+            r"Error: [^\n]*\b(?:File too large|No space left on device|database or disk is full)"
+        ),
+        "Files are limited by file_size= in a process, and by workdir_size= and tmp_size= in a "
+        "container: write less, or raise that",
+    ),
 )
 # A line of a notebook or a shell where Python's parser has failed, and what pip is to install.
 _COMMAND = re.compile(r"SyntaxError[^\n]*\n\s*(?:[!%]|pip3? )(?:[^\n]*?\binstall ([^\n]*))?")

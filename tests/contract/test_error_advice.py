@@ -125,12 +125,29 @@ def test_picture_for_a_sandbox_without_pillow(named: tuple[str, Any]):
         assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
 
 
-def test_thread_that_cannot_start(named: tuple[str, Any]):
-    error = 'RuntimeError("can\'t start new thread")'
-    assert error_of(named, f"raise {error}").endswith(
+FILES = (
+    "Files are limited by file_size= in a process, and by workdir_size= and tmp_size= in a "
+    "container: write less, or raise that"
+)
+LIMITS = {
+    'RuntimeError("can\'t start new thread")': (
         "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
         "WebAssembly has none: use a loop, or asyncio"
-    )
+    ),
+    "MemoryError()": (
+        "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
+    ),
+    "MemoryError('Unable to allocate 1 TiB')": (
+        "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
+    ),
+    "OSError(27, 'File too large')": FILES,
+    "OSError(28, 'No space left on device', 'a.csv')": FILES,
+}
+
+
+@pytest.mark.parametrize("error", LIMITS)
+def test_limit_that_is_reached(named: tuple[str, Any], error: str):
+    assert error_of(named, f"raise {error}").endswith(f"\n{LIMITS[error]}")
 
 
 def test_module_of_another_system(named: tuple[str, Any]):

@@ -63,7 +63,6 @@ class GuestLauncher(ABC):
         """
         setup = {
             "imports": list(self._imports),
-            "memory": self._options.memory,
             "max_value_bytes": self._options.max_value_bytes,
         }
         report = ask(Request(Task.SETUP, [encode(setup)]), "start")

@@ -56,7 +56,9 @@ def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest
 def test_memory_and_figures_are_those_of_the_sandbox(cluster: RayCluster):
     with make(cluster) as executor:
         # Ray's own memory= enforces nothing; this is the sandbox's.
-        with pytest.raises(InterpreterError, match=r"MemoryError[\s\S]*The sandbox has memory="):
+        with pytest.raises(
+            InterpreterError, match=r"MemoryError[\s\S]*Memory is limited by memory="
+        ):
             executor("[bytearray(90_000_000) for _ in range(50)]")
         assert executor.stats().memory_bytes > 0
 

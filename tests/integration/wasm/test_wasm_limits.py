@@ -36,7 +36,7 @@ def test_memory_past_the_limit_is_an_error_of_the_program():
         executor("x = 5")
         with pytest.raises(ExecutorError, match=r"put_file: .*memory=67108864; raise that"):
             executor.put_file(bytes((64 << 20) + 1), "large")
-        message = r"MemoryError: there is not enough memory[\s\S]*The sandbox has memory='64m'"
+        message = r"MemoryError: there is not enough memory[\s\S]*Memory is limited by memory="
         with pytest.raises(ProgramFailedError, match=message):
             executor("parts = []\nfor _ in range(2048):\n    parts.append(bytearray(2**20))")
         assert executor("parts = None\nx").output == 5

@@ -21,7 +21,6 @@ from smolagents_fork.guest.guest_worker import Worker
 TRACED = tuple(os.path.dirname(str(module.__file__)) for module in (asyncio, smolagents_fork))
 OPTIONS = {
     "imports": [],
-    "memory": None,
     "max_value_bytes": 1000,
 }
 
