@@ -272,7 +272,7 @@ def _refusal(value: Any) -> str:
 
 
 def _has_method(cls: type, name: str) -> bool:
-    """Return whether a class has a method that can be called without arguments."""
+    """Return whether a class has a method that may be called without arguments."""
     method = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
     if not callable(method):
         return False
@@ -280,6 +280,8 @@ def _has_method(cls: type, name: str) -> bool:
 
     try:
         inspect.signature(method).bind(None)
-    except (TypeError, ValueError):
+    except TypeError:
         return False
+    except ValueError:  # a method in C does not say what it takes
+        return True
     return True

@@ -60,6 +60,12 @@ def test_message_names_the_conversion_of_a_foreign_table(name: str) -> None:
     assert str(caught.value) == f"value['a'][0]: a value of type {__name__}.{words}"
 
 
+def test_message_names_a_conversion_that_is_in_c_and_has_no_signature() -> None:
+    tensor: Any = type("Tensor", (), {"numpy": dict.keys})
+    with pytest.raises(EncodeError, match=r"Tensor cannot be encoded; send what its \.numpy\(\)"):
+        codec.encode(tensor())
+
+
 def test_a_conversion_that_needs_arguments_is_not_named() -> None:
     expression: Any = type("Symbol", (), {"collect": lambda self, symbols: self})
     with pytest.raises(EncodeError, match="Symbol cannot be encoded; send plain data instead"):

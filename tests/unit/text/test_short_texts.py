@@ -60,6 +60,19 @@ class Untold(Page):
     __repr__ = object.__repr__
 
 
+class Answering:
+    """An object whose items are its attributes, as configurations have them."""
+
+    def __init__(self) -> None:
+        self.items = {"a": 1}
+
+    def __getattr__(self, name: str) -> Any:
+        return self.items[name]
+
+    def __str__(self) -> str:
+        return "a configuration"
+
+
 def circular() -> dict[str, Any]:
     value: list[Any] = [1]
     value.append((value,))
@@ -129,6 +142,7 @@ def test_costly_text_is_a_short_form(name):
         SimpleNamespace(a=1),
         [Page()],
         Untold(),
+        Answering(),
         tree(),
         circular(),
         logging.getLogger("smolagents_fork"),
