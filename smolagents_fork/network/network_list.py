@@ -124,22 +124,23 @@ class NetworkAccess(NetworkList):
         check_reach(self.secrets, self._entries)
         self.check_names("secrets", self.secrets, (*PROXY_VARIABLES, *TRUST_VARIABLES))
 
-    def check_environment(self, environment: Mapping[str, Any]) -> None:
+    def check_environment(self, name: str, environment: Mapping[str, Any]) -> None:
         """Refuse variables that show a secret, or have the name of one that the list sets.
 
         Args:
+            name: Name of the option.
             environment: Variables of the sandbox.
 
         Raises:
             ConfigurationError: names the variable.
         """
         # Certificates of the user's are trusted besides those for secrets.
-        self.check_names("environment", environment, PROXY_VARIABLES)
-        for name, secret in (self.secrets or {}).items():
+        self.check_names(name, environment, PROXY_VARIABLES)
+        for placeholder, secret in (self.secrets or {}).items():
             for variable, value in environment.items():
-                if variable == name or secret.reveal() in str(value):
+                if variable == placeholder or secret.reveal() in str(value):
                     raise ConfigurationError(
-                        f"environment[{variable!r}] has the value of secrets[{name!r}] or its "
+                        f"{name}[{variable!r}] has the value of secrets[{placeholder!r}] or its "
                         "name: leave it out, the code has the placeholder"
                     )
 

@@ -271,6 +271,14 @@ class ContainerOptions(Options):
         return self.container_run_kwargs or {}
 
     @property
+    def run_environment(self) -> dict[str, Any]:
+        """Variables among docker-py's arguments, which takes a mapping or a list."""
+        value = self.run_arguments.get("environment") or {}
+        if isinstance(value, Mapping):
+            return dict(value)
+        return {name: text for name, _, text in (item.partition("=") for item in value)}
+
+    @property
     def variables(self) -> dict[str, str]:
         """The environment as text."""
         return {name: str(value) for name, value in (self.environment or {}).items()}

@@ -83,7 +83,8 @@ class DockerArguments(
         super().check_together()
         if self.allowed_hosts is None:
             return
-        self.check_environment(self.environment or {})
+        self.check_environment("environment", self.environment or {})
+        self.check_environment("container_run_kwargs['environment']", self.run_environment)
         for name in ("network", "network_mode"):
             self.check_network(self.run_arguments.get(name) or self.network)
         if self.pool is not None:

@@ -99,7 +99,8 @@ def container_arguments(
         arguments["ports"] = {f"{GATEWAY_PORT}/tcp": (host, options.port)}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
-    arguments = merge(arguments, options.run_arguments)
+    extra = {**options.run_arguments, "environment": options.run_environment}
+    arguments = merge(arguments, extra)
     if socket_path is not None:
         arguments |= _socket_arguments(arguments, socket_path, proxied=spec.proxy is not None)
     return {**arguments, **lease_arguments(command, spec.lease_seconds)}
@@ -135,8 +136,6 @@ def merge(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]
     for key, value in extra.items():
         if key in ("remove", "stream", "stdout", "stderr", "detach", "name", "image"):
             continue  # of docker-py's run(), not of the container; checked with the other options
-        if key == "environment" and isinstance(value, (list, tuple)):
-            value = dict(item.partition("=")[::2] for item in value)
         if key == "labels":
             user_labels = value if isinstance(value, Mapping) else dict.fromkeys(value or (), "")
             result[key] = {**user_labels, **(result.get(key) or {})}

@@ -83,6 +83,10 @@ def test_nothing_but_the_proxy_is_reached(listing, attack: str):
             {"environment": {"no_proxy": "example.org"}},
             r"^environment\['no_proxy'\]: allowed_hosts=",
         ),
+        (
+            {"container_run_kwargs": {"environment": ["https_proxy=http://proxy.test"]}},
+            r"^container_run_kwargs\['environment'\]\['https_proxy'\]: allowed_hosts=",
+        ),
     ],
 )
 def test_list_that_cannot_be_carried_is_refused(engine, options, message: str):

@@ -258,9 +258,14 @@ def test_secrets_that_cannot_work_are_refused(make, options, message):
 @pytest.mark.docker
 def test_environment_with_the_value_is_refused(make):
     for environment in ({"A": f"x{TOKEN}"}, {"TOKEN": "y"}):
-        with pytest.raises(ConfigurationError, match=r"secrets\['TOKEN'\] or its name") as caught:
-            make("docker", environment=environment)
-        assert TOKEN not in str(caught.value)
+        for options in (
+            {"environment": environment},
+            {"container_run_kwargs": {"environment": environment}},
+        ):
+            words = r"'\] has the value of secrets\['TOKEN'\] or its name"
+            with pytest.raises(ConfigurationError, match=words) as caught:
+                make("docker", **options)
+            assert TOKEN not in str(caught.value)
 
 
 @pytest.mark.docker

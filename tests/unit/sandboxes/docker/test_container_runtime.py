@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import merge
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
@@ -20,8 +21,9 @@ from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
 
 def test_users_arguments_are_merged_or_replace():
     base = {"environment": {"A": "1"}, "mem_limit": "1g", "network_mode": "none", "nano_cpus": 1}
+    options = ContainerOptions(container_run_kwargs={"environment": ["B=2=3"]})
     extra = {
-        "environment": ["B=2=3"],
+        "environment": options.run_environment,
         "mem_limit": "2g",
         "network": "mine",
         "remove": True,
