@@ -6,6 +6,7 @@ also sent to kernels as a single file, so it imports the standard library only.
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import sys
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 __all__ = [
     "DEFAULT_PRINT_LENGTH",
     "MOST_WITH_TEXT",
+    "BytesWriter",
     "PrintContainer",
     "print_whole",
     "program_print",
@@ -86,6 +88,30 @@ def print_whole(
 def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
     """Print in one write to the standard streams of this process; see :func:`print_whole`."""
     print_whole(*values, file=file, own=sys, flush=flush, **keywords)
+
+
+class BytesWriter(io.RawIOBase):
+    """Binary form of a stream that takes text: bytes are UTF-8, and go where ``print`` writes.
+
+    Args:
+        stream: the stream. A character whose bytes come in two writes is one.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        content = bytes(memoryview(data))
+        self._stream.write(self._decoder.decode(content))
+        return len(content)
+
+    def flush(self) -> None:
+        self._stream.flush()
 
 
 class PrintContainer:

@@ -37,6 +37,18 @@ def test_output_of_code_in_c(contract):
     assert executor(code).logs.split() == ["one", "two", "three", "four", "five", "six"]
 
 
+@behaviour("Python", "A program may write bytes to its standard output.")
+def test_bytes_on_standard_output(contract):
+    executor = contract.make(("sys",))
+    code = (
+        "import sys\nprint('one')\ncount = sys.stdout.buffer.write(b'tw\\xc3')\n"
+        "count += sys.stdout.buffer.write(bytearray(b'\\xb6\\n'))\nsys.stdout.buffer.flush()\n"
+        "print('three')\ncount"
+    )
+    result = executor(code)
+    assert (result.output, result.logs) == (5, "one\ntwö\nthree\n")
+
+
 @behaviour("Python", "A program may replace its standard output, for a while or until it ends.")
 def test_replaced_standard_output(contract):
     if contract.differs:

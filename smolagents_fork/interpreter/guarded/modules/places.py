@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ....output import BytesWriter
 from ....system.forks import ForkSafeLock, reset_in_child
 from ...program_displays import ProgramDisplays, show_images_by
 
@@ -56,6 +57,8 @@ class OutputStream(io.TextIOBase):
     def __init__(self, name: str, write: Callable[[str], Any]) -> None:
         self.name = name
         self._write = write
+        #: Takes bytes.
+        self.buffer = BytesWriter(self)
         #: What takes the output instead, the newest redirection last.
         self.targets: list[Any] = []
 
