@@ -84,7 +84,8 @@ class KernelSide:
         self.streamed_length = settings["streamed_length"]
         self.max_value_bytes = settings["max_value_bytes"]
         self.max_error_chars = settings["max_error_chars"]
-        self.formatting = False
+        #: Errors of the forms of the value that is formatted; ``None`` if there is none.
+        self.formatting = None
         self.streams = (sys.stdout, sys.stderr)
         self.readers = self.process.output_of_processes()
         self.threads, self.leave = modules.builtins.ProgramThreads(), modules.builtins.leave
@@ -334,10 +335,25 @@ class KernelSide:
             text = self.output.truncate(text, self.output.DEFAULT_PRINT_LENGTH)
             self.publish({"kind": "text"}, [text.encode()])
 
+    def with_text(self, format_forms):
+        """Wrap the shell's method: the failure of a form is no error, and its text is replaced."""
+
+        @functools.wraps(format_forms)
+        def format_safely(value, *args, **kwargs):
+            outer, self.formatting = self.formatting, []
+            try:
+                forms, metadata = format_forms(value, *args, **kwargs)
+                failures = self.formatting
+            finally:
+                self.formatting = outer
+            if failures and "text/plain" not in forms:
+                forms["text/plain"] = _safe_repr(self.texts, value)
+            return forms, metadata
+
+        return format_safely
+
     def forms(self, value):
         """Return a MIME bundle, which is never empty; never raises."""
-        self.formatting = True
-        forms = {}
         try:
             from ipykernel.jsonutil import encode_images, json_clean
 
@@ -345,8 +361,6 @@ class KernelSide:
             forms = json_clean(encode_images(data))
         except (Exception, SystemExit, GeneratorExit):
             forms = {}
-        finally:
-            self.formatting = False
         if "text/plain" not in forms:
             forms["text/plain"] = _safe_repr(self.texts, value)
         limit = self.max_print_outputs_length
@@ -426,7 +440,8 @@ class KernelSide:
 
     def show_traceback(self, etype, evalue, lines):
         """Replace the shell's method, which does not limit the length of a message."""
-        if self.formatting:
+        if self.formatting is not None:
+            self.formatting.append(etype)
             return
         if isinstance(etype, type) and issubclass(etype, Stop):
             self.shell._last_traceback = []
@@ -646,6 +661,7 @@ def install(shell, modules, settings):
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
     shell.display_pub.publish = sandbox.with_pictures(shell.display_pub.publish)
+    shell.display_formatter.format = sandbox.with_text(shell.display_formatter.format)
     shell.showtraceback = process.uninterruptible(sandbox.show_exception)
     shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
     # Without these, code with too many brackets ends without an error message.

@@ -306,6 +306,21 @@ def test_figures_before_an_error(contract):
     assert [display.value.size for display in executor.displays] == [(1, 1)]
 
 
+@behaviour("Output", "A display whose forms raise names the error.")
+def test_display_that_cannot_be_read(contract):
+    executor = contract.shared
+    raising = "\n        raise KeyError('broken')\n"
+    result = executor(
+        f"class Silent:\n    def __repr__(self):{raising}"
+        f"class Half:\n    def _repr_html_(self):{raising}"
+        "    def __repr__(self):\n        return 'half'\n"
+        "display(Silent(), Half())\n3"
+    )
+    shown = [display.value for display in executor.displays]
+    assert shown == ["<Silent whose repr() raised KeyError>", "half"]
+    assert (result.output, result.logs) == (3, "")
+
+
 @behaviour("Output", "A displayed DataFrame comes as HTML.")
 def test_shown_tables_come_as_html(contract):
     if contract.without_wheels("pandas", "pandas"):
