@@ -341,7 +341,17 @@ def _contents(
 
 
 def _open_source(path: Path) -> BinaryIO:
-    return path.open("rb")
+    """Open a file, unless its size is not that of its content, as in ``/proc``."""
+    file = path.open("rb")
+    try:
+        is_sized = file.seek(0, os.SEEK_END) > 0 or not file.read(1)
+    except OSError:
+        is_sized = False
+    if is_sized:
+        return file
+    file.close()
+    message = "its size cannot be known: read it, and give the content as bytes"
+    raise OSError(errno.EINVAL, message, str(path))
 
 
 def _local_path(name: str, source: object) -> Path:

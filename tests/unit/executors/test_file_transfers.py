@@ -81,6 +81,18 @@ def test_source_that_cannot_be_read_is_an_error_that_is_not_the_connections(tmp_
         box.put_file(path, "file")
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs Linux' /proc")
+@pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/self/status", "/proc/self/environ"])
+def test_source_whose_size_cannot_be_known_is_an_error_that_names_it(path: str) -> None:
+    message = f"its size cannot be known: read it, and give the content as bytes: '{path}'"
+    box = Box()
+    with pytest.raises(OSError, match=message):
+        box.put_file(path, "file")
+    with pytest.raises(ExecutorError, match=rf"^files\['file'\]: .*{message}"):
+        GivenFiles.of({"file": path}).send(box.store)
+    assert box.store.pieces == {}
+
+
 def test_folder_keeps_its_structure_and_has_a_limit(tmp_path, monkeypatch) -> None:
     for name in ("b/c", "a"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
