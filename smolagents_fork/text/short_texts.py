@@ -226,12 +226,12 @@ def _shown_fields(value: Any) -> Any:
     response of a server, usually has a short text.
     """
     bases = type.mro(type(value)) if not isinstance(value, type) else ()
-    # Of the classes: an object may answer to any name, at a cost.
-    names = {name for base in bases for name in vars(base)}
-    if SimpleNamespace in bases or not names.isdisjoint(_FIELD_LISTS):
+    if SimpleNamespace in bases or any(
+        name in vars(base) for base in bases for name in _FIELD_LISTS
+    ):
         return getattr(value, "__dict__", None)
-    # That of the codec's placeholder of an instance.
-    return value._fields if "_fields" in names else None
+    # That of the codec's placeholder. An object may answer to any name, at a cost: ask its class.
+    return value._fields if any("_fields" in vars(base) for base in bases) else None
 
 
 def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:
