@@ -127,6 +127,14 @@ def _run_arguments(name: str, value: Any) -> dict[str, Any]:
         unchanged, reason = _DECIDED.get(key, (argument, ""))
         if argument is not None and argument != unchanged:
             raise ConfigurationError(f"{name}[{key!r}]={argument!r}: {reason}")
+    environment = arguments.get("environment") or ()
+    is_list = isinstance(environment, (list, tuple)) and all(
+        isinstance(item, str) for item in environment
+    )
+    if not is_list and not isinstance(environment, Mapping):
+        raise ConfigurationError(
+            f"{name}['environment'] is not a mapping, nor a list of text such as ['NAME=value']"
+        )
     return arguments
 
 

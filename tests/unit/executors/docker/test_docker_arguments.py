@@ -125,6 +125,16 @@ def test_arguments_of_docker_py_that_change_nothing_are_accepted():
     assert options.container.container_run_kwargs == extra
 
 
+@pytest.mark.parametrize("environment", ["A=b", [("A", "b")], 3])
+def test_environment_of_docker_py_in_another_form_is_refused(environment):
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor(container_run_kwargs={"environment": environment})
+    assert str(caught.value) == (
+        "container_run_kwargs['environment'] is not a mapping, nor a list of text such as "
+        "['NAME=value']"
+    )
+
+
 def test_localhost_is_published_on_loopback_only():
     options = DockerOptions.of("DockerExecutor", (), {"host": "localhost", "network": "bridge"})
     arguments = container_arguments(
