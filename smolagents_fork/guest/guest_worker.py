@@ -172,7 +172,7 @@ class Worker:
         signal.signal(signal.SIGINT, self.stop_if_asked)
         self._link.run = frame.run
         self._in_run = True
-        kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
+        kind, body = self._outcome(frame.body.decode())
         signal.signal(signal.SIGINT, self.stop_if_asked)
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.

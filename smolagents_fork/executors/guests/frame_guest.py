@@ -123,7 +123,7 @@ class FrameGuest:
         self.last_run += 1
         self._output = output
         ends = (Kind.DONE, Kind.FINAL, Kind.FAILED)
-        self._begin(Kind.RUN, self.last_run, code.encode("utf-8", "surrogatepass"), ends)
+        self._begin(Kind.RUN, self.last_run, code.encode(), ends)
 
     def ask(self, request: Request, _deadline: Deadline) -> None:
         """Begin a request; see :class:`.session.guest.Guest`."""

@@ -180,6 +180,7 @@ class KernelConnection:
             ConnectionLost, KernelGone, ProtocolError: stream, kernel or gateway ended meanwhile.
             DeadlinePassed: the kernel did not answer in time.
             ExecutorStartError: a new sandbox did not start.
+            SandboxDiedError: the node of a new sandbox was lost meanwhile.
         """
         deadline = Deadline(timeout)
         if self._sandbox is None:

@@ -58,6 +58,7 @@ class KernelGuestSource:
 
         Raises:
             ExecutorStartError: it did not start in time, or has ended.
+            SandboxDiedError: its node was lost while it started.
         """
         try:
             channel = self._connection.ready(self._seconds)
