@@ -617,7 +617,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             names: Names of variables; those that are not there are ignored.
         """
         self._check_whole()
-        for name in names:
+        for name in accept.names("names", names):
             self.state.pop(name, None)
 
     def variables(self) -> Variables:

@@ -13,7 +13,7 @@ import pytest
 from background import at_once, eventually
 from contract_declarations import behaviour
 
-from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.errors import ConfigurationError, SandboxDiedError
 from smolagents_fork.executors.session.session import Session
 
 
@@ -45,6 +45,8 @@ def test_variables_are_sent(contract):
     executor("sent['a'].append(words)")
     assert executor("sent").output == {"a": [1, 2.5, None, "text"]}
     executor.send_variables({"len": 1})
+    with pytest.raises(ConfigurationError, match=r"^names='sent': give a list, such as \['sent'\]"):
+        executor.remove_variables("sent")
     executor.remove_variables(["sent", "len", "absent"])
     assert executor("len(words)").output == 4
     with pytest.raises(Exception, match="sent"):
