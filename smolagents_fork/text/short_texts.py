@@ -42,7 +42,7 @@ _SHORT_LEVELS = 3
 _SHORT_CHARACTERS = 200
 _CONTAINERS = (list, tuple, set, frozenset, deque)
 # Attributes of classes whose text is made of their fields: dataclasses, attrs, models of pydantic.
-_FIELD_LISTS = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__")
+_FIELD_LISTS = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__", "_class_name")
 _BRACES = ("{", "}")
 _BRACKETS: dict[type, tuple[str, str]] = {
     tuple: ("(", ")"),
@@ -226,12 +226,11 @@ def _shown_fields(value: Any) -> Any:
     response of a server, usually has a short text.
     """
     bases = type.mro(type(value)) if not isinstance(value, type) else ()
-    if SimpleNamespace in bases or any(
+    # Of the classes: an object may answer to any name, at a cost.
+    has_fields = SimpleNamespace in bases or any(
         name in vars(base) for base in bases for name in _FIELD_LISTS
-    ):
-        return getattr(value, "__dict__", None)
-    # That of the codec's placeholder. An object may answer to any name, at a cost: ask its class.
-    return value._fields if any("_fields" in vars(base) for base in bases) else None
+    )
+    return getattr(value, "__dict__", None) if has_fields else None
 
 
 def _array_cost(array: Any) -> tuple[int, Iterable[Any] | None]:

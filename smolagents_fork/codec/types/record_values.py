@@ -25,62 +25,46 @@ class Record:
     """Placeholder for an instance of a class with fields that is not registered here.
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``), and assigned as
-    attributes. ``dict(record)`` has them all.
+    attributes. ``dict(record)`` and ``vars(record)`` have them all.
     """
 
-    __slots__ = ("_class_name", "_fields", "_module")
+    __slots__ = ("__dict__", "_class_name", "_module")
     _module: str
     _class_name: str
-    _fields: dict[str, Any]
 
     def __init__(self, module: str, class_name: str, fields: dict[str, Any]) -> None:
         self._module = module
         self._class_name = class_name
-        self._fields = fields
+        vars(self).update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in Record.__slots__:
-            object.__setattr__(self, name, value)
-            return
-        if name not in self._fields:
-            raise self._no_field(name)
-        self._fields[name] = value
+        if name not in Record.__slots__ and name not in vars(self):
+            raise _no_field(self, name)
+        object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         # Only called when ordinary lookup fails. Special names are never fields of the data: the
         # decoder refuses them, and copy and pickle probe for them.
         if name.startswith("__") or name in Record.__slots__:
             raise AttributeError(name)
-        if name in self._fields:
-            return self._fields[name]
         if name == "keys":  # by which dict() knows a mapping; a field of that name comes first
-            return self._fields.keys
-        raise self._no_field(name)
-
-    def _no_field(self, name: str) -> AttributeError:
-        fields = ", ".join(self._fields)[:500]
-        return AttributeError(
-            f"{self._class_name!r} record has no field {name!r}; "
-            f"dict(record) has its fields: {fields}"
-        )
+            return vars(self).keys
+        raise _no_field(self, name)
 
     def __getitem__(self, name: str) -> Any:
-        return self._fields[name]
+        return vars(self)[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields
+        return name in vars(self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
+        return iter(vars(self))
 
     def __len__(self) -> int:
-        return len(self._fields)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
+        return len(vars(self))
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
+        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{self._class_name}({inside})"
 
     def __eq__(self, other: object) -> bool:
@@ -89,7 +73,15 @@ class Record:
         return record_parts(self) == record_parts(other)
 
     def __hash__(self) -> int:
-        return hash((self._module, self._class_name, tuple(self._fields.values())))
+        return hash((self._module, self._class_name, tuple(vars(self).values())))
+
+
+def _no_field(record: Record, name: str) -> AttributeError:
+    # Not a method, whose name a field may have.
+    return AttributeError(
+        f"{record._class_name!r} record has no field {name!r}; "
+        f"dict(record) has its fields: {', '.join(record)[:500]}"
+    )
 
 
 class TupleRecord(tuple[Any, ...]):
@@ -171,7 +163,7 @@ _MIXED_IN: dict[type, type[Member]] = {str: TextMember, int: NumberMember}
 
 def record_parts(record: Record) -> tuple[str, str, dict[str, Any]]:
     """Return module, class name and fields."""
-    return record._module, record._class_name, record._fields
+    return record._module, record._class_name, vars(record)
 
 
 def tuple_parts(record: TupleRecord) -> tuple[str, str, dict[str, Any]]:

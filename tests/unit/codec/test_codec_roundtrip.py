@@ -139,7 +139,22 @@ def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
     with pytest.raises(AttributeError):
         record.__deepcopy__  # noqa: B018 - the probe itself is the test
     with pytest.raises(AttributeError):
-        codec.Record.__new__(codec.Record)._fields  # noqa: B018 - an empty one, as copy makes it
+        codec.Record.__new__(codec.Record)._module  # noqa: B018 - an empty one, as copy makes it
+    for again in (copy.copy(record), copy.deepcopy(record), pickle.loads(pickle.dumps(record))):
+        assert (again, vars(again)) == (record, vars(record))
+        assert codec.encode(again) == codec.encode(record)
+
+
+def test_fields_of_a_record_are_in_its_dict_under_any_name() -> None:
+    record = codec.decode(
+        codec.encode(dataclasses.make_dataclass("Odd", ["x", "keys", "items"])(1, 2, 3))
+    )
+    assert vars(record) == {"x": 1, "keys": 2, "items": 3}
+    vars(record)["x"] = 4
+    record.items = 5
+    assert (record.x, record["items"], list(record)) == (4, 5, ["x", "keys", "items"])
+    with pytest.raises(AttributeError, match=r"'Odd' record has no field 'y'; .*: x, keys, items$"):
+        record.y = 1
 
 
 @numbers.Integral.register
