@@ -125,12 +125,13 @@ thread.join()
 executor.send_tools({"begun": begun, "wait_on_the_host": wait_on_the_host})
 assert executor("1 + 1").output == 2
 # A forked copy, which lives on, keeps nothing alive.
-copy = os.fork()
-if copy == 0:
-    sys.stdin.read()
-    os._exit(0)
-print(copy, flush=True)
-executor(code)
+if code:
+    copy = os.fork()
+    if copy == 0:
+        sys.stdin.read()
+        os._exit(0)
+    print(copy, flush=True)
+    executor(code)
 time.sleep(600)
 """
 
