@@ -9,6 +9,7 @@ again as the value that it represents.
 from __future__ import annotations
 
 import enum
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -77,10 +78,12 @@ class Record:
 
 
 def _no_field(record: Record, name: str) -> AttributeError:
-    # Not a method, whose name a field may have.
+    # Not a method, whose name a field may have. It lists a few fields: hasattr() asks often, and
+    # there may be 100,000.
+    fields = ", ".join(itertools.islice(record, 50))[:500]
     return AttributeError(
         f"{record._class_name!r} record has no field {name!r}; "
-        f"dict(record) has its fields: {', '.join(record)[:500]}"
+        f"dict(record) has its fields: {fields}"
     )
 
 
