@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model
+from scripted_model import Script
+from smolagents import CodeAgent
 
 import smolagents_fork
 from smolagents_fork import codec
@@ -27,13 +28,6 @@ DOCKER = {"AgentProgramError", "AgentSandbox", "DockerEngine", "DockerExecutor",
 DOCKER |= {"ImageBuildError"}
 WASM = {"WasmExecutor", "WasmPool"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-class Script(Model):
-    """Model with one scripted answer."""
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        return ChatMessage(role=MessageRole.ASSISTANT, content="<code>final_answer(42)</code>")
 
 
 def answer_yes(prompt: str = "") -> str:
@@ -51,7 +45,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
         **PUBLIC,
         "CodeAgent": CodeAgent,
         "codec": codec,
-        "model": Script(),
+        "model": Script(*["final_answer(42)"] * 9),
         "threading": threading,
     }
     yield names

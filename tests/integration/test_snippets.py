@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import pytest
 import smolagents
-from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
+from scripted_model import Script
+from smolagents import CodeAgent, LocalPythonExecutor, Tool
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.executors import registry
@@ -76,15 +77,9 @@ COMPILED_ONLY = {
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
 
-class Script(Model):
-    """Model with one scripted answer."""
-
-    def __init__(self) -> None:
-        super().__init__(model_id="script")
-
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
-        text = "Thought: done.\n<code>\nfinal_answer(6 * 7)\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+def answering() -> Script:
+    """Return a model that gives the same final answer in each of some runs."""
+    return Script(*["final_answer(6 * 7)"] * 9)
 
 
 class Orders(Tool):
@@ -227,10 +222,10 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
         tools=[], model=smolagents.InferenceClientModel(token="none"), executor_class=MyExecutor
     ).save("agent", relative_path="")
     monkeypatch.setattr(smolagents, "CodeAgent", Kept)
-    monkeypatch.setattr(smolagents, "InferenceClientModel", Script)
+    monkeypatch.setattr(smolagents, "InferenceClientModel", answering)
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789abcdef")
     MADE.clear()
-    names = {**GIVEN, "model": Script()}
+    names = {**GIVEN, "model": answering()}
     yield names
     for agent in MADE:
         agent.cleanup()
@@ -283,7 +278,7 @@ def test_block_runs(block, reader, request, unchanged_checkout):
     assert len(MADE) == len(RUN[block])
     for agent, executor in zip(MADE, RUN[block], strict=True):
         if not agent.answers:
-            agent.model = Script()
+            agent.model = answering()
             agent.run("go")
         assert isinstance(agent.python_executor, executor)
         assert agent.answers == [42]

@@ -11,8 +11,9 @@ from unittest import mock
 
 import pytest
 from background import PrintedLine, acting, at_once, eventually, running
+from scripted_model import ScriptedModel
 from secret_servers import TOKEN, SecretHandler
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
+from smolagents import ChatMessage, CodeAgent, MessageRole, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
 from web_servers import authority, serving
@@ -57,22 +58,19 @@ def code(text: str) -> str:
     return f"Thought: next.\n<code>\n{text}\n</code>"
 
 
-class Script(Model):
+class Script(ScriptedModel):
     """Answers with prepared texts, and holds a key as a client's model does."""
 
     def __init__(self, *answers: str) -> None:
-        super().__init__(model_id="script")
+        super().__init__(*answers)
         self.api_key = KEY
-        self.answers = list(answers)
         self.seen: list[Any] = []
 
     def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
         self.seen.append((messages, arguments))
-        return ChatMessage(
-            role=MessageRole.ASSISTANT,
-            content=self.answers.pop(0),
-            token_usage=TokenUsage(input_tokens=5, output_tokens=2),
-        )
+        answer = super().generate(messages)
+        answer.token_usage = TokenUsage(input_tokens=5, output_tokens=2)
+        return answer
 
     def generate_stream(self, messages: Any, **arguments: Any) -> Any:
         for part in self.generate(messages, **arguments).content.split(" "):
