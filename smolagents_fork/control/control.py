@@ -7,7 +7,6 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..awaitables import complete
@@ -144,7 +143,7 @@ class Control:
     def _allow_call(self, name: str, arguments: Mapping[str, Any]) -> None:
         if self._before_tool is None:
             return
-        shown = MappingProxyType(arguments)
+        shown = dict(arguments)
         proposal = ProposedCall(**self._about(), name=name, arguments=shown)
         try:
             answer = self._ask(
@@ -160,6 +159,13 @@ class Control:
             raise ExecutorError(
                 f"before_tool returned a value of type {type(answer).__name__}; {name}() was not "
                 "called. Return None to allow it, or raise Refused(reason)"
+            )
+        if shown.keys() != arguments.keys() or any(
+            shown[parameter] is not value for parameter, value in arguments.items()
+        ):
+            raise ExecutorError(
+                f"before_tool changed the arguments; {name}() was not called. Return None to allow "
+                "the call as it is, or raise Refused(reason)"
             )
 
     def _about(self) -> dict[str, Any]:

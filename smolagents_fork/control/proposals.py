@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,8 +127,8 @@ class ProposedCall(_Proposal):
 
     Attributes:
         name: Name of the tool, managed agent or function, as the code calls it.
-        arguments: Arguments by the names of the tool's parameters, defaults included. The mapping
-            is read-only, and its values are those that the tool gets: leave them unchanged.
+        arguments: Arguments by the names of the tool's parameters, defaults included. A changed
+            dict refuses the call. Its values are those that the tool gets: leave them unchanged.
 
     Example:
         >>> def before_tool(call: ProposedCall) -> None:
@@ -138,4 +138,4 @@ class ProposedCall(_Proposal):
     """
 
     name: str
-    arguments: Mapping[str, Any]
+    arguments: dict[str, Any]

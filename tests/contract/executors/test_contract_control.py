@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -120,22 +121,29 @@ def test_refused_tool_is_not_called(contract):
     assert counter.total == 0
 
 
+CHANGES = {
+    "change": lambda arguments: arguments.update(step=2),
+    "remove": lambda arguments: arguments.clear(),
+    "add": lambda arguments: arguments.update(more=None),
+}
+
+
 @behaviour("Control", "A before_tool that fails, or returns a value, refuses the call.")
-@pytest.mark.parametrize("answer", [False, "yes", "raise", "change"])
+@pytest.mark.parametrize("answer", [False, "yes", "raise", *CHANGES])
 def test_only_none_allows_a_call(contract, answer):
     def before_tool(call: ProposedCall) -> Any:
-        if answer == "change":
-            call.arguments["step"] = 2
-        return answer if answer != "raise" else {}["missing"]
+        if answer == "raise":
+            return {}["missing"]
+        if answer in CHANGES:
+            assert json.dumps(call.arguments) == '{"step": 1}'
+            CHANGES[answer](call.arguments)
+            return None
+        return answer
 
     counter = Counter(start=0)
     executor = contract.make(before_tool=before_tool)
     executor.send_tools({"counter": counter})
-    words = r"before_tool .* counter\(\) was not called"
-    if answer == "change":
-        words = (
-            r"'mappingproxy' object does not support item assignment.* counter\(\) was not called"
-        )
+    words = r"before_tool .*counter\(\) was not called"
     with pytest.raises(Exception, match=words):
         executor("counter(1)")
     assert counter.total == 0
