@@ -344,6 +344,7 @@ random.random()
 
 # hostile: program-of-a-module
 # weak: it reads the arguments of the process, which differ
+# ends: quietly: it reads and writes the program's own streams
 import base64
 base64.main()
 
