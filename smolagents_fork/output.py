@@ -111,7 +111,9 @@ class BytesWriter(io.RawIOBase):
         return len(content)
 
     def flush(self) -> None:
-        self._stream.flush()
+        # The garbage collector may close the stream before this object, whose end flushes.
+        if not self._stream.closed:
+            self._stream.flush()
 
 
 class PrintContainer:
