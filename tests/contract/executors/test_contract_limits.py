@@ -23,10 +23,13 @@ ENDLESS = {
     ),
     "sleep": "import time\ntime.sleep(600)",
 }
-#: Looks at no signal: one endless call into C.
+#: Ends by no signal: endless calls into C. The pause lets the line out, which may need the lock
+#: of Python that the call keeps.
 STUBBORN = (
-    "import collections, itertools\nprint('stubborn', flush=True)\n"
-    "collections.deque(itertools.repeat(None), maxlen=0)"
+    "import collections, itertools, time\nprint('stubborn', flush=True)\n"
+    "while True:\n    try:\n        time.sleep(0.5)\n"
+    "        collections.deque(itertools.repeat(None), maxlen=0)\n"
+    "    except BaseException:\n        pass"
 )
 
 
