@@ -336,7 +336,7 @@ class KernelSide:
             self.publish({"kind": "text"}, [text.encode()])
 
     def with_text(self, format_forms):
-        """Wrap the shell's method: the failure of a form is no error, and its text is replaced."""
+        """Wrap the shell's method: a form that fails is not an error, and its text is replaced."""
 
         @functools.wraps(format_forms)
         def format_safely(value, *args, **kwargs):
