@@ -28,6 +28,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 import traceback
 import uuid
 
@@ -36,7 +37,7 @@ sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.absp
 
 import zmq  # noqa: E402
 from ipykernel.control import ControlThread  # noqa: E402
-from ipykernel.iostream import IOPubThread  # noqa: E402
+from ipykernel.iostream import IOPubThread, OutStream  # noqa: E402
 from ipykernel.ipkernel import IPythonKernel  # noqa: E402
 from ipykernel.kernelapp import IPKernelApp  # noqa: E402
 from IPython.core.profiledir import ProfileDir  # noqa: E402
@@ -64,6 +65,8 @@ _JOINED_BYTES = 65_536
 # Messages of the kernel's output that wait for the client at each end; then their sender waits. Of
 # the other channels none may wait for another, and the client sends few: 0 means unlimited.
 _WAITING_MESSAGES = {"iopub": 16}
+# Longest wait of the program for the server to send its output.
+_SEND_OUTPUT_SECONDS = 10.0
 # Header with the number of messages that its sender has received so far, in both directions.
 _RECEIVED_HEADER = "Received-Messages"
 # Bytes of sent messages that the client has not acknowledged; at more, the next one waits.
@@ -96,10 +99,24 @@ class Kernel(IPythonKernel):
         super(IPythonKernel, self).start()
 
 
+class Stream(OutStream):
+    """Standard output or standard error of the program."""
+
+    def flush(self):
+        """Send the text; return when the client's socket has it, if the client reads.
+
+        The server sends it in a thread of its own, which could no longer do so while C code that
+        comes next keeps Python's lock.
+        """
+        super().flush()
+        Application.instance().send_output()
+
+
 class Application(IPKernelApp):
     """ipykernel's application, started without its command line and files."""
 
     kernel_class = Kernel
+    outstream_class = f"{__name__}.{Stream.__name__}"
 
     def prepare(self, token):
         """Create the kernel and its server, and the sockets between them, in this process."""
@@ -137,6 +154,22 @@ class Application(IPKernelApp):
         bound.sndhwm = bound.rcvhwm = _WAITING_MESSAGES.get(channel, 0)
         bound.bind(address(channel))
         return bound
+
+    def send_output(self):
+        """Have the server send what the kernel has published, and wait until it has.
+
+        Does nothing in a forked child, where the server's thread does not run.
+        """
+        thread = self.control_thread
+        if self.server.client is None or not thread.is_alive():
+            return
+        if thread is threading.current_thread():
+            self.server.go_on()
+            return
+        sent = threading.Event()
+        thread.io_loop.add_callback(self.server.go_on)
+        thread.io_loop.add_callback(sent.set)
+        sent.wait(_SEND_OUTPUT_SECONDS)
 
     def init_kernel(self):
         """Create the kernel, which reads the shell channel in the main thread."""

@@ -23,13 +23,10 @@ ENDLESS = {
     ),
     "sleep": "import time\ntime.sleep(600)",
 }
-#: Ends by no signal: endless calls into C. The pause lets the line out, which may need the lock
-#: of Python that the call keeps.
+#: Ends by no signal: Python looks for one after each call, and so last in the ``try`` block.
 STUBBORN = (
-    "import collections, itertools, time\nprint('stubborn', flush=True)\n"
-    "while True:\n    try:\n        time.sleep(0.5)\n"
-    "        collections.deque(itertools.repeat(None), maxlen=0)\n"
-    "    except BaseException:\n        pass"
+    "import collections, itertools\nconsume, forever = collections.deque, itertools.repeat(None)\n"
+    "try:\n    print('stubborn', flush=True)\nfinally:\n    consume(forever, maxlen=0)"
 )
 
 
