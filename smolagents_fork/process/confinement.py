@@ -229,7 +229,7 @@ class Confinement:
         _check_refusal(
             "to open a datagram socket", lambda: socket.socket(*datagrams).close(), refusal
         )
-        _check_refusal("to bind a port", _bind)
+        _check_refusal("to bind a port", _bind, refusal)
         return f"the proxy's port {PROXY_PORT} only; seccomp; {self._namespace} but loopback"
 
     def _check_signals(self) -> str:

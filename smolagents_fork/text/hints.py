@@ -338,6 +338,8 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
 _UNREACHABLE = re.compile(
     r"name resolution|Name or service not known|No address associated with hostname"
     r"|Network is unreachable|WebAssembly has no sockets|urllib3 only works in Node\.js"
+    # Landlock's refusal of an address beside the proxy's, which names no file; asyncio's words.
+    r"|\[(?:Errno 13\] )?Permission denied(?!: )|\[Errno (?:13|101)\] Connect call failed"
     # Where packets are dropped, as a cluster's network policy does.
     r"|Connection timed out|[Cc]onnect ?timeout|TimeoutError: timed out|<urlopen error timed out>"
 )

@@ -171,7 +171,10 @@ REFUSED_WITH = {
     "clone3": errno.ENOSYS,
 }
 #: Refusals without a network, which a program is to read: libraries may quote nothing else.
-REFUSED_WITHOUT_NETWORK = {**REFUSED_WITH, "socket": errno.ENETUNREACH}
+REFUSED_WITHOUT_NETWORK = {
+    **REFUSED_WITH,
+    **dict.fromkeys(("socket", "bind"), errno.ENETUNREACH),
+}
 #: What a child may reach: nothing, the proxy in its own namespace, or the host's network.
 NetworkScope: TypeAlias = Literal["none", "proxy", "host"]
 # Refused without the host's network.

@@ -202,8 +202,15 @@ def hostile():
 def test_nothing_but_the_proxy_is_reached(hostile, attack: str):
     with socket.create_server(("127.0.0.1", 0)) as server:
         hostile.send_variables({"port": server.getsockname()[1]})
-        with pytest.raises(ProgramFailedError, match=r"(OS|Permission|ConnectionRefused)Error"):
+        with pytest.raises(
+            ProgramFailedError, match=r"(OS|Permission|ConnectionRefused)Error"
+        ) as caught:
             hostile(OUT[attack])
+        if attack in ("public address", "datagram", "bind"):
+            remedy = (
+                "use a client that takes the proxy of HTTPS_PROXY, which reaches allowed_hosts="
+            )
+            assert f"no network: {remedy}['example.org']" in str(caught.value)
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
