@@ -94,6 +94,8 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._reports = False
         self._starting = 0
         self._started = self._failed = self._handed_out = self._discarded = 0
+        # Error of the newest start that has ended, if it failed.
+        self._failure: BaseException | None = None
         self._pause = 0.0
         self._not_before = 0.0
         self._refill_at = 0.0
@@ -377,6 +379,9 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 f"the pool is full ({self._users()}): raise max_size={self.max_size}, or close "
                 "executors that are no longer used, by cleanup() of their agents or a with block"
             )
+        if self._failure is not None:
+            name = type(self._failure).__name__
+            return f"its last start failed, another one follows: {name}: {self._failure}"
         return (
             f"its {self.noun}s are still starting: call pool.wait_until_ready() first, or "
             f"raise acquire_timeout_seconds, min_size={self.min_size} or "
@@ -494,7 +499,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         with self._changed:
             self._starting -= 1
             self._started += 1
-            self._pause = 0.0
+            self._failure, self._pause = None, 0.0
             if not self._closed:
                 self._ready.append((sandbox, time.monotonic()))
                 self._hand_out()
@@ -507,6 +512,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         with self._changed:
             self._starting -= 1
             self._failed += 1
+            self._failure = error
             self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
             self._not_before = time.monotonic() + self._pause
             # After the loss of a node, another start takes the place of this one.

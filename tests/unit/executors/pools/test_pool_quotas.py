@@ -14,7 +14,7 @@ import pytest
 from background import Background, eventually, running
 from counting_pool import PATIENCE, CountingPool, Numbered
 
-from smolagents_fork.errors import ExecutorClosedError, ExecutorStartError
+from smolagents_fork.errors import ExecutorClosedError, ExecutorStartError, SandboxDiedError
 from smolagents_fork.executors.pools.pool_queue import TenantStats
 
 
@@ -185,7 +185,12 @@ def test_error_of_a_late_start_says_what_the_engine_says() -> None:
             pool.acquire(timeout=0.01)
         with pytest.raises(ExecutorStartError, match=message):
             asyncio.run(pool.acquire_async(timeout=0.01))
+        pool.failure = SandboxDiedError("node a is lost", cause="node")
         pool.may_start.set()
+        assert eventually(lambda: pool.stats().failed)
+        message = "its last start failed, another one follows: SandboxDiedError: node a is lost"
+        with pytest.raises(ExecutorStartError, match=message):
+            pool.acquire(timeout=0.01)
 
 
 def test_failed_start_is_an_error_of_a_caller_who_may_have_one() -> None:
