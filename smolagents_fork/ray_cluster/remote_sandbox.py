@@ -6,10 +6,9 @@ import contextlib
 import secrets
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import (
     ExecutorError,
@@ -18,7 +17,6 @@ from ..errors import (
     SandboxDiedError,
 )
 from ..results import ExecutorStats, FileInfo
-from ..sandboxes.containers.attached_program import StreamLost
 from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
@@ -33,13 +31,8 @@ _WRITTEN_SECONDS = 60.0
 # Time without a byte after which the connection of a transfer counts as lost, in seconds.
 _STALLED_SECONDS = 30.0
 _PIECE = 1 << 18
-# Time for which a request is made again after its first loss, and the pause before each.
-_AGAIN_SECONDS = 20.0
-_PAUSE_SECONDS = 0.5
 # Time in which the placer finds out that a supervisor whose stream has ended is lost, in seconds.
 _LOST_SECONDS = 3.0
-
-_Result = TypeVar("_Result")
 
 
 class RemoteSupervisor:
@@ -168,7 +161,7 @@ class RemoteSandbox:
         except OSError as error:
             if reason := self.why_lost():
                 raise SandboxDiedError(f"{self}: {reason}", cause="node") from error
-            raise StreamLost(f"{self}: {error}") from error
+            raise ExecutorError(f"{self}: {error}") from error
         except ForkError as error:
             text = str(error)
             raise (error if self.id in text else error.rephrase(f"{self}: {text}")) from error
@@ -238,14 +231,6 @@ class RemoteSandbox:
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`Sandbox`."""
-
-        def write() -> None:
-            self._write_file(path, pieces, size)
-
-        # An iterator can be sent only once.
-        write() if isinstance(pieces, Iterator) else _repeat_after_loss(write)
-
-    def _write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         with self._request("write", _FILE_SECONDS, path=path, size=size) as connection:
             connection.settimeout(_STALLED_SECONDS)
             sent = 0
@@ -259,13 +244,10 @@ class RemoteSandbox:
 
     def make_folder(self, path: str) -> None:
         """Make a folder; see :class:`Sandbox`."""
-        _repeat_after_loss(lambda: self.call("make_folder", path=path))
+        self.call("make_folder", path=path)
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`Sandbox`."""
-        return _repeat_after_loss(lambda: self._read_file(path, max_bytes))
-
-    def _read_file(self, path: str, max_bytes: int) -> bytes:
         arguments = {"path": path, "max_bytes": max_bytes}
         with self._request(
             "call", _FILE_SECONDS, method="read_file", arguments=arguments
@@ -285,29 +267,8 @@ class RemoteSandbox:
 
     def list_files(self, path: str) -> list[FileInfo]:
         """List files; see :class:`Sandbox`."""
-        return check_files(_repeat_after_loss(lambda: self.call("list_files", path=path)))
+        return check_files(self.call("list_files", path=path))
 
     def stats(self) -> ExecutorStats:
         """Return its resource use now; see :class:`Sandbox`."""
-        return check_stats(_repeat_after_loss(lambda: self.call("stats")))
-
-
-def _repeat_after_loss(action: Callable[[], _Result]) -> _Result:
-    """Return the result of an action that is repeated for some seconds while its stream is lost.
-
-    Args:
-        action: Does nothing else when it is done twice.
-
-    Raises:
-        StreamLost: The stream was lost again and again.
-    """
-    end: float | None = None
-    while True:
-        try:
-            return action()
-        except StreamLost:
-            now = time.monotonic()
-            end = end or now + _AGAIN_SECONDS
-            if now > end:
-                raise
-            time.sleep(_PAUSE_SECONDS)
+        return check_stats(self.call("stats"))

@@ -10,13 +10,9 @@ from ...deadline import Deadline
 from ...errors import ExecutorError
 from ...stream.timed_socket import ByteStream
 
-__all__ = ["StreamLost", "read_pieces"]
+__all__ = ["read_pieces"]
 
 _READ_BYTES = 1 << 20
-
-
-class StreamLost(ExecutorError):
-    """The stream to a program in the sandbox was lost; the program may have run."""
 
 
 def read_pieces(stream: ByteStream, *, deadline: Deadline) -> Iterator[bytes]:
@@ -27,8 +23,7 @@ def read_pieces(stream: ByteStream, *, deadline: Deadline) -> Iterator[bytes]:
         deadline: Deadline of the program.
 
     Raises:
-        ExecutorError: it took too long.
-        StreamLost: the stream broke.
+        ExecutorError: it took too long, or the stream broke.
     """
     with contextlib.closing(stream), selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
@@ -39,7 +34,9 @@ def read_pieces(stream: ByteStream, *, deadline: Deadline) -> Iterator[bytes]:
                 selector.select(deadline.at_most(1e6))
                 continue
             except OSError as error:
-                raise StreamLost(f"the stream to a program in the sandbox broke: {error}") from None
+                raise ExecutorError(
+                    f"the stream to a program in the sandbox broke: {error}"
+                ) from None
             if not data:
                 return
             yield data

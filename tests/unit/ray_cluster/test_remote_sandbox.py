@@ -67,30 +67,6 @@ def test_removed_sandbox_is_gone_on_its_node(sandbox: RemoteSandbox, node: Node)
     assert caught.value.cause == "removed"
 
 
-@pytest.mark.parametrize("op", ["write", "call"])
-def test_request_whose_connection_is_lost_is_made_again(
-    sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch, op: str
-):
-    Path(sandbox.info["folder"]).mkdir()
-    monkeypatch.setattr(remote_sandbox, "_LOST_SECONDS", 0.01)
-    data = bytes(range(256)) * 10_000
-    sandbox.write_file("a", [data], len(data))
-    carry_out, cuts = getattr(node, f"do_{op}"), iter([True])
-
-    def cut_once(connection: socket.socket, **arguments: Any) -> Any:
-        if next(cuts, False):
-            connection.shutdown(socket.SHUT_RDWR)
-        return carry_out(connection, **arguments)
-
-    monkeypatch.setattr(node, f"do_{op}", cut_once)
-    if op == "write":
-        sandbox.write_file("a", [data, data], 2 * len(data))
-        data += data
-    assert sandbox.read_file("a", len(data)) == data
-    assert [one.size for one in sandbox.list_files(".")] == [len(data)]
-    assert next(cuts, "none") == "none"
-
-
 def test_request_that_hangs_ends_when_the_node_is_lost(
     sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch
 ):
@@ -132,7 +108,6 @@ def test_node_that_is_not_reached_and_not_lost_is_said(
     sandbox: RemoteSandbox, node: Node, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(remote_sandbox, "_LOST_SECONDS", 0.01)
-    monkeypatch.setattr(remote_sandbox, "_AGAIN_SECONDS", 0.01)
     node.close()
     with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:
         sandbox.stats()

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
+from ....errors import ExecutorError
 from ....system.forks import forget, keep_open
-from ...containers.attached_program import StreamLost, read_pieces
+from ...containers.attached_program import read_pieces
 from ..engine import mapped_errors
 from .hijacking import hijack
 
@@ -251,7 +252,7 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
     report that the program runs and has no exit code.
 
     Raises:
-        StreamLost: the engine did not report its end in time, so the output may be incomplete.
+        ExecutorError: the engine did not report its end in time, so the output may be incomplete.
     """
     end = time.monotonic() + _EXIT_SECONDS
     pause = 0.002
@@ -261,7 +262,7 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
         if report["ExitCode"] is not None and not report.get("Running"):
             return int(report["ExitCode"])
         if time.monotonic() > end:
-            raise StreamLost(
+            raise ExecutorError(
                 "the stream to a program in the container has ended, and the engine did not report "
                 f"the program's end in {_EXIT_SECONDS:g} s"
             )
