@@ -15,8 +15,10 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import inspect
 import json
 import os
+import re
 import sys
 import threading
 import warnings
@@ -587,33 +589,49 @@ def _clear_frames(trace):
         trace = trace.tb_next
 
 
-def _without_recursion(function, otherwise):
-    """Wrap ``function`` to replace a RecursionError of Python's compiler."""
+@functools.lru_cache(maxsize=1)
+def _flags_of_program(source):
+    """Return the flags of a whole program's code; ``None`` if the text is not Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # One with too many brackets is a RecursionError or a MemoryError.
+        with contextlib.suppress(
+            SyntaxError, ValueError, OverflowError, RecursionError, MemoryError
+        ):
+            awaits = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            return compile(source, "<>", "exec", awaits, dont_inherit=True).co_flags
+    return None
 
-    def limit_output(*args, **kwargs):
-        with contextlib.suppress(RecursionError):
-            return function(*args, **kwargs)
-        return otherwise()
 
-    return limit_output
-
-
-def _parser_of_programs(compiler):
-    """Return the parser of the shell's compiler, for programs that are whole."""
+def _compile_once(shell):
+    """Let the shell take a program that is Python as it is, and compile it as a whole once."""
+    manager, compiler = shell.input_transformer_manager, shell.compile
+    transform, parse = manager.transform_cell, compiler.ast_parse
     # Of prompts, where an incomplete statement may go on in the next line.
     compiler.flags &= ~codeop.Compile().flags
-    parse = compiler.ast_parse
+
+    def transform_commands(cell):
+        source = cell if cell.endswith("\n") else cell + "\n"
+        return transform(cell) if _flags_of_program(source) is None else source
+
+    def should_run_async(_cell, *, transformed_cell="", **_):
+        return bool((_flags_of_program(transformed_cell) or 0) & inspect.CO_COROUTINE)
 
     def parse_program(source, filename="<unknown>", symbol="exec"):
-        tree = parse(source, filename, symbol)
-        # The shell compiles each statement when those before it have run.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            flags = compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            compile(tree, filename, symbol, flags, dont_inherit=True)
+        try:
+            tree = parse(source, filename, symbol)
+            # The shell compiles each statement when those before it have run.
+            if _flags_of_program(source) is None:
+                flags = compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+                compile(tree, filename, symbol, flags, dont_inherit=True)
+        except RecursionError:  # without this, the code ends without an error message
+            raise SyntaxError("the code is nested too deeply for Python's compiler") from None
         return tree
 
-    return parse_program
+    manager.transform_cell, compiler.ast_parse = transform_commands, parse_program
+    shell.should_run_async = should_run_async
+    folder = os.path.dirname(compiler.get_code_name("", "", 0))
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(folder))
 
 
 def _packer_of_text(pack, texts):
@@ -628,10 +646,6 @@ def _packer_of_text(pack, texts):
             return pack(json.loads(texts.encodable(text)))
 
     return pack_encodable
-
-
-def _too_deep():
-    raise SyntaxError("the code is nested too deeply for Python's compiler")
 
 
 def install(shell, modules, settings):
@@ -664,9 +678,7 @@ def install(shell, modules, settings):
     shell.display_formatter.format = sandbox.with_text(shell.display_formatter.format)
     shell.showtraceback = process.uninterruptible(sandbox.show_exception)
     shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
-    # Without these, code with too many brackets ends without an error message.
-    shell.compile.ast_parse = _without_recursion(_parser_of_programs(shell.compile), _too_deep)
-    shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
+    _compile_once(shell)
     # Neither a page that loads the library from an address nor one that has its megabytes.
     os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
     # A kernel's own arguments would be a program's, for argparse.

@@ -23,8 +23,8 @@ from smolagents_fork.errors import ConfigurationError, ForkError, InterpreterErr
 @behaviour("Errors", "An error has the exception's type and message, and the code's line.")
 def test_errors_have_type_message_and_line(contract):
     with pytest.raises(Exception, match="ValueError: of the code") as caught:
-        contract.shared("a = 1\n\ndef fails():\n    raise ValueError('of the code')\n\nfails()")
-    assert "line 4" in str(caught.value).lower()
+        contract.shared("\n\na = 1\ndef fails():\n    raise ValueError('of the code')\n\nfails()")
+    assert "line 5" in str(caught.value).lower()
     assert "raise ValueError('of the code')" in str(caught.value)
     with pytest.raises(Exception, match="ValueError: bad\nin row 3\nof part b"):
         contract.shared(

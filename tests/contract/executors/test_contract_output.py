@@ -19,6 +19,7 @@ from smolagents_fork.executors.agents.lifecycle import text_of_output
 def test_prints(contract):
     logs = contract.shared("print('a', 1, sep='-', end=';')\nprint('äß 日本 🙂')\nprint()").logs
     assert logs == "a-1;äß 日本 🙂\n\n"
+    assert contract.shared("print('no warning of the compiler')\n1 is 1").logs.count("warning") == 1
 
 
 NOTE = "\n..._This content has been truncated to stay below {} characters_...\n"
