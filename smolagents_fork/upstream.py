@@ -15,7 +15,7 @@ from typing import Any
 
 PACKAGE = "smolagents"
 _MODULES: dict[str, tuple[str, ...]] = {
-    "agent_types": ("AgentAudio", "AgentImage", "AgentText"),
+    "agent_types": ("AgentAudio", "AgentImage", "AgentText", "AgentType"),
     "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
     "local_python_executor": (
         "ALLOWED_DUNDER_METHODS",

@@ -25,6 +25,7 @@ from ..errors import (
     ProtocolError,
 )
 from ..options import accept
+from ..upstream import AgentType
 from .call_record import CallRecord
 from .exceptions import describe_exception, raised_by_signal
 from .signatures import StubSpec, describe, make_callable, offer
@@ -376,9 +377,7 @@ def _stop(target: Any) -> None:
 
 def _raw(value: Any) -> Any:
     """Unwrap upstream's agent types (AgentText, AgentImage); return anything else unchanged."""
-    unwrap = getattr(value, "to_raw", None)
-    wrapped = any(base.__name__ == "AgentType" for base in type(value).__mro__)
-    return unwrap() if wrapped and callable(unwrap) else value
+    return value.to_raw() if isinstance(value, AgentType) else value
 
 
 def _with_name(error: BaseException, spec: StubSpec) -> BaseException:
