@@ -42,9 +42,6 @@ __all__ = ["Closeable", "SandboxPool"]
 _logger = logging.getLogger(__name__)
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
-# Time between handing out a sandbox and the start of its replacement, which would slow down the
-# first call of the executor that got it.
-_REFILL_SECONDS = 0.05
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="SandboxPool[Any, Any]")
@@ -98,7 +95,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._failure: BaseException | None = None
         self._pause = 0.0
         self._not_before = 0.0
-        self._refill_at = 0.0
         self._closed = False
         self._concurrent_starts = given.concurrent_starts
         telemetry.watch_pool(self)
@@ -419,10 +415,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             self._queue.use(sandbox, waiter.tenant)
             self._handed_out += 1
             waiter.give(sandbox)
-            # Not moved by the next one: many in a row must not put the refill off.
-            now = time.monotonic()
-            if self._refill_at <= now:
-                self._refill_at = now + _REFILL_SECONDS
 
     # -- the pool's own threads --
 
@@ -433,19 +425,12 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         free = self._concurrent_starts - self._starting
         return max(0, min(missing, self.max_size - total, free))
 
-    def _seconds_to_start(self) -> float:
-        """Return the seconds until a start is allowed. The caller holds the lock."""
-        earliest = self._not_before
-        if not self._queue.waiters:
-            earliest = max(earliest, self._refill_at)
-        return earliest - time.monotonic()
-
     def _keep(self) -> None:
         while True:
             with self._changed:
                 if self._closed:
                     return
-                pause = self._seconds_to_start()
+                pause = self._not_before - time.monotonic()
                 count = self._count_wanted() if pause <= 0 else 0
                 old = self._take_idle()
                 if not count and not old:
