@@ -24,7 +24,7 @@ class OutputCallback:
     not called again in this call, and :meth:`note` says so.
 
     Args:
-        function: takes printed text, and may be asynchronous; ``None``: nobody reads it.
+        function: takes printed text, and may be asynchronous; ``None``: it is only collected.
     """
 
     def __init__(self, function: Callable[[str], object] | None) -> None:
@@ -57,7 +57,7 @@ class CallOutput:
     Args:
         print_length: characters kept of the printed text, first and last half.
         max_value_bytes: largest encoded value; see :class:`DisplayLog`.
-        on_output: takes printed text as it comes; ``None``: nobody does.
+        on_output: takes printed text as it arrives; ``None``: it is only collected.
         save: saves an image and returns its path; see :class:`DisplayLog`.
 
     Example:

@@ -8,7 +8,7 @@
     ├── CodecError (ValueError)              a value and its encoding
     │   ├── EncodeError                      a value that cannot be encoded; names the path to it
     │   └── DecodeError                      bytes that are not a valid encoding
-    ├── ExecutorError                        an executor could not do what was asked
+    ├── ExecutorError                        an executor could not perform a request
     │   ├── ExecutorStartError               the executor did not start
     │   │   ├── EngineUnavailableError       the container engine does not respond
     │   │   └── ImageBuildError              an image could not be built; quotes the builder
@@ -81,7 +81,7 @@ class ForkError(Exception):
         ...     ProcessExecutor(memory=512)
         ... except ForkError as error:
         ...     print(error)
-        memory=512: so few bytes are a forgotten unit; give text such as '512m' ...
+        memory=512: the unit seems to be missing; pass text such as '512m' ...
     """
 
     place: str = ""
@@ -179,7 +179,7 @@ class DecodeError(CodecError):
 
 
 class ExecutorError(ForkError):
-    """An executor could not do what was asked of it.
+    """An executor could not perform the request.
 
     Attributes:
         event: What happened, without what the executor says of its next call; empty where it says

@@ -1,7 +1,7 @@
-"""Text that others wrote, on the user's terminal: printed as it is, it would be obeyed.
+"""Untrusted text on the user's terminal, which would obey its control characters.
 
 A terminal obeys control characters: they change its title, write to its clipboard, clear or
-overwrite what stands there. Format characters reverse or hide text. What reaches a terminal of
+overwrite its text. Format characters reverse or hide text. What reaches a terminal of
 ours, or the log of upstream's agents, passes :func:`harmless`, which shows each such character
 instead.
 """

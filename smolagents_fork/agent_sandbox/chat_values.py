@@ -1,6 +1,7 @@
-"""Messages and tools of models as plain values, and what a sandbox may give the host's model.
+"""Messages and tools of models as plain values, and what a sandbox may send the host's model.
 
-What a program in the sandbox sends is settled here into exact built-in types: the host's model gets
+This module converts what a program in the sandbox sends to exact built-in types: the host's model
+gets
 text, images, and the description of tools. An address or a path never passes, since a model on the
 host might read what it names. The program trusts the host, whose answers are upstream's objects.
 """
@@ -97,7 +98,7 @@ def message_from_value(value: Any) -> ChatMessage:
     try:
         return ChatMessage(role=MessageRole(role), content=content, tool_calls=calls or None)
     except (KeyError, TypeError, UnboundLocalError) as error:
-        raise DecodeError(f"a tool call has function, id and type: {error!r}") from None
+        raise DecodeError(f"a tool call needs function, id and type: {error!r}") from None
 
 
 def tool_value(tool: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class HostModel(Model):  # type: ignore[misc]  # upstream is untyped
         self._address = os.environ.get(ADDRESS_VARIABLE)
         if self._address is None:
             raise ConfigurationError(
-                f"{ADDRESS_VARIABLE} is not set: a model of the host is there in programs that "
+                f"{ADDRESS_VARIABLE} is not set: the host's model exists only in programs that "
                 "AgentSandbox(model_on_host=...) runs"
             )
 

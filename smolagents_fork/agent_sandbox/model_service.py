@@ -79,7 +79,7 @@ class ModelService:
             ValueError: the request is malformed, or the answer is too large; says why.
         """
         if type(request) is not bytes:
-            raise TypeError(f"call_model() takes bytes, and got {type(request).__name__}")
+            raise TypeError(f"call_model() takes bytes, not {type(request).__name__}")
         try:
             answer = self._answer(request)
             return encode({"value": answer}, path="the model's answer", max_bytes=self._max_bytes)
@@ -116,16 +116,16 @@ class ModelService:
             reason = f"{size} bytes of messages, over max_model_bytes={most}"
             self._end_program(f"called the model on the host with {reason}")
             raise _RefusedError(reason)
-        asked = decode(request, path="request", max_bytes=max(self._max_bytes, size))
-        method = exact(exact(asked, dict, "a call of the model").get("method"), str, "its method")
+        call = decode(request, path="request", max_bytes=max(self._max_bytes, size))
+        method = exact(exact(call, dict, "a call of the model").get("method"), str, "its method")
         if method in ("next_piece", "end_stream"):
-            return self._answer_of_stream(method, asked.get("stream"))
+            return self._answer_of_stream(method, call.get("stream"))
         if method not in ("generate", "generate_stream"):
             raise DecodeError(f"request: method {method!r} is not served")
         self._check_limits(size)
-        values = exact(asked.get("messages"), list, "messages")
+        values = exact(call.get("messages"), list, "messages")
         messages = [message_from_value(value) for value in values]
-        arguments = self._arguments(asked)
+        arguments = self._arguments(call)
         self._calls += 1
         if method == "generate":
             return bare_message(self._model.generate(messages, **arguments))
@@ -160,26 +160,26 @@ class ModelService:
         size += sum(open_size for _, open_size in self._streams.values())
         if size > self._max_request_bytes:
             raise _RefusedError(
-                f"the calls under way have {size} bytes of messages, over "
+                f"the running calls have {size} bytes of messages, over "
                 f"max_model_bytes={self._max_request_bytes} of AgentSandbox"
             )
 
-    def _arguments(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, call: dict[str, Any]) -> dict[str, Any]:
         arguments = {
-            name: exact(json_value(asked[name], name), argument_type, name)
+            name: exact(json_value(call[name], name), argument_type, name)
             for name, argument_type in _ARGUMENTS.items()
-            if asked.get(name) is not None
+            if call.get(name) is not None
         }
         if not all(type(text) is str for text in arguments.get("stop_sequences", ())):
             raise DecodeError("stop_sequences has an item that is not text")
-        tools = exact(asked.get("tools", []), list, "tools")
+        tools = exact(call.get("tools", []), list, "tools")
         if tools:
             arguments["tools_to_call_from"] = [tool_from_value(value) for value in tools]
-        others = exact(json_value(asked.get("arguments", {}), "arguments"), dict, "arguments")
+        others = exact(json_value(call.get("arguments", {}), "arguments"), dict, "arguments")
         refused = sorted(set(others) - self._allowed)
         if refused:
             raise ConfigurationError(
-                f"argument {refused[0]!r} of {asked.get('method')}() is not passed to the model on "
+                f"argument {refused[0]!r} of {call.get('method')}() is not passed to the model on "
                 "the host: set it on that model, or name it in model_arguments= of AgentSandbox"
             )
         return {**arguments, **others}

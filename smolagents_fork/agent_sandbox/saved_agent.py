@@ -61,7 +61,7 @@ def job_files(
         if len(files) > _MOST_FILES or size > _MOST_BYTES:
             raise ConfigurationError(
                 f"folder={str(folder)!r} has more than {_MOST_FILES} files or {_MOST_BYTES} bytes, "
-                "which is not a saved agent; give its data to the sandbox with put_file()"
+                "which is not a saved agent; pass its data to the sandbox with put_file()"
             )
     return files
 

@@ -83,7 +83,7 @@ class Dispatcher:
         before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> None:
         if max_calls < 1:
-            raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
+            raise ConfigurationError(f"max_calls={max_calls!r}: pass a number above 0")
         self.max_value_bytes = max_value_bytes
         self.max_calls = max_calls
         self.tool_timeout_seconds = accept.seconds_or_none(
@@ -230,11 +230,11 @@ class Dispatcher:
     ) -> tuple[int, str, list[Any], dict[str, Any]]:
         frame = decode(request, path="call", max_bytes=self.max_value_bytes)
         if type(frame) is not dict or frame.keys() != {"call", "name", "args", "kwargs"}:
-            raise DecodeError("call: a request has call, name, args and kwargs")
+            raise DecodeError("call: a request needs call, name, args and kwargs")
         number, name, args, kwargs = (frame[key] for key in ("call", "name", "args", "kwargs"))
         kinds = (type(number), type(name), type(args), type(kwargs))
         if kinds != (int, str, list, dict) or not all(type(key) is str for key in kwargs):
-            raise DecodeError("call: a request has an int, a name, a list and a dict")
+            raise DecodeError("call: a request needs an int, a name, a list and a dict")
         return number, name, args, kwargs
 
     def _serve_call(

@@ -245,8 +245,8 @@ def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
     listed = schema.get("required") if isinstance(schema, dict) else None
     required = listed if isinstance(listed, (list, tuple)) else ()
     kind = "KEYWORD_ONLY" if own else "POSITIONAL_OR_KEYWORD"
-    taken = {parameter[0] for parameter in own}
-    others = [key for key in inputs if isinstance(key, str) and key not in taken]
+    used_names = {parameter[0] for parameter in own}
+    others = [key for key in inputs if isinstance(key, str) and key not in used_names]
     # In the order of the prompt.
     return (
         *own,

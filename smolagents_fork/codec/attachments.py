@@ -84,7 +84,7 @@ def split_message(data: bytes | bytearray | memoryview) -> tuple[bytes, list[mem
     """Return the JSON text and the attachments of a message, which may be hostile."""
     view = memoryview(data)
     if len(view) < _HEADER.size:
-        raise Fault("a message without a whole header")
+        raise Fault("a message with an incomplete header")
     _, count, length = _HEADER.unpack_from(view)
     if count * (ATTACHED_FROM + _LENGTH.size) > len(view):
         raise Fault(f"{count} attachments in {len(view)} bytes")
@@ -100,7 +100,7 @@ def split_message(data: bytes | bytearray | memoryview) -> tuple[bytes, list[mem
         end = begin + length
         parts.append(view[begin:end])
     if end != len(view):
-        raise Fault(f"a message of {end} bytes expected, there are {len(view)}")
+        raise Fault(f"expected a message of {end} bytes, there are {len(view)}")
     return text, parts
 
 

@@ -134,7 +134,7 @@ class Decoder(Budget):
     def items(self, trees: Any) -> list[Any]:
         """Decode the items of a list."""
         if type(trees) is not list:
-            raise Fault("a list expected")
+            raise Fault("expected a list")
         # Long lists of numbers or text need no decoding.
         if len(trees) > 8 and set(map(type, trees)).isdisjoint(_CONTAINERS):
             return trees
@@ -159,7 +159,7 @@ class Decoder(Budget):
     def pairs(self, trees: Any, mapping: Any) -> Any:
         """Decode key and value pairs with distinct keys into an empty mapping; return it."""
         if type(trees) is not list or not all(type(p) is list and len(p) == 2 for p in trees):
-            raise Fault("a list of pairs expected")
+            raise Fault("expected a list of pairs")
         keys = self.items([pair[0] for pair in trees])
         return fill(self, mapping, keys, self.items([pair[1] for pair in trees]))
 
@@ -239,14 +239,14 @@ def library_fault(name: str) -> Fault:
 def list_of(data: Any, count: int) -> list[Any]:
     """Return a list of so many trees; a fault for any other."""
     if type(data) is not list or len(data) != count:
-        raise Fault(f"a list of {count} expected")
+        raise Fault(f"expected a list of {count}")
     return data
 
 
 def plain_text(value: Any) -> str:
     """Return text; a fault for any other tree."""
     if type(value) is not str:
-        raise Fault("text expected")
+        raise Fault("expected text")
     return value
 
 
@@ -254,7 +254,7 @@ def ints_of(decoder: Decoder, trees: Any, count: int) -> list[int]:
     """Return a list of ints; a fault for another count or other trees."""
     parts = decoder.items(trees)
     if len(parts) != count or not all(type(part) is int for part in parts):
-        raise Fault(f"{count} ints expected")
+        raise Fault(f"expected {count} ints")
     return parts
 
 

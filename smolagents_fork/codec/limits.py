@@ -149,7 +149,7 @@ class Budget:
         self.memory_left -= memory
         if self.work_left < 0 or self.memory_left < 0:
             raise Fault(
-                f"its parts take more work or memory than {self._size} bytes may cause; send "
+                f"decoding it takes more work or memory than {self._size} bytes may cause; send "
                 "fewer and larger parts, such as arrays, text, or a table with fewer columns"
             )
 
@@ -185,7 +185,7 @@ def to_base64(data: Any) -> str:
 def from_base64(text: Any) -> bytes:
     """Return the bytes of ``text``; a fault unless all of it is base64."""
     if type(text) is not str:
-        raise Fault(f"base64 text expected, found {type(text).__name__}")
+        raise Fault(f"expected base64 text, found {type(text).__name__}")
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:

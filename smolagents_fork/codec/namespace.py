@@ -99,4 +99,4 @@ def decode_variables(data: bytes | bytearray, max_bytes: int) -> Variables:
         values, reasons = fields["values"], fields["left_out"]
         if type(values) is dict is type(reasons) and all(map(is_public, [*values, *reasons])):
             return Variables(values, {name: str(why) for name, why in reasons.items()})
-    raise DecodeError("variables: two dicts of names expected, 'values' and 'left_out'")
+    raise DecodeError("variables: expected two dicts of names, 'values' and 'left_out'")

@@ -63,7 +63,9 @@ def gc(arguments: argparse.Namespace) -> CommandOutcome:
     data = {"found": [dataclasses.asdict(removal) for removal in removals]}
     asks = not (arguments.dry_run or arguments.yes)
     if removals and asks and (arguments.json or not sys.stdin.isatty()):
-        raise UsageError("nothing was removed: pass --yes to remove, or --dry-run to look")
+        raise UsageError(
+            "nothing was removed: pass --yes to remove, or --dry-run to see what would be"
+        )
     console = TerminalConsole(stderr=arguments.json)
     if removals and asks:
         _show_found(console, removals)

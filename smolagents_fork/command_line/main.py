@@ -158,5 +158,5 @@ def _parser() -> argparse.ArgumentParser:
 
 def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r}: pass a whole number above 0")
     return int(text)

@@ -66,7 +66,7 @@ class AuditLog:
                 reason = getattr(error, "strerror", None) or error
                 raise AuditError(
                     f"audit={self._sink!r} cannot be written ({type(error).__name__}: "
-                    f"{reason}), and nothing runs without a record. Give another path, or "
+                    f"{reason}), and nothing runs without a record. Pass another path, or "
                     "audit_required=False"
                 ) from None
         # Tells executors of one class apart, in one file.

@@ -1,4 +1,4 @@
-"""Control over one executor's code: who is asked before it, and what is recorded of it."""
+"""Control over one executor's code: approval before it runs, and the record of it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Control:
 
     Args:
         executor: class name of the executor.
-        before_run: asked before code runs; ``None``: nobody is.
-        before_tool: asked before a tool is called; ``None``: nobody is.
-        audit: where the record goes; ``None``: nowhere.
+        before_run: asked before code runs; ``None``: all code is allowed.
+        before_tool: asked before a tool is called; ``None``: all calls are allowed.
+        audit: destination of the record; ``None``: there is none.
         audit_required: whether what cannot be recorded does not happen.
     """
 
@@ -103,7 +103,7 @@ class Control:
             answer = self._ask("before_run", self._before_run, proposal, "the code did not run")
         except GivenUp:
             raise ProgramInterruptedError(
-                "interrupt() was called while before_run was asked; the code did not run"
+                "interrupt() was called before before_run answered; the code did not run"
             ) from None
         except Refused as refused:
             raise ProgramRefusedError(
@@ -114,7 +114,7 @@ class Control:
         if not isinstance(answer, str):
             raise ExecutorError(
                 f"before_run returned a value of type {type(answer).__name__}; the code did not "
-                "run. Return None to allow it, another text to run that instead, or raise "
+                "run. Return None to allow it, other code as text to run instead, or raise "
                 "Refused(reason)"
             )
         if step is not None:
@@ -151,7 +151,7 @@ class Control:
             )
         except GivenUp:
             raise TimeoutError(
-                f"{name}() was interrupted while before_tool was asked; it was not called"
+                f"{name}() was interrupted before before_tool answered; it was not called"
             ) from None
         except Refused as refused:
             raise Refused(f"before_tool refused {name}(): {_reason_of(refused)}") from None
@@ -268,7 +268,7 @@ class Control:
         return self.log.operation("file", {"action": action, "path": path})
 
     def interrupt(self) -> None:
-        """End the wait for answers; no-op when nobody is asked. From any thread."""
+        """End the wait for answers; no-op when no question is open. From any thread."""
         for proposal in list(self._asked):
             proposal.withdraw()
         self._thread.interrupt()

@@ -1,4 +1,4 @@
-"""Proposals that are asked about: code before it runs, and a tool before it is called."""
+"""Proposals that need approval: code before it runs, and a tool before it is called."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _present: contextvars.ContextVar[AgentStep | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def stepping(step: AgentStep | None) -> Iterator[None]:
-    """Have everything that is asked about in the block belong to a step.
+    """Attribute all proposals in the block to a step.
 
     Args:
         step: the step; ``None``: code that no agent runs.
@@ -93,11 +93,11 @@ class _Proposal:
 
     @property
     def withdrawn(self) -> bool:
-        """Tell whether nobody waits for the answer any more: the call was interrupted or closed."""
+        """Whether the answer is no longer needed: the call was interrupted or closed."""
         return self._withdrawn.is_set()
 
     def withdraw(self) -> None:
-        """Tell the function that is asked that nobody waits for its answer. From any thread."""
+        """Tell the function that its answer is no longer needed. From any thread."""
         self._withdrawn.set()
 
 

@@ -1,7 +1,7 @@
 """A ready ``before_run`` for people: shows the code, and waits for yes, no or other code.
 
-Only what is typed after the question stands there answers it: what was typed before is dropped, and
-so is what is left of it when the call was interrupted.
+Only text typed after the question is shown answers it. Earlier input is discarded, as is input left
+over from an interrupted call.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def ask_before_run(console: Console | None = None) -> Callable[[ProposedRun], st
     """Return a ``before_run`` that asks the person at the terminal or in the notebook.
 
     The whole code is shown, control characters and invisible ones as escapes. ``yes`` runs it.
-    ``no`` refuses it, and the model is told what follows the word. ``edit`` takes other code, to a
-    line with a single point. When standard input has ended, everything is refused.
+    ``no`` refuses it, and the model is sent the text after it. ``edit`` reads other code, up to a
+    line with a single period. When standard input has ended, everything is refused.
 
     Args:
         console: Console that shows the code; ``None``: standard output.

@@ -76,8 +76,8 @@ def _check_is_module(entry: ImportEntry) -> None:
             continue
         if not isinstance(member, ModuleType) and name not in sys.modules:
             raise ConfigurationError(
-                f"additional_authorized_imports: {entry.text!r}: {name} is in the module {package} "
-                f"and is not a module. Give {package!r}"
+                f"additional_authorized_imports: {entry.text!r}: {name} is in the module "
+                f"{package} but is not a module. Pass {package!r}"
             )
 
 

@@ -220,9 +220,9 @@ def distribution_in(name: str) -> str:
             f"for it: name the part the code uses, such as {example!r}"
         )
     parts = [_VERSION.sub("", part) for part in parts]
-    wanted = ".".join(parts[: rule.depth])
+    normalized = ".".join(parts[: rule.depth])
     joined = rule.separator.join(parts[: rule.depth])
-    return _EXCEPTIONS.get(wanted) or (
+    return _EXCEPTIONS.get(normalized) or (
         joined.replace("_", "-") if rule.separator == "-" else joined
     )
 
@@ -324,7 +324,7 @@ def parse_entry(text: str) -> ImportEntry:
         ConfigurationError: it is neither, or it asks for a version of a standard module.
     """
     if not isinstance(text, str) or not text.strip():
-        raise ConfigurationError(f"additional_authorized_imports: {text!r} is not a module's name")
+        raise ConfigurationError(f"additional_authorized_imports: {text!r} is not a module name")
     text = text.strip()
     if text == "*":
         return ImportEntry(text, text)
@@ -364,22 +364,22 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
     return tuple(sorted(requirements.values(), key=str.lower))
 
 
-def missing_requirements(asked: Iterable[str], given: Iterable[str]) -> list[str]:
+def missing_requirements(requested: Iterable[str], installed: Iterable[str]) -> list[str]:
     """List what a sandbox with the packages of one list lacks for another list.
 
     Args:
-        asked: entries of ``additional_authorized_imports``; without a version, any serves.
-        given: entries that the sandbox was made with.
+        requested: entries of ``additional_authorized_imports``; without a version, any serves.
+        installed: entries that the sandbox was made with.
 
     Example:
         >>> missing_requirements(["numpy", "pandas"], ["numpy==2.1"])
         ['pandas']
     """
-    given = list(given)
-    present = {*requirements_for(given)}
-    present |= {distribution_for(parse_entry(text).name) or "" for text in given}
+    installed = list(installed)
+    present = {*requirements_for(installed)}
+    present |= {distribution_for(parse_entry(text).name) or "" for text in installed}
     known = {_normalize(requirement) for requirement in present}
-    return [text for text in requirements_for(asked) if _normalize(text) not in known]
+    return [text for text in requirements_for(requested) if _normalize(text) not in known]
 
 
 def distribution_for(name: str) -> str | None:
@@ -410,9 +410,9 @@ def import_names_of(distribution: str) -> tuple[str, ...]:
         >>> import_names_of("PyYAML")
         ('yaml',)
     """
-    wanted = _normalize(distribution)
+    normalized = _normalize(distribution)
     known = [*_RENAMED.items(), *((name, other) for other, name in _VARIANTS.items())]
-    return tuple(name for name, other in known if _normalize(other) == wanted)
+    return tuple(name for name, other in known if _normalize(other) == normalized)
 
 
 def _normalize(name: str) -> str:

@@ -177,10 +177,10 @@ def _wasm_system() -> Finding:
 def _deno() -> Finding:
     deno = find_deno()
     command = [deno, "--version"]
-    done = run_program(command, seconds=_DENO_SECONDS, environment=BARE_ENVIRONMENT, folder="/")
-    match = re.match(r"deno (\d+)\.(\S+)", done.stdout)
-    if done.returncode or match is None:
-        return fail(f"{deno} does not run: {done.stdout.strip()[:300]}", INSTALL)
+    result = run_program(command, seconds=_DENO_SECONDS, environment=BARE_ENVIRONMENT, folder="/")
+    match = re.match(r"deno (\d+)\.(\S+)", result.stdout)
+    if result.returncode or match is None:
+        return fail(f"{deno} does not run: {result.stdout.strip()[:300]}", INSTALL)
     text = f"{match[1]}.{match[2]} ({deno})"
     if int(match[1]) != _TESTED_DENO:
         return warning(f"{text}: only Deno {_TESTED_DENO} is tested", INSTALL)
@@ -250,7 +250,7 @@ def ray_checks() -> Sequence[Check]:
         if not os.environ.get("RAY_ADDRESS"):
             return fail(
                 "RAY_ADDRESS is not set",
-                "set it to the address of the head, such as 10.0.0.1:6379, or give "
+                "set it to the address of the head, such as 10.0.0.1:6379, or pass "
                 "RayEngine(address=...)",
             )
         ray_address = RayEngine().check()

@@ -30,9 +30,9 @@ def _check_files(_name: str, value: Any) -> Any:
 def audit_sink(name: str, value: Any) -> Any:
     """Return what takes the lines of a record: a path, a function, or ``None``."""
     if value is not None and not callable(value) and not isinstance(value, (str, os.PathLike)):
-        raise ConfigurationError(f"{name}={value!r}: give a path, a function of a dict, or None")
+        raise ConfigurationError(f"{name}={value!r}: pass a path, a function of a dict, or None")
     if isinstance(value, str) and not value:
-        raise ConfigurationError(f"{name}={value!r}: give the path of a file")
+        raise ConfigurationError(f"{name}={value!r}: pass the path of a file")
     return value
 
 
@@ -93,7 +93,8 @@ class CallOptions(Options):
     )
     max_print_outputs_length: int | None = option(
         None,
-        "most characters kept of the output of one call: the first and the last half, with a note "
+        "maximum number of characters kept of the output of one call: the first and the last "
+        "half, with a note "
         "between",
         accept.count_or_none,
         form="characters; `None`: 50,000",
@@ -109,7 +110,7 @@ class CallOptions(Options):
         form="bytes",
     )
     max_tool_calls: int = option(
-        100_000, "most tool calls in one run", accept.count, form="calls", of_call=True
+        100_000, "maximum number of tool calls in one run", accept.count, form="calls", of_call=True
     )
     tool_timeout_seconds: float | None = option(
         None,

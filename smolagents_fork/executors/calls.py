@@ -68,7 +68,7 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
 def check_code(code: object) -> None:
     """Refuse a program that is not text."""
     if not isinstance(code, str):
-        raise ConfigurationError(f"code is {type(code).__name__}: give text")
+        raise ConfigurationError(f"code is {type(code).__name__}: pass text")
 
 
 def check_encodable(code: str) -> None:
@@ -152,15 +152,15 @@ class CallLock:
     @contextlib.contextmanager
     def try_lock(self) -> Iterator[bool]:
         """Try to acquire the lock; yield whether it succeeded."""
-        taken = self._lock.acquire(blocking=False)
+        acquired = self._lock.acquire(blocking=False)
         try:
-            yield taken
+            yield acquired
         finally:
-            if taken:
+            if acquired:
                 self._lock.release()
 
     @property
-    def taken(self) -> bool:
+    def is_locked(self) -> bool:
         """State of the lock; true while a call runs."""
         return self._lock.locked()
 

@@ -86,12 +86,12 @@ class EngineFactory:
             engine = self._engine_class(**own, **both)
         elif own:
             raise ConfigurationError(
-                f"{', '.join(sorted(own))}: an engine is given as engine= or by the pool, so give "
+                f"{', '.join(sorted(own))}: the engine comes from engine= or the pool, so pass "
                 f"these to {self._engine_class.__name__}(...)"
             )
         elif not isinstance(engine, self._engine_class):
             raise ConfigurationError(
-                f"executor_type={self._name!r} with {engine!r}: give a "
+                f"executor_type={self._name!r} with {engine!r}: pass a "
                 f"{self._engine_class.__name__}, or executor_type='docker' with engine="
             )
         return {**keywords, "engine": engine}

@@ -69,8 +69,8 @@ class FileMethods:
             OSError: the source could not be read. Nothing is written if that is known before.
         """
         check_path("put_file", target)
-        with self._transfer("put_file", target) as moved, self._file_store("put_file") as store:
-            moved["bytes"] = _put(store, "put_file", source, target)
+        with self._transfer("put_file", target) as transfer, self._file_store("put_file") as store:
+            transfer["bytes"] = _put(store, "put_file", source, target)
 
     def get_file(self, source: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         """Return the content of a file of the code.
@@ -87,10 +87,10 @@ class FileMethods:
         """
         path = check_path("get_file", source)
         accept.count("max_bytes", max_bytes)
-        with self._transfer("get_file", path) as moved, self._file_store("get_file") as store:
+        with self._transfer("get_file", path) as transfer, self._file_store("get_file") as store:
             try:
                 content = _check_content(store.read_file(path, max_bytes), max_bytes)
-                moved["bytes"] = len(content)
+                transfer["bytes"] = len(content)
                 return content
             except FileTooLargeError as error:
                 place = store.describe(path)
@@ -133,7 +133,7 @@ class GivenFiles:
 
     Attributes:
         entries: target and source of each; paths of this machine are absolute.
-        wanted: whether the argument was given, perhaps empty.
+        wanted: whether the argument was passed, perhaps empty.
     """
 
     entries: tuple[tuple[str, str | bytes], ...] = ()
@@ -150,7 +150,7 @@ class GivenFiles:
             return files
         if files is not None and not isinstance(files, Mapping):
             raise ConfigurationError(
-                f"files={files!r}: give a mapping of the code's paths to yours, such as "
+                f"files={files!r}: pass a mapping of the code's paths to yours, such as "
                 "{'data.csv': 'folder/data.csv'}"
             )
         entries: list[tuple[str, str | bytes]] = []
@@ -191,7 +191,7 @@ def check_path(name: str, path: str) -> str:
         ConfigurationError: it is not text, not UTF-8, or leads out of the work folder.
     """
     if not isinstance(path, str) or not path or "\0" in path:
-        raise ConfigurationError(f"{name}: {path!r} is not a path in the sandbox: give text")
+        raise ConfigurationError(f"{name}: {path!r} is not a path in the sandbox: pass text")
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -199,7 +199,7 @@ def check_path(name: str, path: str) -> str:
     normal_path = posixpath.normpath(path)
     if normal_path == ".." or normal_path.startswith("../"):
         raise ConfigurationError(
-            f"{name}: {path!r} leads out of the code's work folder: give a path below it"
+            f"{name}: {path!r} is outside the code's work folder: pass a path inside it"
         )
     return normal_path
 
@@ -207,12 +207,12 @@ def check_path(name: str, path: str) -> str:
 def _check_content(content: bytes, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise ProtocolError(
-            f"the sandbox sent {len(content)} bytes, and {max_bytes} were asked for"
+            f"the sandbox sent {len(content)} bytes, but {max_bytes} were requested"
         )
     return content
 
 
-def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
+def _check_list(files: list[FileInfo], listed_path: str) -> list[FileInfo]:
     """Return a list of files that a sandbox sent, sorted by path.
 
     Code in the sandbox can answer in the place of our program there, and callers write to paths of
@@ -220,10 +220,10 @@ def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
 
     Args:
         files: paths and sizes, of the right types.
-        asked: path that was listed, relative to the work folder or absolute.
+        listed_path: path that was listed, relative to the work folder or absolute.
 
     Raises:
-        ProtocolError: too many, or one that is not a file's below ``asked``.
+        ProtocolError: too many, or one that is not a file's below ``listed_path``.
     """
     if len(files) > _MOST_LISTED:
         raise ProtocolError(
@@ -231,7 +231,7 @@ def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
         )
     paths: set[str] = set()
     for file in files:
-        reason = _path_fault(file.path, asked) or _size_fault(file.size)
+        reason = _path_fault(file.path, listed_path) or _size_fault(file.size)
         if not reason and file.path in paths:
             reason = "it is listed twice"
         if reason:
@@ -241,8 +241,8 @@ def _check_list(files: list[FileInfo], asked: str) -> list[FileInfo]:
     return sorted(files, key=lambda file: file.path)
 
 
-def _path_fault(path: str, asked: str) -> str:
-    """Return why a listed path is not one of a file at or below ``asked``; empty if it is."""
+def _path_fault(path: str, listed_path: str) -> str:
+    """Return why a listed path is not one of a file at or below ``listed_path``; empty if it is."""
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -251,13 +251,13 @@ def _path_fault(path: str, asked: str) -> str:
         return f"a path has 1 to {_LONGEST_PATH} bytes, and it has {size}"
     if _REFUSED_CHARACTERS.search(path) or (os.name == "nt" and ":" in path):
         return "its name has a control character or a separator of Windows; rename it in the code"
-    below = path == asked or path.startswith(posixpath.join(asked, ""))
-    if asked == "." or asked[0] == "/":
+    below = path == listed_path or path.startswith(posixpath.join(listed_path, ""))
+    if listed_path == "." or listed_path[0] == "/":
         # Of an absolute path that is listed, files in the work folder have relative paths.
         below = below or path[0] != "/"
     leads_elsewhere = posixpath.normpath(path) != path or path.split("/", 1)[0] in (".", "..")
     if leads_elsewhere or not below:
-        return f"it is not a path below {asked!r}"
+        return f"it is not a path below {listed_path!r}"
     return ""
 
 
@@ -350,14 +350,14 @@ def _open_source(path: Path) -> BinaryIO:
     if is_sized:
         return file
     file.close()
-    message = "its size cannot be known: read it, and give the content as bytes"
+    message = "its size cannot be known: read it, and pass the content as bytes"
     raise OSError(errno.EINVAL, message, str(path))
 
 
 def _local_path(name: str, source: object) -> Path:
     if not isinstance(source, (str, os.PathLike)):
         raise ConfigurationError(
-            f"{name}: source is {type(source).__name__}: give a path of this machine, or bytes"
+            f"{name}: source is {type(source).__name__}: pass a path of this machine, or bytes"
         )
     return Path(source)
 
@@ -378,7 +378,7 @@ def _missing(start: str, source: str | os.PathLike[str]) -> str:
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
     message = f"{start}{shown}: there is no such file or folder on this machine"
     if isinstance(source, str):
-        message += "; a text is a path. Give the content as bytes: text.encode()"
+        message += "; a text is a path. Pass the content as bytes: text.encode()"
     return message
 
 

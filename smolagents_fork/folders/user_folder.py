@@ -42,7 +42,7 @@ _FILE = os.O_RDWR | os.O_CREAT | _FLAGS
 # Only other processes of this user can have the lock, for the moments of a look around.
 _LOOK_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
-_WHY = "what the package keeps there has to be where only this user may change it"
+_WHY = "the package's files must be where only this user can change them"
 _OTHERS, _WRITES = 0o077, 0o022
 
 
@@ -193,7 +193,7 @@ def _open_file(path: str) -> int:
     mode = os.fstat(number).st_mode
     if not stat.S_ISREG(mode):
         os.close(number)
-        raise ExecutorStartError(f"{path} is a {_kind(mode)}, and has to be a file: remove it")
+        raise ExecutorStartError(f"{path} is a {_kind(mode)}, and must be a file: remove it")
     return number
 
 

@@ -100,8 +100,8 @@ class WorkFolder:
             here = waiting.pop()
             inside: list[str] = []
             # Code that works in the folder may have removed what was found before.
-            gone = contextlib.suppress(*(() if here == path else (OSError,)))
-            with _mapped_errors(), gone, self._scan_folder(here) as entries:
+            ignored_errors = contextlib.suppress(*(() if here == path else (OSError,)))
+            with _mapped_errors(), ignored_errors, self._scan_folder(here) as entries:
                 for entry in entries:
                     seen += 1
                     if seen > MOST_LISTED or here.count("/") > _DEEPEST:
@@ -134,7 +134,7 @@ class WorkFolder:
     def _relative(self, path: str) -> str:
         relative = posixpath.relpath(path, self.path) if path[:1] == "/" else path
         if relative.split("/", 1)[0] == "..":
-            raise ExecutorError("it is outside of the code's work folder: give a relative path")
+            raise ExecutorError("it is outside the code's work folder: pass a relative path")
         return relative
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The host's end of a stream of frames: one turn sends what the other side takes, and reads once.
 
-Whoever waits calls :meth:`FrameStream.turn` again and again, and looks at its deadline, at
-interruptions and at the other process between two turns. So no peer holds its host: not one that
+The waiting thread calls :meth:`FrameStream.turn` again and again, and looks at its deadline, at
+interruptions and at the other process between two turns. So no peer blocks its host, whether it
 does not read, sends a byte at a time, or sends without end.
 """
 
@@ -84,7 +84,7 @@ class FrameStream:
             ProtocolError: it sent an invalid or unexpected frame.
         """
         if self.broken:
-            raise ConnectionError("a frame was left in pieces")
+            raise ConnectionError("a frame is incomplete")
         sent = self._send() if self._outgoing else 0
         frame = self._reader.next()
         if frame is not None:

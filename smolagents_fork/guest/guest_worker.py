@@ -255,8 +255,8 @@ class Worker:
         try:
             body = worker_files.answer(frame.body)
         except (OSError, MemoryError, RecursionError) as error:
-            said = getattr(error, "strerror", None) or "the memory limit is reached"
-            self._link.send(Kind.FAILED, frame.run, _failure(type(error).__name__, said))
+            reason = getattr(error, "strerror", None) or "the memory limit is reached"
+            self._link.send(Kind.FAILED, frame.run, _failure(type(error).__name__, reason))
             return
         self._link.send(Kind.CONTENT, frame.run, body)
 

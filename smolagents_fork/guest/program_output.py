@@ -18,7 +18,7 @@ _ERRORS = "smolagents_fork.replacement_character"
 
 
 class DescriptorWriter(io.RawIOBase):
-    """Writes all that it is given, whatever the kernel takes at once.
+    """Writes all bytes, however few the kernel accepts at once.
 
     Args:
         name: Name of the stream, as its wrapper shows it.

@@ -12,7 +12,7 @@ __all__ = ["ProgramThreads", "leave", "refuse_debugger", "refuse_input"]
 
 
 def refuse_input(*_arguments: object, **_keywords: object) -> str:
-    """Raise, since nobody can answer."""
+    """Raise, since there is no user to answer."""
     raise EOFError(
         "input() is not available: the code runs in a sandbox without a terminal. "
         "Use a tool of the agent instead."
@@ -20,7 +20,7 @@ def refuse_input(*_arguments: object, **_keywords: object) -> str:
 
 
 def refuse_debugger(*_arguments: object, **_keywords: object) -> None:
-    """Raise, since nobody can answer a debugger either."""
+    """Raise, since there is no user to answer a debugger either."""
     raise EOFError(
         "breakpoint() is not available: the code runs in a sandbox without a terminal. "
         "Use print() to look at values."

@@ -28,7 +28,7 @@ _POLL_SECONDS = 1.0
 # Silence after which server and first process are asked, after which neither counts as reachable,
 # and after which a gateway counts as gone whose sandbox's first process answers. A gateway's event
 # loop answers while the kernel computes, so its silence measures the connection and not the code. A
-# kernel that serves itself is silent while C code keeps Python's lock: then only the first process
+# kernel that serves itself is silent while C code holds the GIL: then only the first process
 # answers. All share the sandbox's processor with the code and may be slow.
 _PING_AFTER_SECONDS = 1.0
 _UNREACHABLE_AFTER_SECONDS = 6.0
@@ -207,7 +207,7 @@ class Channel:
         Args:
             message_type: of the request.
             buffers: of the request.
-            deadline: until the answer; a kernel whose C code keeps Python's lock does not answer.
+            deadline: until the answer; a kernel whose C code holds the GIL does not answer.
 
         Returns:
             the answer.
@@ -243,7 +243,7 @@ class Channel:
         """Interrupt the running code. May be called from any thread.
 
         The sandbox's first process does it if it can be spoken to and the kernel is its main
-        process. Otherwise the kernel is asked, which does nothing while C code keeps Python's lock.
+        process. Otherwise the kernel is asked, which does nothing while C code holds the GIL.
 
         Raises:
             ConnectionLost: the stream ended, or the kernel's gateway reads nothing.

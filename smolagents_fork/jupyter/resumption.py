@@ -9,7 +9,7 @@ on, and its code runs once.
 
 An engine gives no more than :meth:`~smolagents_fork.sandboxes.provisioner.Sandbox.open_stream`,
 which is called again for each connection. The other end is ``docker/jupyter/kernel_server.py``. An
-acknowledgement is a pong that nobody answers, sent for many messages or many bytes at once, so it
+acknowledgement is a pong without an answer, sent for many messages or many bytes at once, so it
 costs no round trip.
 """
 

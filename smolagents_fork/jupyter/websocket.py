@@ -109,7 +109,7 @@ class KernelModel:
     Attributes:
         id: of the kernel, part of addresses.
         serves_itself: whether the server is the kernel's own process, which is silent while C code
-            keeps Python's lock. A gateway answers then, too.
+            holds the GIL. A gateway answers then, too.
     """
 
     id: str
@@ -213,7 +213,7 @@ class Connection:
         self._send_lock = threading.Lock()
         # Size of a message of which only a part was sent.
         self._stalled = 0
-        asked = {} if received is None else {_RECEIVED_HEADER: str(received)}
+        resume_header = {} if received is None else {_RECEIVED_HEADER: str(received)}
         self._frames = WebSocketReader(sock, limit, keeps_beginning=True)
         try:
             answered = open_websocket(
@@ -221,7 +221,7 @@ class Connection:
                 address.prefix + path,
                 host=address.host,
                 subprotocols=(SUBPROTOCOL_V1,),
-                headers={**asked, **address.headers},
+                headers={**resume_header, **address.headers},
                 deadline=Deadline(timeout),
             )
         except UpgradeRefused as error:
@@ -243,7 +243,7 @@ class Connection:
             self.close()
             raise ProtocolError(
                 f"the gateway does not speak {SUBPROTOCOL_V1}, but "
-                f"{chosen or 'the layout without a name'}: use jupyter-server 2 or later, whose "
+                f"{chosen or 'the unnamed layout'}: use jupyter-server 2 or later, whose "
                 "kernel_ws_protocol names it by default"
             )
         count = answered.get(_RECEIVED_HEADER, "")

@@ -59,7 +59,7 @@ class AccessRecord:
         """Report a connection, or the use of a secret.
 
         Raises:
-            HostRefusedError: nobody could record it.
+            HostRefusedError: it could not be recorded.
         """
         if self._on_event is None:
             return

@@ -171,7 +171,7 @@ class MultiplexedConnections:
         if frame.kind is Kind.BYTES:
             carried.waiting += len(frame.body)
             if carried.has_ended or carried.waiting > WINDOW:
-                raise ProtocolError("a connection of the sandbox sent more than it may")
+                raise ProtocolError("a connection of the sandbox exceeded its window")
             carried.received.append(frame.body)
             carried.has_received.set()
         elif frame.kind is Kind.NO_MORE:
@@ -179,10 +179,10 @@ class MultiplexedConnections:
             carried.has_received.set()
         elif frame.kind is Kind.PASSED_ON:
             if len(frame.body) != _COUNT.size:
-                raise ProtocolError("a count of bytes has another length")
+                raise ProtocolError("a byte count has the wrong length")
             carried.credit += _COUNT.unpack(frame.body)[0]
             if carried.credit > WINDOW:
-                raise ProtocolError("the sandbox has passed on more than it got")
+                raise ProtocolError("the sandbox acknowledged more than it received")
             carried.has_credit.set()
         else:
             self._forget(frame.run)

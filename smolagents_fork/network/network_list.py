@@ -62,7 +62,7 @@ class NetworkList(Options):
         if self.allowed_hosts is not None and network != "none":
             raise ConfigurationError(
                 f"allowed_hosts= with network={network!r}: the code would reach every host of that "
-                "network; give network='none', the default, or leave allowed_hosts= out"
+                "network; pass network='none', the default, or leave allowed_hosts= out"
             )
 
     def check_names(self, name: str, variables: Iterable[str], own: Iterable[str]) -> None:
@@ -80,7 +80,7 @@ class NetworkList(Options):
             if variable.upper() in own:
                 raise ConfigurationError(
                     f"{name}[{variable!r}]: allowed_hosts= sets this variable itself, for clients "
-                    "in the sandbox; leave it out, or give another name"
+                    "in the sandbox; leave it out, or pass another name"
                 )
 
     @property
@@ -118,8 +118,7 @@ class NetworkAccess(NetworkList):
         if self.allowed_hosts is None:
             hosts = [entry.host for secret in self.secrets.values() for entry in secret.hosts]
             raise ConfigurationError(
-                f"secrets= without allowed_hosts=: give allowed_hosts={hosts}, through whose proxy "
-                "they are sent"
+                f"secrets= without allowed_hosts=: pass allowed_hosts={hosts}; its proxy sends them"
             )
         check_reach(self.secrets, self._entries)
         self.check_names("secrets", self.secrets, (*PROXY_VARIABLES, *TRUST_VARIABLES))
@@ -141,7 +140,7 @@ class NetworkAccess(NetworkList):
                 if variable == placeholder or secret.reveal() in str(value):
                     raise ConfigurationError(
                         f"{name}[{variable!r}] has the value of secrets[{placeholder!r}] or its "
-                        "name: leave it out, the code has the placeholder"
+                        "name: omit it, since the code gets the placeholder"
                     )
 
     def network_proxy(

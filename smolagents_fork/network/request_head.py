@@ -110,7 +110,7 @@ def parse_request(head: bytes, origin: tuple[str, int] | None = None) -> ProxyRe
         raise BadRequestError("the request was refused: it has no request line")
     _check_framing(event)
     if not _TARGET.fullmatch(event.target):
-        raise BadRequestError("the request was refused: its target has a character of no address")
+        raise BadRequestError("the request was refused: its target has an invalid character")
     try:
         host, port, target = _destination(event, origin)
     except HostNameError as error:
@@ -175,7 +175,7 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
     elif text.startswith("/"):
         raise BadRequestError("this is a proxy: the target of a request is a whole http:// address")
     else:
-        raise BadRequestError("this proxy speaks HTTP: HTTPS goes through CONNECT")
+        raise BadRequestError("this proxy speaks HTTP: use CONNECT for HTTPS")
     hosts = _values(event, b"host")
     if len(hosts) > 1:
         raise BadRequestError("the request was refused: it has more than one Host")

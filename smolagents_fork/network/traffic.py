@@ -98,7 +98,7 @@ class Stream(ABC):
 
         Raises:
             asyncio.LimitOverrunError: it is too long.
-            EOFError: the peer ended its side before.
+            EOFError: the peer closed its side before.
         """
         searched = 0
         while (head_end := self._buffer.find(_HEAD_END, searched)) < 0:
@@ -112,7 +112,7 @@ class Stream(ABC):
         """Return the next ``size`` bytes.
 
         Raises:
-            EOFError: the peer ended its side before.
+            EOFError: the peer closed its side before.
         """
         while len(self._buffer) < size:
             await self._fill()
@@ -125,7 +125,7 @@ class Stream(ABC):
     async def _fill(self) -> None:
         data = await self._next()
         if not data:
-            raise EOFError("the peer ended its side")
+            raise EOFError("the peer closed its side")
         self._buffer += data
 
     def _take(self, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the value to keep, or names the parameter and what to give.
+"""Checks of arguments: each returns the value to keep, or names the parameter and what to pass.
 
 An argument of the wrong type often has the opposite effect: ``network="none"`` is true, and
 ``readable_paths="/etc"`` begins with ``/``.
@@ -50,12 +50,12 @@ def seconds_or_none(name: str, value: Any) -> float | None:
 
 def _seconds(name: str, value: Any, or_none: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigurationError(f"{name}={value!r}: give a number of seconds above 0{or_none}")
+        raise ConfigurationError(f"{name}={value!r}: pass a number of seconds above 0{or_none}")
     if not math.isfinite(value) or value <= 0:
-        raise ConfigurationError(f"{name}={value!r}: give a finite number of seconds above 0")
+        raise ConfigurationError(f"{name}={value!r}: pass a finite number of seconds above 0")
     if value > LONGEST_SECONDS:
         raise ConfigurationError(
-            f"{name}={value!r}: give at most {LONGEST_SECONDS:,} seconds, some thirty years"
+            f"{name}={value!r}: pass at most {LONGEST_SECONDS:,} seconds, about thirty years"
             f"{or_none}"
         )
     return float(value)
@@ -65,14 +65,14 @@ def flag(name: str, value: Any) -> bool:
     """Return ``True`` or ``False``; nothing else: any text is true, ``"no"`` and ``"none"`` too."""
     if isinstance(value, bool):
         return value
-    raise ConfigurationError(f"{name}={value!r}: give True or False")
+    raise ConfigurationError(f"{name}={value!r}: pass True or False")
 
 
 def flag_or_none(name: str, value: Any) -> bool | None:
     """Return ``True``, ``False`` or ``None``."""
     if value is None or isinstance(value, bool):
         return value
-    raise ConfigurationError(f"{name}={value!r}: give True or False, or None")
+    raise ConfigurationError(f"{name}={value!r}: pass True or False, or None")
 
 
 def whole(least: int) -> Callable[[str, Any], int]:
@@ -80,7 +80,7 @@ def whole(least: int) -> Callable[[str, Any], int]:
 
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ConfigurationError(f"{name}={value!r}: give a whole number above {least - 1}")
+            raise ConfigurationError(f"{name}={value!r}: pass a whole number above {least - 1}")
         return value
 
     return check
@@ -100,14 +100,14 @@ def text(name: str, value: Any) -> str:
     """Return text."""
     if isinstance(value, str):
         return value
-    raise ConfigurationError(f"{name}={value!r}: give text")
+    raise ConfigurationError(f"{name}={value!r}: pass text")
 
 
 def text_or_none(name: str, value: Any) -> str | None:
     """Return text, or ``None``."""
     if value is None or isinstance(value, str):
         return value
-    raise ConfigurationError(f"{name}={value!r}: give text, or None")
+    raise ConfigurationError(f"{name}={value!r}: pass text, or None")
 
 
 def tenant(name: str, value: Any) -> str:
@@ -118,7 +118,7 @@ def tenant(name: str, value: Any) -> str:
     """
     if not isinstance(value, str) or len(value) > _LONGEST_TENANT or not value.isprintable():
         raise ConfigurationError(
-            f"{name}={value!r}: give up to {_LONGEST_TENANT} printable characters"
+            f"{name}={value!r}: pass up to {_LONGEST_TENANT} printable characters"
         )
     return value
 
@@ -129,7 +129,7 @@ def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
     def check(name: str, value: Any) -> Any:
         if value not in allowed:
             raise ConfigurationError(
-                f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}"
+                f"{name}={value!r}: pass one of {', '.join(map(repr, allowed))}"
             )
         return value
 
@@ -139,7 +139,7 @@ def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
 def path_or_none(name: str, value: Any) -> str | os.PathLike[str] | None:
     """Return text or a path, or ``None``."""
     if value is not None and (not isinstance(value, (str, os.PathLike)) or not value):
-        raise ConfigurationError(f"{name}={value!r}: give a path, or None")
+        raise ConfigurationError(f"{name}={value!r}: pass a path, or None")
     path: str | os.PathLike[str] | None = value
     return path
 
@@ -152,11 +152,11 @@ def names(name: str, value: Any) -> tuple[str, ...]:
             not a name.
     """
     if isinstance(value, (str, bytes)):
-        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}]")
+        raise ConfigurationError(f"{name}={value!r}: pass a list, such as [{value!r}]")
     entries = _items(name, value)
     for item in entries:
         if not isinstance(item, str) or not item.strip():
-            raise ConfigurationError(f"{name}: {item!r} is not a name: give text")
+            raise ConfigurationError(f"{name}: {item!r} is not a name: pass text")
     return entries
 
 
@@ -168,11 +168,11 @@ def paths(name: str, value: Any) -> tuple[str, ...]:
             sequence; an entry that is not a path.
     """
     if isinstance(value, (str, bytes, os.PathLike)):
-        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{str(value)!r}]")
+        raise ConfigurationError(f"{name}={value!r}: pass a list, such as [{str(value)!r}]")
     entries = _items(name, value)
     for item in entries:
         if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
-            raise ConfigurationError(f"{name}: {item!r} is not a path: give text or a Path")
+            raise ConfigurationError(f"{name}: {item!r} is not a path: pass text or a Path")
     return tuple(os.path.abspath(path) for path in entries)
 
 
@@ -180,14 +180,14 @@ def _items(name: str, values: Any) -> tuple[Any, ...]:
     if values is None:
         return ()
     if not isinstance(values, Iterable) or isinstance(values, Mapping):
-        raise ConfigurationError(f"{name}={values!r}: give a list")
+        raise ConfigurationError(f"{name}={values!r}: pass a list")
     return tuple(values)
 
 
 def mapping(name: str, value: Any) -> dict[Any, Any]:
     """Return a mapping as a dict; ``None`` means an empty one."""
     if value is not None and not isinstance(value, Mapping):
-        raise ConfigurationError(f"{name}={value!r}: give a mapping of names to values")
+        raise ConfigurationError(f"{name}={value!r}: pass a mapping of names to values")
     return dict(value or {})
 
 
@@ -197,7 +197,7 @@ def functions(name: str, value: Any) -> dict[str, Callable[..., Any]]:
     for key, function in entries.items():
         if not callable(function):
             raise ConfigurationError(
-                f"{name}[{key!r}]={function!r}: give a function; other values are sent by "
+                f"{name}[{key!r}]={function!r}: pass a function; other values are sent by "
                 "send_variables"
             )
     return entries
@@ -206,7 +206,7 @@ def functions(name: str, value: Any) -> dict[str, Callable[..., Any]]:
 def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
     """Return a function, or ``None``."""
     if value is not None and not callable(value):
-        raise ConfigurationError(f"{name}={value!r}: give a function, or None")
+        raise ConfigurationError(f"{name}={value!r}: pass a function, or None")
     function: Callable[..., Any] | None = value
     return function
 
@@ -215,7 +215,7 @@ def logger(name: str, value: Any) -> Any:
     """Return a logger as upstream has it; one of :mod:`logging` has other methods."""
     if value is not None and not (hasattr(value, "log") and hasattr(value, "log_error")):
         raise ConfigurationError(
-            f"{name}={value!r}: give upstream's AgentLogger, an object with its methods log() and "
+            f"{name}={value!r}: pass upstream's AgentLogger, an object with its methods log() and "
             "log_error(), or None"
         )
     return value

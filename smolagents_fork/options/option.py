@@ -1,8 +1,8 @@
 """Definition of an option: a field of a frozen dataclass, with all that is known of it.
 
 The dataclass of an executor is its constructor's signature, for editors and at run time. It checks
-what is given, suggests the option that an unknown name probably means, and has what the tables of
-the documentation are drawn from.
+the arguments, suggests the option that an unknown name probably means, and is the source of the
+documentation's tables.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class About:
 
     Attributes:
         says: what it is for, in a sentence or two.
-        check: refuses an argument that cannot work; ``None``: any is accepted.
-        form: what to give, and its unit.
+        check: refuses an invalid argument; ``None``: any is accepted.
+        form: form of the value, and its unit.
         elsewhere: its names in docker-py, compose files, hosted services and other executors.
         of_call: whether it concerns the calls of an executor and not its sandbox, so that it may
             differ from the pool's.
@@ -73,7 +73,7 @@ def option(
         default: used where it is not given; checked, too.
         says: see :class:`About`, as for the others.
         check: takes the name and the argument, and returns the value to keep.
-        form: what to give, and its unit.
+        form: form of the value, and its unit.
         elsewhere: names elsewhere, with spaces between.
         of_call: whether it concerns calls and not the sandbox.
 
@@ -106,7 +106,7 @@ def same_as(kind: type, name: str, **changes: Any) -> Any:
 
 
 def about(kind: type) -> dict[str, About]:
-    """Return what is known of each option of a class, in their order."""
+    """Return the properties of each option of a class, in their order."""
     return {
         field.name: field.metadata[_KEY]
         for field in dataclasses.fields(kind)
@@ -120,7 +120,7 @@ class Options:
 
     #: Names of those that may be given by position, in their order.
     by_position: ClassVar[tuple[str, ...]] = ()
-    #: Names of those that were given, also with their default; :meth:`of` knows them.
+    #: Names of those that were passed, even with their defaults; set by :meth:`of`.
     given: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Options:
     def of(
         cls: type[_Options], owner: str, arguments: Sequence[Any], keywords: Mapping[str, Any]
     ) -> _Options:
-        """Make options of the arguments of a call.
+        """Build options from the arguments of a call.
 
         Args:
             owner: the class that was called.
@@ -149,7 +149,7 @@ class Options:
 
         Raises:
             ConfigurationError: an unknown keyword, one that is given twice, too many arguments, or
-                a value that cannot work.
+                an invalid value.
         """
         known = about(cls)
         named_values = dict(keywords)
@@ -157,25 +157,25 @@ class Options:
         check_known(owner, named_values.keys() - others, known, lambda: words_of(cls))
         if len(arguments) > len(cls.by_position):
             raise ConfigurationTypeError(
-                f"{owner} was given {len(arguments)} arguments by position and takes "
-                f"{len(cls.by_position)}: give the others by name"
+                f"{owner} was passed {len(arguments)} arguments by position but takes "
+                f"{len(cls.by_position)}: pass the others by name"
             )
         for name, value in zip(cls.by_position, arguments, strict=False):
             if name in named_values:
-                raise ConfigurationTypeError(f"{owner}: {name} is given by position and by name")
+                raise ConfigurationTypeError(f"{owner}: {name} was passed by position and by name")
             named_values[name] = value
         options = cls(**cls.complete(named_values))
         object.__setattr__(options, "given", frozenset(named_values))
         return options
 
     @classmethod
-    def complete(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was given, with the options whose defaults depend on it.
+    def complete(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments, with the options whose defaults depend on them.
 
         Args:
-            given: arguments by name, not checked.
+            arguments: arguments by name, not checked.
         """
-        return given
+        return arguments
 
 
 def options_of_calls(kind: type) -> list[str]:

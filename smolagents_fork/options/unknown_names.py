@@ -36,7 +36,7 @@ _LIKENESS = 0.7
 
 def check_known(
     owner: str,
-    given: Iterable[str],
+    keywords: Iterable[str],
     known: Iterable[str],
     words: Callable[[], Mapping[str, Collection[str]]],
 ) -> None:
@@ -44,12 +44,12 @@ def check_known(
 
     Args:
         owner: the class that was called.
-        given: keywords it was called with.
+        keywords: keywords it was called with.
         known: keywords it accepts.
         words: returns, for each word by which options are called elsewhere, the options.
     """
     names = sorted(known)
-    unknown = sorted(set(given) - set(names))
+    unknown = sorted(set(keywords) - set(names))
     if unknown:
         meant = [] if unknown[0] in _ELSEWHERE else suggest_options(unknown[0], names, words())
         hint = f"did you mean {' or '.join(map(repr, meant))}?"
@@ -58,14 +58,14 @@ def check_known(
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
 
 
-def check_of_executor(owner: str, given: Iterable[str]) -> None:
+def check_of_executor(owner: str, keywords: Iterable[str]) -> None:
     """Refuse the options of other executors, where unknown keywords are those of a service.
 
     Args:
         owner: the class that was called.
-        given: keywords it was called with.
+        keywords: keywords it was called with.
     """
-    for name in given:
+    for name in keywords:
         if name in _ELSEWHERE:
             raise ConfigurationError(f"{owner} has no parameter {name!r}; {_ELSEWHERE[name]}")
 
@@ -73,7 +73,7 @@ def check_of_executor(owner: str, given: Iterable[str]) -> None:
 def suggest_options(
     unknown: str, names: Collection[str], words: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Return the options that were probably meant; empty if none comes to mind.
+    """Return the options that were probably meant; empty if there are none.
 
     Args:
         unknown: a keyword that there is not.

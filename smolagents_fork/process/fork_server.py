@@ -261,13 +261,13 @@ class ForkServer:
     def _obey(self, child: _Child) -> None:
         """Send a child the signals that its host has asked for."""
         try:
-            asked = child.status.recv(64)
+            commands = child.status.recv(64)
         except OSError:
-            asked = b""
-        if not asked:
-            asked = b"K"  # the host closed the socket, or died
+            commands = b""
+        if not commands:
+            commands = b"K"  # the host closed the socket, or died
             self._selector.unregister(child.status)
-        for letter in asked:
+        for letter in commands:
             number = SIGNALS.get(bytes([letter]))
             if number is not None:
                 _signal(child.pid, number)

@@ -54,10 +54,10 @@ class DockerKind:
             options["image"], report=lambda _line: None, rebuild=options["rebuild"]
         )
         digest = provisioner.image_digest(image)
-        wanted = options["digest"]
-        if wanted and digest != wanted:
+        expected = options["digest"]
+        if expected and digest != expected:
             raise ExecutorStartError(
-                f"image {image!r} is {digest} here and {wanted} on another node: load the same "
+                f"image {image!r} is {digest} here and {expected} on another node: load the same "
                 "image on every node"
             )
         if options["spec"] is None:
@@ -74,7 +74,7 @@ class DockerKind:
                     self._provisioners[key] = DockerProvisioner(container)
                 except EngineUnavailableError as error:
                     raise error.rephrase(
-                        f"no Docker engine answers ({error}); start one there, or give "
+                        f"no Docker engine answers ({error}); start one there, or pass "
                         "RayEngine(sandbox='process')"
                     ) from error
             return self._provisioners[key]

@@ -47,8 +47,8 @@ def check_head(address: str, seconds: float) -> None:
     if target is None:
         return
     unreachable = (
-        f"the head of the Ray cluster at {address} cannot be reached (%s): start it, or give "
-        "RayEngine another address or set RAY_ADDRESS"
+        f"the head of the Ray cluster at {address} cannot be reached (%s): start it, pass "
+        "another address to RayEngine, or set RAY_ADDRESS"
     )
     late = EngineUnavailableError(unreachable % f"no answer within {seconds:g} s")
     deadline = Deadline(seconds)
@@ -64,8 +64,8 @@ def check_head(address: str, seconds: float) -> None:
         wrong = f"it sent {received!r}" if received else "it closed the connection"
     except TimeoutError as error:
         raise EngineUnavailableError(
-            f"what is at {address} accepts connections and sent nothing within {seconds:g} s: "
-            "check the address of the head; if the head is slow, give RayEngine a larger "
+            f"the server at {address} accepts connections but sent nothing within {seconds:g} s: "
+            "check the address of the head; if the head is slow, pass RayEngine a larger "
             "connect_timeout_seconds="
         ) from error
     except OSError as error:
@@ -74,7 +74,7 @@ def check_head(address: str, seconds: float) -> None:
     if received[:1] != b"\0" or received[3:4] != bytes([_SETTINGS]):
         here = "RAY_USE_TLS=1" if uses_tls() else "no RAY_USE_TLS"
         raise EngineUnavailableError(
-            f"what answers at {address} is not the head of a Ray cluster: {wrong}; check the "
+            f"the server at {address} is not the head of a Ray cluster: {wrong}; check the "
             f"address, and whether the cluster uses TLS (here: {here})"
         )
 

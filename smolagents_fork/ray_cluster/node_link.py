@@ -165,8 +165,8 @@ def connect(place: SupervisorPlace, seconds: float, op: str, **arguments: Any) -
             raise
     except OSError as error:
         raise type(error)(
-            f"no connection to the supervisor at {place.address}:{place.port}: {error}; nodes need "
-            "to be reached at any port that their system gives"
+            f"no connection to the supervisor at {place.address}:{place.port}: {error}; nodes "
+            "must be reachable at any port that their system assigns"
         ) from error
     connection.settimeout(None)
     return connection
@@ -354,7 +354,7 @@ def _accept(
             connection = context.wrap_socket(connection, server_side=True)
         shown = _receive_exactly(connection, KEY_BYTES, Deadline(_HANDSHAKE_SECONDS))
         if shown is None or not hmac.compare_digest(shown, key):
-            raise OSError("another key, or none")
+            raise OSError("a wrong key, or none")
         connection = _plain(connection)
         request = FrameSocket(connection).receive(_HANDSHAKE_SECONDS)
         if request is None:

@@ -283,7 +283,7 @@ def _pieces(connection: socket.socket, size: int) -> Iterator[bytes]:
     while missing > 0:
         piece = connection.recv(min(missing, _PIECE))
         if not piece:
-            raise ProtocolError(f"{missing} of the file's {size} bytes did not come")
+            raise ProtocolError(f"{missing} of the file's {size} bytes did not arrive")
         missing -= len(piece)
         yield piece
     connection.settimeout(0.0)

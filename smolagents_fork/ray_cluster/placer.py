@@ -166,7 +166,7 @@ class Placer:
                 return None
         if place.tls != uses_tls():
             raise ExecutorStartError(
-                f"node {place}: RAY_USE_TLS is not the same here and on the node"
+                f"node {place}: RAY_USE_TLS differs between this process and the node"
             )
         try:
             return SupervisorLease(place, reservation, created)

@@ -120,10 +120,10 @@ class PlacerProcess:
             with contextlib.suppress(TimeoutError, FutureTimeoutError):
                 connected.result(0.1)
                 return
-        said = f": {self._stderr[-1]}" if self._stderr else ""
+        quote = f": {self._stderr[-1]}" if self._stderr else ""
         raise EngineUnavailableError(
             f"Ray did not connect to the cluster at {self.address} within {_CONNECT_SECONDS:.0f} "
-            f"s{said}"
+            f"s{quote}"
         )
 
     # -- requests --
@@ -186,7 +186,7 @@ class PlacerProcess:
                 continue
             if posted is None:
                 return
-            # The receiver notices the end; a value that cannot be sent concerns nobody else.
+            # The receiver notices the end; a value that cannot be sent affects no other caller.
             with contextlib.suppress(OSError, ForkError):
                 self._channel.send(posted)
 
@@ -204,8 +204,8 @@ class PlacerProcess:
             reason = f"it sent what it may not ({error})"
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
-        said = f"; it said: {self._stderr[-1]}" if self._stderr else ""
-        self._end(reason or f"it ended with exit code {self._process.poll()}{said}")
+        quote = f"; it said: {self._stderr[-1]}" if self._stderr else ""
+        self._end(reason or f"it ended with exit code {self._process.poll()}{quote}")
         self._channel.close()
         self.wait()
 

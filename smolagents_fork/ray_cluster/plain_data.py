@@ -149,7 +149,7 @@ def check_data(value: Any, cls: type[_Data]) -> _Data:
         ProtocolError: another class or type, or a number out of range.
     """
     if type(value) is not cls:
-        raise ProtocolError(f"what was sent is not a {cls.__name__}")
+        raise ProtocolError(f"expected {cls.__name__}")
     for name, hint in typing.get_type_hints(cls).items():
         if reason := _fault(getattr(value, name), hint):
             raise ProtocolError(f"{cls.__name__}.{name} {reason}")
@@ -189,7 +189,7 @@ def check_files(value: Any) -> list[FileInfo]:
         ProtocolError: it is not that.
     """
     if type(value) is not list or len(value) > _MOST_FILES:
-        raise ProtocolError("a node sent what is not a list of files, or one that is too long")
+        raise ProtocolError("a node sent an invalid list of files, or one that is too long")
     return [check_data(entry, FileInfo) for entry in value]
 
 

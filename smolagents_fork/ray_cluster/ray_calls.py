@@ -69,8 +69,8 @@ def connect_to_ray(address: str) -> str:
             raise refused from error
         text = " ".join(str(error).split())[:600]
         raise EngineUnavailableError(
-            f"Ray did not connect to {address}: {type(error).__name__}: {text}; here are Ray "
-            f"{ray.__version__}, Python {platform.python_version()} and smolagents "
+            f"Ray did not connect to {address}: {type(error).__name__}: {text}; this process has "
+            f"Ray {ray.__version__}, Python {platform.python_version()} and smolagents "
             f"{upstream_version}+fork.{fork_revision}"
         ) from error
     with contextlib.suppress(Exception):

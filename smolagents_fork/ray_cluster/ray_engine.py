@@ -30,7 +30,7 @@ _CPUS_PER_PROCESS = 0.25
 _MEMORY_PER_PROCESS = 64 << 20
 _HERE = "describes this machine, and the sandbox is on a node of the cluster"
 _REFUSED = {
-    "volumes": "paths of this machine do not exist on the nodes; give files= instead",
+    "volumes": "paths of this machine do not exist on the nodes; pass files= instead",
     "host": f"it {_HERE}",
     "port": f"it {_HERE}",
     "ca_bundle": "a file of this machine does not exist on the nodes; put it in the image",
@@ -56,11 +56,11 @@ class RayEngine:
             none.
         allow_no_token: Whether to connect although ``RAY_AUTH_MODE`` is not ``token``; whoever
             reaches such a cluster runs code on every node.
-        connect_timeout_seconds: Seconds in which the head has to accept a connection and to send
-            the first bytes; an answer may take longer.
+        connect_timeout_seconds: Seconds for the head to accept a connection and send the first
+            bytes; an answer may take longer.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
 
     Example:
         >>> engine = RayEngine("10.0.0.1:6379", sandbox="process", slots_per_node=40)
@@ -85,25 +85,25 @@ class RayEngine:
     def __post_init__(self) -> None:
         if self.address is not None and (not isinstance(self.address, str) or not self.address):
             raise ConfigurationError(
-                f"RayEngine: address={self.address!r}: give text such as '10.0.0.1:6379', or None "
+                f"RayEngine: address={self.address!r}: pass text such as '10.0.0.1:6379', or None "
                 "for the one in RAY_ADDRESS"
             )
         accept.one_of("docker", "process")("sandbox", self.sandbox)
         slots = self.slots_per_node
         if type(slots) is not int or not 1 <= slots <= _MOST_SLOTS:
             raise ConfigurationError(
-                f"RayEngine: slots_per_node={slots!r}: give a whole number from 1 to {_MOST_SLOTS}"
+                f"RayEngine: slots_per_node={slots!r}: pass a whole number from 1 to {_MOST_SLOTS}"
             )
         if accept.seconds("lease_seconds", self.lease_seconds) < _LEAST_LEASE_SECONDS:
             raise ConfigurationError(
-                f"RayEngine: lease_seconds={self.lease_seconds!r}: give {_LEAST_LEASE_SECONDS:g} "
+                f"RayEngine: lease_seconds={self.lease_seconds!r}: pass {_LEAST_LEASE_SECONDS:g} "
                 "or more, because heartbeats come every two seconds"
             )
         accept.seconds("connect_timeout_seconds", self.connect_timeout_seconds)
         cpus = self.cpus_per_slot
         if cpus is not None and not _is_cpus(cpus):
             raise ConfigurationError(
-                f"RayEngine: cpus_per_slot={cpus!r}: give a number of cores, 0 or more, or None"
+                f"RayEngine: cpus_per_slot={cpus!r}: pass a number of cores, 0 or more, or None"
             )
         check_size("memory_per_slot", self.memory_per_slot)
         accept.flag("allow_no_token", self.allow_no_token)
@@ -173,7 +173,7 @@ class RayEngine:
         address = self._place
         if not address:
             raise EngineUnavailableError(
-                "no address of a Ray cluster: give RayEngine(address=...), such as "
+                "no address of a Ray cluster: pass RayEngine(address=...), such as "
                 "'10.0.0.1:6379', or set RAY_ADDRESS"
             )
         if importlib.util.find_spec("ray") is None:
@@ -183,7 +183,7 @@ class RayEngine:
         if not self.allow_no_token and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
             raise EngineUnavailableError(
                 "Ray without a token lets anyone who reaches it run code on every node: set "
-                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or give "
+                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or pass "
                 "RayEngine allow_no_token=True"
             )
         return address

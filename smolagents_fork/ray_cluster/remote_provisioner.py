@@ -209,7 +209,7 @@ class RemoteContainer(RemoteSandbox):
     Args:
         spec: that it is started from.
         supervisor: see :class:`RemoteSandbox`.
-        placer: likewise.
+        placer: Placer of the supervisor.
         tenant: likewise.
     """
 

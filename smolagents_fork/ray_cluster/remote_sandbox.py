@@ -117,7 +117,7 @@ class RemoteSandbox:
         with self._connect("start", seconds, **arguments) as connection:
             info = answer_of(connection, seconds)
         if type(info) is not dict:
-            raise ProtocolError("a start answers with what the host has to know")
+            raise ProtocolError("the answer to a start lacks fields")
         self.info = info
 
     def lose(self, reason: str) -> None:

@@ -272,11 +272,11 @@ class Supervisors:
         creation.add_done_callback(functools.partial(self._note_created, reservation))
         return creation
 
-    def _make_room(self, wanted: Reservation) -> None:
+    def _make_room(self, reservation: Reservation) -> None:
         """End supervisors of other reservations that have no sandboxes: Ray may need room."""
         for supervisor in self._all:
             is_idle = not supervisor.sandboxes and not supervisor.ending
-            if is_idle and supervisor.reservation != wanted:
+            if is_idle and supervisor.reservation != reservation:
                 supervisor.ending = True
                 self.placer.request("end", supervisor=supervisor.place.supervisor)
 

@@ -42,7 +42,7 @@ def _host(name: str, value: Any) -> Any:
     except ValueError:
         if value != "localhost":
             raise ConfigurationError(
-                f"{name}={value!r}: give an address of the engine's machine, such as '127.0.0.1', "
+                f"{name}={value!r}: pass an address of the engine's machine, such as '127.0.0.1', "
                 "or '0.0.0.0' for all of them"
             ) from None
     return value
@@ -50,7 +50,7 @@ def _host(name: str, value: Any) -> Any:
 
 def _port(name: str, value: Any) -> Any:
     if value is not None and (type(value) is not int or not 0 < value < 65_536):
-        raise ConfigurationError(f"{name}={value!r}: give 1 to 65535, or None for a free one")
+        raise ConfigurationError(f"{name}={value!r}: pass 1 to 65535, or None for a free one")
     return value
 
 
@@ -58,21 +58,21 @@ def _network(name: str, value: Any) -> Any:
     if not isinstance(value, str) or not value:
         # The engine takes an empty name for its bridge, which gives the code a network.
         raise ConfigurationError(
-            f"{name}={value!r}: give 'none', 'bridge' or the name of a network"
+            f"{name}={value!r}: pass 'none', 'bridge' or the name of a network"
         )
     return value
 
 
 def _user(name: str, value: Any) -> Any:
     if not isinstance(value, str):
-        raise ConfigurationError(f"{name}={value!r}: give text such as '1000:1000'")
+        raise ConfigurationError(f"{name}={value!r}: pass text such as '1000:1000'")
     return value
 
 
 def _runtime(name: str, value: Any) -> Any:
     if value == "":
         # The engine takes an empty name for its default runtime, which may isolate less.
-        raise ConfigurationError(f"{name}='': give a name, or None for the engine's own")
+        raise ConfigurationError(f"{name}='': pass a name, or None for the engine's own")
     return accept.text_or_none(name, value)
 
 
@@ -82,7 +82,7 @@ def _environment(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
             raise ConfigurationError(f"{name}: {key!r} is not a variable's name")
         if not isinstance(setting, (str, int, float)):
-            raise ConfigurationError(f"{name}[{key!r}]={setting!r}: give text or a number")
+            raise ConfigurationError(f"{name}[{key!r}]={setting!r}: pass text or a number")
         if "\0" in str(setting):
             raise ConfigurationError(f"{name}[{key!r}]={setting!r}: a value cannot have a NUL byte")
     return variables
@@ -91,11 +91,11 @@ def _environment(name: str, value: Any) -> dict[str, Any]:
 def _workdir(name: str, value: Any) -> Any:
     """Refuse a path that is not absolute or has another use."""
     if not isinstance(value, str) or not value.startswith("/"):
-        raise ConfigurationError(f"{name}={value!r}: give an absolute path")
+        raise ConfigurationError(f"{name}={value!r}: pass an absolute path")
     if posixpath.normpath(value) in ("/", "//", "/tmp"):
         raise ConfigurationError(
             f"{name}={value!r} has another use in the container: "
-            "give a folder such as '/workspace'; it need not be in the image"
+            "pass a folder such as '/workspace'; it need not be in the image"
         )
     return value
 
@@ -108,8 +108,8 @@ def _volumes(_name: str, value: Any) -> Any:
 # docker-py's arguments of containers.run that an executor decides: the value that changes nothing,
 # or ``None``, and the reason.
 _DECIDED: Mapping[str, tuple[Any, str]] = {
-    "name": (None, "each container has a name of its own, by which it is removed: give labels"),
-    "image": (None, "give image="),
+    "name": (None, "each container has a name of its own, by which it is removed: pass labels"),
+    "image": (None, "pass image="),
     "detach": (True, "the executor attaches to the container itself"),
     "stdin_open": (True, "the container's lease is renewed through its standard input"),
     "tty": (False, "code could write to a terminal's input, by which the lease is renewed"),
@@ -302,8 +302,8 @@ class ContainerOptions(Options):
     def has_network(self) -> bool:
         """Tell whether the code was given a network."""
         extra = self.run_arguments
-        asked = extra.get("network") or extra.get("network_mode") or self.network
-        return str(asked) != "none"
+        network = extra.get("network") or extra.get("network_mode") or self.network
+        return str(network) != "none"
 
     @property
     def shares_host_network(self) -> bool:
@@ -330,7 +330,7 @@ def _refuse_shared(name: str, network: object) -> None:
     raise ConfigurationError(
         f"{name}={network!r}: the container would share {whose} network interfaces, so its code "
         f"could reach every service on {whose} loopback; the gateway's port would be open to "
-        "every process there, and a second executor could not use it. Give 'none', 'bridge' or a "
+        "every process there, and a second executor could not use it. Pass 'none', 'bridge' or a "
         "network of your own (docker network create), or allow_shared_network=True if that is "
         "wanted"
     )
@@ -343,7 +343,7 @@ def _refuse_root(name: str, user: object) -> None:
     if who in ("", "root") or (who.isdigit() and int(who) == 0):
         raise ConfigurationError(
             f"{name}={user!r} is root, or the image's choice: code runs as root only with "
-            "allow_root=True; give numbers such as '1000:1000'"
+            "allow_root=True; pass numbers such as '1000:1000'"
         )
 
 
@@ -365,10 +365,10 @@ def _check_volumes(volumes: Any) -> None:
     """
     for source, target, mode in volume_entries(volumes):
         if set(mode.split(",")) - _MODES:
-            raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: give 'ro' or 'rw'")
+            raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: pass 'ro' or 'rw'")
         if not target.startswith("/"):
             raise ConfigurationError(
-                f"volumes: {source!r} at {target!r} of the container: give an absolute path"
+                f"volumes: {source!r} at {target!r} of the container: pass an absolute path"
             )
 
 
@@ -411,6 +411,6 @@ def _of_text(text: Any) -> tuple[str, str, str]:
 
 def _make_error(value: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"volumes={value!r}: give {{'/data': {{'bind': '/data', 'mode': 'ro'}}}} or "
+        f"volumes={value!r}: pass {{'/data': {{'bind': '/data', 'mode': 'ro'}}}} or "
         "['/data:/data:ro']; the path of the engine's machine comes first"
     )

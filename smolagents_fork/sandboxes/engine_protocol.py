@@ -1,17 +1,17 @@
 """The protocol of engines: descriptions of a place where sandboxes run.
 
-An engine is data. It says which place is meant and how to connect to it, and has no connection
-itself. ``DockerExecutor(engine=...)`` and ``DockerPool(engine=...)`` take one, and call
+An engine is data. It describes a place and how to connect to it, and has no connection itself.
+``DockerExecutor(engine=...)`` and ``DockerPool(engine=...)`` take one, and call
 :meth:`Engine.connect` once for each executor or ready sandbox. What runs sandboxes is the
 :class:`~smolagents_fork.sandboxes.provisioner.Provisioner` that this returns.
 
 Rules for an implementation, normally a frozen dataclass:
 
 * Its constructor is cheap and opens no connection. It checks its arguments and raises
-  ``ConfigurationError`` with the value and what to give instead. It imports no optional package.
-* It is immutable, hashable and comparable by value. Equal engines mean the same place.
+  ``ConfigurationError`` with the value and what to pass instead. It imports no optional package.
+* It is immutable, hashable and comparable by value. Equal engines are the same place.
 * Its ``repr`` names the place and contains no password, token or key.
-* What is left out comes from the environment, and is read in :meth:`Engine.connect`.
+* Omitted arguments come from the environment, which :meth:`Engine.connect` reads.
 * One process may use several engines, of the same kind too, at the same time.
 """
 
@@ -72,7 +72,7 @@ class Engine(Protocol):
         Raises:
             EngineUnavailableError: a package is missing, or the engine does not answer; says where
                 it was looked for and what to do.
-            ConfigurationError: options that cannot work together here.
+            ConfigurationError: options that cannot be combined here.
         """
 
 
@@ -87,7 +87,7 @@ def check_engine(engine: object) -> Engine:
     """
     if isinstance(engine, type) or not isinstance(engine, Engine):
         raise ConfigurationError(
-            f"engine={engine!r} is not an engine: give an object such as DockerEngine(), or None "
+            f"engine={engine!r} is not an engine: pass an object such as DockerEngine(), or None "
             "for the container engine of the environment"
         )
     return engine

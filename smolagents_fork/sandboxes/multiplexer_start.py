@@ -59,10 +59,10 @@ class CarriedConnections:
         try:
             stream = self._open_multiplexer(seconds)
         except (OSError, ExecutorError) as error:
-            told = f"the multiplexer of connections in {self._sandbox} did not start: {error}"
+            message = f"the multiplexer of connections in {self._sandbox} did not start: {error}"
             if not self._were_served:
-                raise ExecutorStartError(told) from error
-            _logger.warning("%s; allowed_hosts= are not reached from it any more", told)
+                raise ExecutorStartError(message) from error
+            _logger.warning("%s; allowed_hosts= are not reached from it any more", message)
         else:
             self._were_served = True
             self._proxy.serve_stream(stream)

@@ -58,10 +58,10 @@ def _ask_pip() -> tuple[int, str]:
         *("-vv", "--retries", "0", "--timeout", "10", "index", "versions", _PACKAGE),
     ]
     try:
-        done = run_program(command, seconds=_SECONDS - 1, environment=os.environ)
+        result = run_program(command, seconds=_SECONDS - 1, environment=os.environ)
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
-    return done.returncode, without_passwords(done.stdout)
+    return result.returncode, without_passwords(result.stdout)
 
 
 def _cut(text: str) -> str:

@@ -127,7 +127,7 @@ class ImageSpec(Options):
         super().check_together()
         if self.image is not None and self.dockerfile_content is not None:
             raise ConfigurationError(
-                "image= and dockerfile_content= exclude one another: give one of them"
+                "image= and dockerfile_content= are mutually exclusive: pass one of them"
             )
 
     @property

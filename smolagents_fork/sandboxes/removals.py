@@ -76,7 +76,7 @@ class Removals:
         """
         with _pending.lock:
             if _pending.exiting:
-                raise ExecutorStartError("the process is exiting: no sandbox is started")
+                raise ExecutorStartError("the process is exiting: no sandbox can be started")
             _pending.known[name] = self._address, remove
         exit_on_sigterm()
 

@@ -45,7 +45,7 @@ def size_or_none(name: str, value: Any) -> Any:
 def _cores(name: str, value: Any) -> Any:
     if value is not None and not (_is_number(value) and _LEAST_CPUS <= value < 1_000_000):
         raise ConfigurationError(
-            f"{name}={value!r}: give a number of cores, at least {_LEAST_CPUS}, or None for no "
+            f"{name}={value!r}: pass a number of cores, at least {_LEAST_CPUS}, or None for no "
             "limit"
         )
     return value
@@ -55,7 +55,7 @@ def _processes(name: str, value: Any) -> Any:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (is_whole and 0 < value < 1_000_000):
         raise ConfigurationError(
-            f"{name}={value!r}: give a whole number above 0, or None for no limit"
+            f"{name}={value!r}: pass a whole number above 0, or None for no limit"
         )
     return value
 
@@ -83,7 +83,7 @@ class Limits(Options):
     )
     pids_limit: int | None = option(
         256,
-        "most processes and threads at once, which stops a fork bomb",
+        "maximum number of processes and threads at once, which stops a fork bomb",
         _processes,
         form="processes and threads; `None`: no limit",
         elsewhere=PROCESSES,
@@ -117,33 +117,33 @@ class Limits(Options):
             )
 
     @classmethod
-    def complete(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was given, and sizes that fit it."""
+    def complete(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments, with sizes that fit them."""
         sizes = ("memory", "workdir_size", "tmp_size")
-        fitting = fitting_sizes({name: given[name] for name in sizes if name in given})
-        return super().complete({**given, **fitting})
+        fitting = fitting_sizes({name: arguments[name] for name in sizes if name in arguments})
+        return super().complete({**arguments, **fitting})
 
 
-def fitting_sizes(given: Mapping[str, int | str | None]) -> dict[str, int | str | None]:
+def fitting_sizes(sizes_set: Mapping[str, int | str | None]) -> dict[str, int | str | None]:
     """Complete ``memory``, ``workdir_size`` and ``tmp_size`` so that those not given fit the given.
 
     Args:
-        given: those of the three that the user has set.
+        sizes_set: those of the three that the user has set.
 
     Returns:
         all three; those given are not changed, even if they are wrong.
     """
-    if "memory" not in given:
+    if "memory" not in sizes_set:
         sizes: dict[str, int | str | None]
-        sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE, **given}
+        sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE, **sizes_set}
         files = sum(parse_size(size) or 0 for size in sizes.values() if size is not None)
         return {"memory": _larger(_MEMORY, files + _LEAST_BESIDE_FILES), **sizes}
-    memory = None if given["memory"] is None else parse_size(given["memory"])
+    memory = None if sizes_set["memory"] is None else parse_size(sizes_set["memory"])
     sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE}
     if memory is not None:
         sizes["workdir_size"] = _smaller(_WORKDIR_SIZE, memory // _WORKDIR_PART)
         sizes["tmp_size"] = _smaller(_TMP_SIZE, memory // _TMP_PART)
-    return {**sizes, **given}
+    return {**sizes, **sizes_set}
 
 
 def _larger(text: str, size: int) -> int | str:
@@ -178,15 +178,15 @@ def check_size(name: str, size: object, *, optional: bool = True) -> None:
     parsed = parse_size(size)
     if parsed is None:
         raise ConfigurationError(
-            f"{name}={size!r}: give text with a unit, such as '512m' or '1.5g', or a whole number "
+            f"{name}={size!r}: pass text with a unit, such as '512m' or '1.5g', or a whole number "
             f"of bytes{or_none}"
         )
     if parsed > _MOST:
-        raise ConfigurationError(f"{name}={size!r}: give at most '{_MOST >> 40}t'{or_none}")
+        raise ConfigurationError(f"{name}={size!r}: pass at most '{_MOST >> 40}t'{or_none}")
     bare = str(size).strip()
     if parsed < _LEAST_WITHOUT_UNIT and bare[-1].isdigit():
         raise ConfigurationError(
-            f"{name}={size!r}: so few bytes are a forgotten unit; give text such as '{bare}m' for "
+            f"{name}={size!r}: the unit seems to be missing; pass text such as '{bare}m' for "
             f"mebibytes, or '{bare}b' if bytes are meant{or_none}"
         )
 

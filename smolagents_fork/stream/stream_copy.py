@@ -19,19 +19,19 @@ _REST_SECONDS = 30.0
 _WAIT_MILLISECONDS = 1000
 
 
-def copy_both_ways(one: ByteStream, other: ByteStream) -> None:
+def copy_both_ways(first: ByteStream, second: ByteStream) -> None:
     """Copy until one of two streams ends; what was read before is passed on. Closes none of them.
 
     Args:
-        one: a socket, also of TLS, or a stream that may have bytes its descriptor does not show.
-        other: likewise.
+        first: a socket, also of TLS, or a stream that may have bytes its descriptor does not show.
+        second: likewise.
     """
-    unsent = {one: bytearray(), other: bytearray()}
-    directions = ((one, other), (other, one))
+    unsent = {first: bytearray(), second: bytearray()}
+    directions = ((first, second), (second, first))
     poll = select.poll()
     with contextlib.suppress(OSError, ValueError):
-        one.setblocking(False)
-        other.setblocking(False)
+        first.setblocking(False)
+        second.setblocking(False)
         while True:
             read = [_read(source, unsent[target]) for source, target in directions]
             if None in read:

@@ -97,7 +97,7 @@ def open_websocket(
         http.client.HTTPException, ValueError: the answer is invalid.
     """
     key = base64.b64encode(secrets.token_bytes(16))
-    asked = {
+    upgrade_headers = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
         "Sec-WebSocket-Key": key.decode(),
@@ -105,7 +105,7 @@ def open_websocket(
         "Sec-WebSocket-Protocol": ", ".join(subprotocols),
         **headers,
     }
-    answer = request(sock, "GET", target, host=host, headers=asked, deadline=deadline)
+    answer = request(sock, "GET", target, host=host, headers=upgrade_headers, deadline=deadline)
     if answer.status != http.client.SWITCHING_PROTOCOLS:
         raise UpgradeRefused(answer.status, answer.reason, answer.read(_MOST_BODY))
     accepted = base64.b64encode(hashlib.sha1(key + _GUID).digest()).decode()
@@ -203,7 +203,7 @@ class WebSocketReader:
             (length,) = struct.unpack_from(layout, self._unread, 2)
         if first & 8:
             if length > 125:
-                raise InvalidFrame("a control frame from the server is long")
+                raise InvalidFrame("a control frame from the server is too long")
             if not first & 0x80:
                 raise InvalidFrame("a control frame from the server is a fragment")
         elif (first & 0xF == Opcode.CONTINUATION) != (self._opcode is not None):
@@ -237,9 +237,9 @@ class WebSocketReader:
         return data
 
     def _take(self, size: int) -> bytearray:
-        taken = self._unread[:size]
+        chunk = self._unread[:size]
         del self._unread[:size]
-        return taken
+        return chunk
 
 
 def frame_header(size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Checks of this machine, each with a limit of time: what was found, and what to do about it."""
+"""Checks of this machine, each with a limit of time: their results, and what to do about them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Finding:
 
     Attributes:
         state: one of the four states.
-        text: what was found.
+        text: the result.
         todo: what the user can do about it; empty when there is nothing to do.
     """
 

@@ -1,11 +1,11 @@
 """Conversation with a sandbox's first process, over its own input and output.
 
-The first process is another process than the kernel, so it answers while C code in the kernel keeps
-Python's lock. Each message is a line, and each to it renews the lease: ``interrupt NUMBER``,
+The first process is another process than the kernel, so it answers while C code in the kernel holds
+the GIL. Each message is a line, and each to it renews the lease: ``interrupt NUMBER``,
 ``state NUMBER``, ``usage NUMBER``, and ``end``, the clean end. A connection that only breaks ends
 nothing before the lease does, because its host process may be there and opens another. From it:
 ``answer NUMBER STATE``, with the letter that ``proc(5)`` has for the main process's state, and with
-the figures of :meth:`FirstProcess.usage` where they were asked for, ``unreachable REASON`` where it
+the figures of :meth:`FirstProcess.usage` if requested, ``unreachable REASON`` where it
 could not connect the main process to the host, and ``end CODE OUT_OF_MEMORY``. Its lines begin with
 :data:`MARK`, which keeps them apart where an engine's log mixes both outputs.
 """
@@ -174,4 +174,4 @@ class HasFirstProcess(Protocol):
 
     @property
     def first_process(self) -> FirstProcess | None:
-        """Its first process; ``None`` where no connection to it can be had."""
+        """Its first process; ``None`` if it cannot be reached."""

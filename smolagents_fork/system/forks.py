@@ -6,7 +6,7 @@ served by the other. Three means prevent that:
 
 - :class:`Owner` is the process that made an object; the object checks it before each use.
 - :func:`disconnect_in_child` and :func:`keep_open` register open connections. A forked copy of this
-  process has none of them: each descriptor is replaced by a socket that nobody is connected to. So
+  process has none of them: each descriptor is replaced by an unconnected socket. So
   nothing that a copy does with an inherited object reaches a sandbox, and a sandbox ends with its
   owner, not with the last copy.
 - :class:`ForkSafeLock` is free in a forked copy, whoever had it; :func:`reset_in_child` lets
@@ -67,8 +67,8 @@ class Owner:
         """
         if self.inherited:
             raise ExecutorError(
-                f"{name}: {action} in process {os.getpid()}, forked from the one that made it "
-                f"({self._pid}) and keeps its sandboxes; make another {name} in this process, "
+                f"{name}: {action} in process {os.getpid()}, forked from process {self._pid}, "
+                f"which created it and keeps its sandboxes; create another {name} in this process, "
                 "after the fork"
             )
 

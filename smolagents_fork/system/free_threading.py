@@ -1,4 +1,4 @@
-"""Refusal of Python's free-threaded builds where code rests on the global lock.
+"""Refusal of Python's free-threaded builds where code needs the GIL.
 
 The interpreter's counters are shared by the threads of a program, and a child's state by its signal
 handlers and threads: without the lock a limit would be counted wrongly, or not at all.
@@ -27,6 +27,6 @@ def check_global_lock(owner: str) -> None:
     """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise ExecutorStartError(
-            f"{owner} rests on Python's global lock, and this Python is a free-threaded build: "
-            "use executor_type='docker', or a Python without the letter t in its version"
+            f"{owner} needs the GIL, but this Python is a free-threaded build: use "
+            "executor_type='docker', or a Python with the GIL"
         )

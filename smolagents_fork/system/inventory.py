@@ -101,7 +101,7 @@ class Removal:
         what: ``container``, ``image`` or ``volume``.
         names: of the container, or the tags of the image, which may have none.
         size_bytes: that its removal frees at least; ``None`` if unknown.
-        reason: why nobody needs it.
+        reason: why it is unneeded.
     """
 
     id: str
@@ -149,7 +149,7 @@ class Inventory(ABC):
             lines: at most this many.
 
         Raises:
-            ExecutorError: it is gone, or keeps no log.
+            ExecutorError: it is gone, or has no log.
         """
         raise ExecutorError(
             f"{sandbox} keeps no log: what its program prints goes to the executor that started it"
@@ -160,7 +160,7 @@ class Inventory(ABC):
         return []
 
     def garbage(self, pattern: str) -> list[Removal]:  # noqa: ARG002 - of engines with images
-        """List what nobody needs any more.
+        """List unneeded sandboxes and images.
 
         Args:
             pattern: shell pattern that a name or id has to match.

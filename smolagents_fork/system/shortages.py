@@ -1,4 +1,4 @@
-"""Shortages that pass: what a machine has no more of now, as opposed to what it lacks.
+"""Temporary shortages of this machine's resources, as opposed to features that it lacks.
 
 A start that meets a shortage is repeated later, or with a higher limit. It is never a reason to do
 without a measure of confinement.

@@ -182,8 +182,8 @@ class EngineContract:
 def _kernel_of(place: EngineUnderTest, sandbox: Sandbox, token: str | None = None) -> str:
     """Return the id of a sandbox's kernel."""
     with contextlib.closing(TimedSocket(sandbox.open_stream(timeout=place.start_seconds))) as sock:
-        asked = sandbox.gateway_token if token is None else token
-        return create_kernel(sock, address_with(asked), timeout=place.start_seconds).id
+        requested_token = sandbox.gateway_token if token is None else token
+        return create_kernel(sock, address_with(requested_token), timeout=place.start_seconds).id
 
 
 @contextlib.contextmanager

@@ -278,11 +278,11 @@ def _standard_advice(name: str) -> str:
     )
 
 
-def _authorise(name: str, way: str, effect: str) -> str:
+def _authorise(name: str, action: str, effect: str) -> str:
     if "." in name:
         return ""  # misspelt, or never there
     return (
-        f"{name!r} is not installed: the agent's author can {way} "
+        f"{name!r} is not installed: the agent's author can {action} "
         f"additional_authorized_imports=[{name!r}]{effect}"
     )
 

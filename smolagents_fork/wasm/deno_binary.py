@@ -101,9 +101,9 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
     command = [deno, "cache", "--quiet", "--no-config", "--no-lock", package]
     environment = {**os.environ, "DENO_DIR": folder, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"}
     try:
-        done = run_program(command, seconds=seconds, environment=environment, folder=folder)
+        result = run_program(command, seconds=seconds, environment=environment, folder=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExecutorStartError(f"{package} could not be fetched: {error}") from None
-    if done.returncode:
-        text = without_passwords(done.stdout).strip()[-2000:]
+    if result.returncode:
+        text = without_passwords(result.stdout).strip()[-2000:]
         raise ExecutorStartError(f"{package} could not be fetched: {text}")

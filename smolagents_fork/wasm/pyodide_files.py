@@ -86,7 +86,7 @@ def pyodide_files(cache: Path, deno: str, seconds: float, note: Callable[[str], 
         note: takes a line for the user's log before they are fetched.
 
     Raises:
-        ExecutorStartError: they cannot be had, or are not the pinned release's.
+        ExecutorStartError: they cannot be fetched, or are not the pinned release's.
     """
     folder = cache / f"pyodide-{VERSION}"
     if not folder.is_dir():
@@ -104,12 +104,12 @@ def _fetch(folder: Path, deno: str, seconds: float) -> None:
             own_client(deno, package, scratch, seconds)
         except ExecutorStartError as error:
             raise ExecutorStartError(
-                f"{error}\nPyodide comes from npm once; without a network, give a folder with the "
-                f"files of pyodide {VERSION}: pyodide_dir="
+                f"{error}\nPyodide is fetched from npm once; without a network, pass a folder "
+                f"with the files of pyodide {VERSION} as pyodide_dir="
             ) from None
         wasm_path = next(Path(scratch, "npm").glob("*/pyodide/*/pyodide.asm.wasm"), None)
         if wasm_path is None:
-            raise ExecutorStartError(f"Deno has fetched {package}, and it is not where it keeps it")
+            raise ExecutorStartError(f"Deno fetched {package}, but it is not in Deno's cache")
         ready = Path(scratch, "ready")
         ready.mkdir()
         for name in FILES:

@@ -63,7 +63,7 @@ def snapshot_file(
 
 
 def _remove_unused(folder: Path) -> None:
-    """Remove the snapshots of releases that nobody starts any more."""
+    """Remove the snapshots of unused releases."""
     oldest = time.time() - _UNUSED_SECONDS
     for path in folder.iterdir():
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Requirements of wheels, by their own metadata: no package is built and no code of one runs.
 
-pip follows the requirements of a wheel to addresses, and builds what it finds there, whatever it
-was told about builds. So it is asked for wheels by name only, and the metadata is read here.
+pip follows the requirements of a wheel to addresses, and builds what it finds there, whatever its
+options about builds are. So it gets wheels by name only, and the metadata is read here.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def resolve(
                 raise ExecutorStartError(f"pip has not fetched {need}{_asked_by([need])}")
             chosen[name] = wheels[name]
     raise ExecutorStartError(
-        f"{', '.join(requirements)}: after {fetched} wheels there is still a version missing; "
-        "name versions that go together"
+        f"{', '.join(requirements)}: after {fetched} wheels a version is still missing; name "
+        "compatible versions"
     )
 
 

@@ -62,7 +62,7 @@ def wheels_for(
         note: takes a line for the user's log before pip is asked.
 
     Raises:
-        ExecutorStartError: a package cannot be had as a wheel that runs here; with pip's reason.
+        ExecutorStartError: no wheel of a package runs here; with pip's reason.
     """
     if not requirements:
         return []
@@ -151,20 +151,20 @@ def _run_pip(
         "--",
         *requirements,
     ]
-    wanted = ", ".join(requirements)
+    names = ", ".join(requirements)
     try:
-        done = run_program(
+        result = run_program(
             command, seconds=max(0.001, deadline.at_most(1e6)), environment=os.environ
         )
     except subprocess.TimeoutExpired:
         raise ExecutorStartError(
-            f"pip could not fetch {wanted}: it took more than {deadline.seconds} seconds"
+            f"pip could not fetch {names}: it took more than {deadline.seconds} seconds"
         ) from None
     except OSError as error:
-        raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from None
-    if not done.returncode:
+        raise ExecutorStartError(f"pip could not fetch {names}: {error}") from None
+    if not result.returncode:
         return
-    text = without_passwords(done.stdout)
+    text = without_passwords(result.stdout)
     errors = "\n".join(line for line in text.splitlines() if line.startswith("ERROR:"))
     hint = ""
     if "No matching distribution found for " in text:
@@ -175,5 +175,5 @@ def _run_pip(
             "own packages (packages_dir=). Other executors take any wheel: executor_type='docker'"
         )
     raise ExecutorStartError(
-        f"pip could not fetch {wanted}: {(errors or text)[-_SHOWN_CHARACTERS:]}{hint}"
+        f"pip could not fetch {names}: {(errors or text)[-_SHOWN_CHARACTERS:]}{hint}"
     )

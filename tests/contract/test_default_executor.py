@@ -79,7 +79,7 @@ def test_unknown_name_is_the_usual_error_and_names_the_variable(model, variable)
     assert message.startswith("executor_type='podman': ")
     assert "Available: blaxel, docker, e2b" in message
     assert message.endswith(
-        " (executor_type is that of the variable SMOLAGENTS_DEFAULT_EXECUTOR=podman)"
+        " (executor_type comes from the variable SMOLAGENTS_DEFAULT_EXECUTOR=podman)"
     )
 
 

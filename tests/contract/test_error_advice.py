@@ -27,7 +27,7 @@ NOT_INSTALLED = {
         "additional_authorized_imports=['lxml'], which installs it"
     ),
     "docker": (
-        "'lxml' is not installed in the sandbox. To have it installed, give its import name to the "
+        "'lxml' is not installed in the sandbox. To have it installed, pass its import name to the "
         "executor in additional_authorized_imports=, or a pip requirement in requirements="
     ),
 }

@@ -75,7 +75,7 @@ def test_class_that_takes_the_logger_by_keyword_only_is_given_it(model, executor
     chosen = {"executor_class": executor_class, "additional_authorized_imports": ["numpy"]}
     agent = agent_with(model, **chosen, executor_kwargs={"size": 3})
     assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
-    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent gives"):
+    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent passes"):
         agent_with(model, **chosen, executor_kwargs={"logger": None})
 
 
@@ -107,14 +107,14 @@ def test_class_that_does_not_take_what_agents_give_is_refused(model, executor_cl
         agent_with(model, executor_class=executor_class)
     assert str(caught.value) == (
         f"{executor_class.__name__} is called with (additional_authorized_imports, logger, "
-        f"**executor_kwargs), and takes {parameters}: give it these parameters"
+        f"**executor_kwargs), and takes {parameters}; it needs these parameters"
     )
 
 
 def test_local_executor_is_given_the_agents_logger(model):
     agent = agent_with(model)
     assert agent.python_executor.logger is agent.logger
-    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent gives"):
+    with pytest.raises(ConfigurationError, match=r"executor_kwargs\['logger'\]: the agent passes"):
         agent_with(model, executor_kwargs={"logger": agent.logger})
 
 
@@ -131,8 +131,8 @@ def test_falsy_instance_is_taken(model):
         (
             {"executor": RecordingExecutor},
             TypeError,
-            "executor=RecordingExecutor is a class, an instance is wanted; "
-            "write executor_class=RecordingExecutor",
+            "executor=RecordingExecutor is a class, not an instance; write "
+            "executor_class=RecordingExecutor",
         ),
         (
             {"executor_class": int},
@@ -150,7 +150,7 @@ def test_falsy_instance_is_taken(model):
         (
             {"executor": "docker"},
             TypeError,
-            "executor='docker' is text, an instance is wanted; write executor_type='docker'",
+            "executor='docker' is text, not an instance; write executor_type='docker'",
         ),
     ],
 )
@@ -165,28 +165,28 @@ def test_wrong_type_is_refused_with_advice(model, arguments, error, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"executor_kwargs": ["memory"]}, r"executor_kwargs=\['memory'\]: give a mapping"),
+        ({"executor_kwargs": ["memory"]}, r"executor_kwargs=\['memory'\]: pass a mapping"),
         (
             {"executor_type": "docker", "executor_kwargs": {"additional_imports": ["six"]}},
-            r"executor_kwargs\['additional_imports'\]: the agent gives its own "
+            r"executor_kwargs\['additional_imports'\]: the agent passes its own "
             "additional_authorized_imports to the executor; write additional_authorized_imports=",
         ),
         (
             {"executor_type": "process", "executor_kwargs": {"logger": None}},
-            r"executor_kwargs\['logger'\]: the agent gives its own logger",
+            r"executor_kwargs\['logger'\]: the agent passes its own logger",
         ),
         (
             {"executor": FalsyExecutor([], None), "executor_kwargs": {"memory": "1g"}},
-            r"executor_kwargs=\{'memory': '1g'\} are for an executor that the agent makes; give "
+            r"executor_kwargs=\{'memory': '1g'\} are for an executor that the agent creates; pass "
             r"them to FalsyExecutor\(...\)",
         ),
         (
             {"executor_class": smolagents_fork.ProcessExecutor, "executor_type": "docker"},
-            "both executor_class=ProcessExecutor and executor_type='docker' are given; write one",
+            "both executor_class=ProcessExecutor and executor_type='docker' are passed; pass only",
         ),
         (
             {"executor": FalsyExecutor([], None), "executor_class": RecordingExecutor},
-            "both executor=FalsyExecutor instance and executor_class=RecordingExecutor are given",
+            "both executor=FalsyExecutor instance and executor_class=RecordingExecutor are passed",
         ),
     ],
     ids=[

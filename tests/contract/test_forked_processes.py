@@ -38,13 +38,14 @@ def host_report(kind: str, **environment: str) -> dict[str, Any]:
 
 
 def check_refusals(name: str, report: dict[str, Any], children: list[dict[str, str]]) -> None:
-    made_it, pids = report["pid"], set()
+    host, pids = report["pid"], set()
     for answers in children:
         for action, text in answers.items():
-            before, _, rest = text.partition(f", forked from the one that made it ({made_it})")
+            before, _, rest = text.partition(f", forked from process {host}, ")
             assert before.startswith(f"{name}: {action} in process "), text
             assert rest == (
-                f" and keeps its sandboxes; make another {name} in this process, after the fork"
+                f"which created it and keeps its sandboxes; create another {name} in this process, "
+                "after the fork"
             )
             pids.add(before.rpartition(" ")[2])
     assert len(pids) == 8
@@ -148,7 +149,7 @@ def test_local_executor_that_ran_in_another_thread_is_refused_in_a_forked_child(
         ):
             assert in_fork(action) == (
                 "Another thread was running a program in this executor when the process was "
-                "forked, and its copy here has half of that run; make another executor in this "
+                "forked, and its copy here has half of that run; create another executor in this "
                 "process, after the fork"
             )
     finally:

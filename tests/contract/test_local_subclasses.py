@@ -128,12 +128,12 @@ def test_a_logger_goes_in_by_name() -> None:
     with pytest.raises(ConfigurationError) as refused:
         smolagents.LocalPythonExecutor([], logger)
     assert str(refused.value) == (
-        f"max_print_outputs_length={logger!r}: give a number; a logger goes in by its name, logger="
+        f"max_print_outputs_length={logger!r}: pass a number; pass a logger as logger="
     )
     stdlib = logging.getLogger("stdlib")
     with pytest.raises(ConfigurationError) as refused:
         smolagents.LocalPythonExecutor([], logger=stdlib)
     assert str(refused.value) == (
-        f"logger={stdlib!r}: give upstream's AgentLogger, an object with its methods log() and "
+        f"logger={stdlib!r}: pass upstream's AgentLogger, an object with its methods log() and "
         "log_error(), or None"
     )

@@ -115,7 +115,7 @@ def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_p
         assert text.startswith(
             "the agent cannot be saved: executor_kwargs['on']['output']: a value"
         )
-        assert text.endswith("give it when you load: from_folder(folder, executor_kwargs={...})")
+        assert text.endswith("pass it when you load: from_folder(folder, executor_kwargs={...})")
         assert not (tmp_path / "agent").exists()
     loaded = CodeAgent.from_dict(helper.to_dict(), allowed_executor_classes=[RecordingExecutor])
     assert loaded.executor_kwargs == {"on": {"output": print}}
@@ -176,7 +176,7 @@ def test_class_of_an_entry_point_needs_no_permission(model, tmp_path, route, plu
 
 def test_entry_points_of_other_packages_are_not_loaded(model, plug_ins):
     plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
-    with pytest.raises(ConfigurationError, match="not allowed by you"):
+    with pytest.raises(ConfigurationError, match="not in your list"):
         CodeAgent.from_dict(make(model).to_dict())
 
 

@@ -40,7 +40,7 @@ def test_missing_source_package_is_said_and_has_its_own_status(tmp_path, require
     scripts = {**BUILDERS, "apt-get": "echo 'E: Unable to find a source package'; exit 100"}
     done = build_with(tmp_path / "programs", scripts, REQUIRE_KUBERNETES=required)
     assert done.returncode == status
-    assert "left out: the source package cannot be had: `apt-get" in done.stdout
+    assert "left out: the source package cannot be downloaded: `apt-get" in done.stdout
 
 
 def test_missing_compiler_is_a_failure_where_a_cluster_is_required(tmp_path):

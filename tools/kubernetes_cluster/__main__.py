@@ -6,7 +6,7 @@ leaves the command out, with a line that says why; with ``REQUIRE_KUBERNETES=1``
 A command that runs longer than ``KUBERNETES_SECONDS`` is ended. Without a command, it builds only.
 
 Exit: the command's, 0 when it was left out, 1 when there is no cluster, 3 when the source package
-cannot be had.
+cannot be downloaded.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def build() -> Path:
     Takes a quarter of an hour of two processors, and half a minute of the network.
 
     Raises:
-        SourceUnavailable: the source package cannot be had.
+        SourceUnavailable: the source package cannot be downloaded.
         ClusterUnavailable: no compiler, or no other program that builds.
         CommandError: the build failed, or took more than forty minutes.
         TimeoutError: another process builds for longer than that.
@@ -121,10 +121,12 @@ def _source(scratch: Path) -> Path:
             cwd=scratch,
         )
     except CommandError as error:
-        raise SourceUnavailable(f"the source package cannot be had: {error}") from None
+        raise SourceUnavailable(f"the source package cannot be downloaded: {error}") from None
     described = next(scratch.glob("kubernetes_*.dsc"), None)
     if described is None:
-        raise SourceUnavailable("the source package cannot be had: apt-get downloaded nothing")
+        raise SourceUnavailable(
+            "the source package cannot be downloaded: apt-get downloaded nothing"
+        )
     source = scratch / "source"
     # apt has verified the checksums by the signed lists.
     run(["dpkg-source", "--no-check", "-x", described, source], timeout_seconds=_UNPACK_SECONDS)

@@ -205,12 +205,12 @@ def _unpack(
     expected = row * height
     if not is_packed or not expected:
         if len(data) != expected:
-            raise Fault(f"{expected} bytes of pixels expected, there are {len(data)}")
+            raise Fault(f"expected {expected} bytes of pixels, there are {len(data)}")
         return data
     reader = zlib.decompressobj()
     pixels = reader.decompress(data, expected)
     if len(pixels) != expected or reader.decompress(reader.unconsumed_tail, 1):
-        raise Fault(f"{expected} bytes of pixels expected, not those that were compressed")
+        raise Fault(f"expected {expected} bytes of pixels, but others were compressed")
     return pixels
 
 

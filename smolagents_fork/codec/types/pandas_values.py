@@ -214,7 +214,7 @@ def _index_of(decoder: Decoder, tree: Any, covered: int = 0) -> Any:
         for level, code in zip(levels, codes, strict=True):
             _check_unique(decoder, level)
             if len(code) != len(codes[0]) or _outside(code, len(level)):
-                raise Fault("the codes of a MultiIndex are as many, and those of its levels")
+                raise Fault("the codes of a MultiIndex have one length and are those of its levels")
         # pandas would check the levels by hashes, which whoever made the data can make equal.
         return pandas.MultiIndex(levels=levels, codes=codes, names=names, verify_integrity=False)
     if index_type == "range" and set(tree) == {"k", "v", "n"}:
@@ -345,7 +345,7 @@ def _flat(decoder: Decoder, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
     array = decoder.value(tree)
     dtype = getattr(array, "dtype", None)
     if getattr(array, "ndim", 0) != 1 or getattr(dtype, "kind", " ") not in kinds:
-        raise Fault("an array of one dimension expected")
+        raise Fault("expected an array of one dimension")
     return array
 
 

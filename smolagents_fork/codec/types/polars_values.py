@@ -78,7 +78,7 @@ def _polars_series_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     try:
         return polars.Series(name, values, dtype=stored_type, strict=True).cast(final, strict=True)
     except polars.exceptions.PanicException as error:  # no Exception
-        raise Fault(f"polars cannot make this column: {error}") from None
+        raise Fault(f"polars cannot create this column: {error}") from None
 
 
 # -- types of columns: a name, or a list of a name and what it is made of --

@@ -258,7 +258,7 @@ def _member_tree(
 
 def _fields(decoder: Decoder, tree: Any) -> dict[str, Any]:
     if type(tree) is not dict:
-        raise Fault("fields expected")
+        raise Fault("expected fields")
     for name in tree:
         if not _NAME.fullmatch(name) or (name.startswith("__") and name.endswith("__")):
             raise Fault(f"{name[:40]!r} is not the name of a field")

@@ -159,7 +159,7 @@ def _deque(encoder: Encoder, value: collections.deque[Any]) -> Any:
 def _deque_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     longest, items = tree["n"], decoder.items(tree["v"])
     if longest is not None and (type(longest) is not int or longest < len(items)):
-        raise Fault("a deque is not longer than its maxlen")
+        raise Fault("a deque longer than its maxlen")
     return collections.deque(items, longest)
 
 

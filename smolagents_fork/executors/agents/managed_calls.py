@@ -85,15 +85,15 @@ def _check_names(agent: MultiStepAgent, variables: Any) -> None:
     runs_code = hasattr(agent, "python_executor")
     tools = {"final_answer", *agent.tools, *agent.managed_agents}
     for name in variables:
-        has = f"{agent.name}(): additional_args has the name {repr(name)[:_LONGEST_NAME]}"
+        prefix = f"{agent.name}(): additional_args has the name {repr(name)[:_LONGEST_NAME]}"
         if not isinstance(name, str):
-            raise TypeError(f"{has}; use text")
+            raise TypeError(f"{prefix}; use text")
         if runs_code and not (is_nameable(name) and normalize("NFKC", name) == name):
-            raise ValueError(f"{has}, which code cannot write; use an identifier")
+            raise ValueError(f"{prefix}, which code cannot write; use an identifier")
         if name.startswith("__") and name.endswith("__"):
-            raise ValueError(f"{has}, which Python reserves; use another")
+            raise ValueError(f"{prefix}, which Python reserves; use another")
         if name in tools:
-            raise ValueError(f"{has} of a tool of that agent; use another")
+            raise ValueError(f"{prefix} of a tool of that agent; use another")
 
 
 @contextlib.contextmanager

@@ -145,37 +145,37 @@ def check_saved(agent: MultiStepAgent) -> None:
         as_saved(kwargs or {})
     except EncodeError as error:
         raise ConfigurationError(
-            f"the agent cannot be saved: {str(error).partition(';')[0]}. Save an agent without it, "
-            f"and give it when you load: from_folder(folder, {KWARGS}={{...}})"
+            f"the agent cannot be saved: {str(error).partition(';')[0]}. Save the agent without "
+            f"it, and pass it when you load: from_folder(folder, {KWARGS}={{...}})"
         ) from None
     for managed in agent.managed_agents.values():
         check_saved(managed)
 
 
 def with_saved_executor(
-    agent_dict: dict[str, Any], given: dict[str, Any], merged: dict[str, Any]
+    agent_dict: dict[str, Any], keywords: dict[str, Any], merged: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the constructor's arguments, with the saved executor unless the caller gives another.
 
     Args:
         agent_dict: the saved agent.
-        given: the keyword arguments of the caller of ``CodeAgent.from_dict``.
+        keywords: the keyword arguments of the caller of ``CodeAgent.from_dict``.
         merged: saved values overridden by the caller's, as upstream merges them.
 
     Raises:
         ConfigurationError: the agent was saved with an executor instance, or with a class that
             is not allowed.
     """
-    merged = {**merged, _EXPLICIT: frozenset(given)}
-    chosen = [name for name in _EXECUTOR_ARGUMENTS if given.get(name) is not None]
+    merged = {**merged, _EXPLICIT: frozenset(keywords)}
+    chosen = [name for name in _EXECUTOR_ARGUMENTS if keywords.get(name) is not None]
     if chosen:
         if "executor_type" not in chosen:
             merged.pop("executor_type", None)
         # Saved arguments are those of the saved executor, not of another one.
-        same = chosen == ["executor_type"] and given["executor_type"] == agent_dict.get(
+        same = chosen == ["executor_type"] and keywords["executor_type"] == agent_dict.get(
             "executor_type"
         )
-        if not same and "executor_kwargs" not in given:
+        if not same and "executor_kwargs" not in keywords:
             merged.pop("executor_kwargs", None)
         return merged
     executor_type = agent_dict.get("executor_type")
@@ -190,7 +190,7 @@ def with_saved_executor(
         )
     if executor_type == "instance":
         raise ConfigurationError(registry.describe_saved_instance(reference))
-    merged["executor_class"] = _check_class(reference, given.get(ALLOWED) or ())
+    merged["executor_class"] = _check_class(reference, keywords.get(ALLOWED) or ())
     return merged
 
 
@@ -208,8 +208,8 @@ def _check_class(reference: str, allowed: Iterable[type]) -> Any:
     if executor_class is None:
         raise ConfigurationError(
             f"the agent was saved with executor class {reference!r}, which is not the fork's own, "
-            f"no entry point of group {registry.ENTRY_POINT_GROUP!r}, and not allowed by you; "
-            f"if you trust it, pass {ALLOWED}=[{reference.rpartition(':')[2]}]"
+            f"no entry point of group {registry.ENTRY_POINT_GROUP!r}, and not in your list; if "
+            f"you trust it, pass {ALLOWED}=[{reference.rpartition(':')[2]}]"
         )
     return executor_class
 

@@ -137,18 +137,17 @@ def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> No
 
     if isinstance(executor, str):
         raise ConfigurationTypeError(
-            f"executor={executor!r} is text, an instance is wanted; "
-            f"write executor_type={executor!r}"
+            f"executor={executor!r} is text, not an instance; write executor_type={executor!r}"
         )
     if inspect.isclass(executor):
         raise ConfigurationTypeError(
-            f"executor={executor.__name__} is a class, an instance is wanted; "
-            f"write executor_class={executor.__name__}"
+            f"executor={executor.__name__} is a class, not an instance; write "
+            f"executor_class={executor.__name__}"
         )
     if executor is not None and agent.executor_kwargs:
         raise ConfigurationError(
-            f"executor_kwargs={agent.executor_kwargs!r} are for an executor that the agent makes; "
-            f"give them to {type(executor).__name__}(...), whose instance is executor="
+            f"executor_kwargs={agent.executor_kwargs!r} are for an executor that the agent "
+            f"creates; pass them to {type(executor).__name__}(...), whose instance is executor="
         )
     if executor_class is None:
         return
@@ -166,12 +165,12 @@ def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> No
     if executor is not None:
         raise ConfigurationError(
             f"both executor={type(executor).__name__} instance and "
-            f"executor_class={executor_class.__name__} are given; write one of them"
+            f"executor_class={executor_class.__name__} are passed; pass only one"
         )
     if agent.executor_type is not None:
         raise ConfigurationError(
             f"both executor_class={executor_class.__name__} and "
-            f"executor_type={agent.executor_type!r} are given; write one of them"
+            f"executor_type={agent.executor_type!r} are passed; pass only one"
         )
 
 
@@ -190,7 +189,7 @@ def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
     except (ValueError, TypeError, ExecutorStartError) as error:
         error_type = type(error) if isinstance(error, ForkError) else ConfigurationError
         raise error_type(
-            f"{error} (executor_type is that of the variable {VARIABLE}={name})"
+            f"{error} (executor_type comes from the variable {VARIABLE}={name})"
         ) from None
     agent.logger.log(
         f"Code runs in {type(executor).__name__}: {VARIABLE}={name}", level=LogLevel.INFO
@@ -240,7 +239,7 @@ def _by_upstream(agent: CodeAgent, name: str) -> PythonExecutor:
         raise ConfigurationError(
             f"executor_type={name!r}: {error}. "
             f"{f'Did you mean {close[0]!r}? ' if close else ''}Available: {', '.join(available)}; "
-            "another class goes in as executor_class=<the class>"
+            "pass another class as executor_class=<the class>"
         ) from error
 
 
@@ -271,13 +270,13 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     except TypeError:
         raise ConfigurationTypeError(
             f"{label} is called with (additional_authorized_imports, logger, **executor_kwargs), "
-            f"and takes {signature}: give it these parameters"
+            f"and takes {signature}; it needs these parameters"
         ) from None
     # Python would say that there are two values, and not where the second one comes from.
     for parameter, name in zip(bound.arguments, [*by_place, *by_keyword], strict=False):
         if parameter in keywords and signature.parameters[parameter].kind in _BY_NAME:
             raise ConfigurationError(
-                f"executor_kwargs[{parameter!r}]: the agent gives its own {name} to the executor; "
+                f"executor_kwargs[{parameter!r}]: the agent passes its own {name} to the executor; "
                 f"write {name}= as an argument of the agent, or make the executor yourself and "
                 "write executor=<the instance>"
             )

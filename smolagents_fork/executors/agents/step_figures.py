@@ -170,13 +170,13 @@ def figures_refused(agent: MultiStepAgent, messages: list[ChatMessage]) -> bool:
         whether the next request will have no figures.
     """
     steps = [step for step in agent.memory.steps if getattr(step, "model_output", None)]
-    taken = {
+    seen_figures = {
         id(part.get("image"))
         for step in steps
         for part in _figures(getattr(step, "model_input_messages", None) or ())
     }
     sent = _figures(messages)
-    if not sent or any(id(part["image"]) in taken for part in sent):
+    if not sent or any(id(part["image"]) in seen_figures for part in sent):
         return False
     try:
         _without_vision.add(agent.model)

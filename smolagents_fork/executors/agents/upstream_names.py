@@ -1,7 +1,7 @@
 """Executors and their types that ``smolagents`` exports: patch ``executor-names``.
 
-``smolagents`` itself imports this module last. Whoever reads one of the names gets its value on
-first use, so that ``import smolagents`` imports no executor, neither the fork's nor upstream's.
+``smolagents`` itself imports this module last. A name gets its value on first use, so that ``import
+smolagents`` imports no executor, neither the fork's nor upstream's.
 ``smolagents.remote_executors`` keeps upstream's classes.
 
 Functions of upstream's modules find what they were written with. A call of upstream's local

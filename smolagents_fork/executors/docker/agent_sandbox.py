@@ -72,14 +72,14 @@ def _secrets(name: str, value: Any) -> dict[str, str | Secret]:
             raise ConfigurationError(f"{name}: {key!r} is not a name of a variable")
         if not isinstance(secret, Secret) and (not isinstance(secret, str) or "\0" in secret):
             raise ConfigurationError(
-                f"{name}[{key!r}]: give Secret(value, hosts=[...]), or text without NUL bytes"
+                f"{name}[{key!r}]: pass Secret(value, hosts=[...]), or text without NUL bytes"
             )
     return secrets
 
 
 def _model(name: str, value: Any) -> Any:
     if value is not None and not hasattr(value, "generate"):
-        raise ConfigurationError(f"{name}={value!r}: give a model, which has generate()")
+        raise ConfigurationError(f"{name}={value!r}: pass a model, which has generate()")
     return value
 
 
@@ -209,7 +209,7 @@ class AgentSandbox:
     """Container that runs agent programs and saved agents.
 
     The container is a :class:`DockerExecutor`'s, with smolagents in its image. It has no root user,
-    no capabilities, no network and no way to new privileges unless an argument says otherwise.
+    no capabilities, no network and no way to gain privileges unless an argument says otherwise.
     Programs take turns in it: files stay, processes end with their program.
 
     :class:`AgentArguments` has the arguments, with what each is for.
@@ -218,10 +218,10 @@ class AgentSandbox:
         **keywords: Options, by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
         EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
-        ExecutorStartError: the container did not come up; nothing is left behind.
+        ExecutorStartError: the container did not start; nothing is left behind.
 
     Example:
         >>> with AgentSandbox(memory="512m") as box:
@@ -281,7 +281,7 @@ class AgentSandbox:
         executor = getattr(self, "_executor", None)
         if executor is None:
             return represent(self, "not started", "")
-        state = "running a program" if self._turns.taken else "ready"
+        state = "running a program" if self._turns.is_locked else "ready"
         state = "closed" if executor.closed else "ended" if self._death else state
         place = executor.place or f"container {getattr(executor.container, 'short_id', '')}"
         return represent(self, state, place, self.options)
@@ -343,7 +343,7 @@ class AgentSandbox:
         files = job_files(Path(folder), task, arguments, model_on_host=has_model)
         output, answer = self._run("run_agent", files, timeout_seconds)
         if answer is None:
-            raise AgentProgramError("the agent's program ended and left no answer", 0, output)
+            raise AgentProgramError("the agent's program ended without an answer", 0, output)
         return decode(answer, path="the agent's answer")
 
     async def arun_code(self, code: str, *, timeout_seconds: float | None = None) -> str:
@@ -468,7 +468,7 @@ def _check_ending(value: Any) -> tuple[int, bytes | None]:
     match value:
         case (int(code), bytes() | None as answer) if code in _EXIT_CODES:
             return code, answer
-    raise ProtocolError("the sandbox sent something else than the end of a program")
+    raise ProtocolError("the sandbox sent something other than the end of a program")
 
 
 def _program_error(

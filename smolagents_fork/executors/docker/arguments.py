@@ -90,7 +90,7 @@ class DockerArguments(
         if self.pool is not None:
             raise ConfigurationError(
                 f"allowed_hosts= with pool={self.pool!r}: the pool's containers were started "
-                "without a proxy; leave out one of both"
+                "without a proxy; omit one of them"
             )
 
 

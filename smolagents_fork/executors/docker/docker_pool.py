@@ -33,7 +33,7 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
         **keywords: Further options, and these four by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
 
     Example:
         >>> with DockerPool(min_size=1, max_size=4, memory="1g") as pool:
@@ -56,15 +56,15 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
         exit_on_sigterm()
         self._fill()
 
-    def options_for(self, asked: DockerOptions, imports: Sequence[str]) -> DockerOptions:
+    def options_for(self, requested: DockerOptions, imports: Sequence[str]) -> DockerOptions:
         """Return the executor's options; it may not keep more output than is sent."""
-        kept, sent = asked.print_length, self.options.streamed_length
+        kept, sent = requested.print_length, self.options.streamed_length
         if kept > sent:
             raise ConfigurationError(
-                f"max_print_outputs_length={kept}: the pool's kernels send {sent} characters; give "
-                "the pool the larger one, too"
+                f"max_print_outputs_length={kept}: the pool's kernels send {sent} characters; "
+                "pass the larger number to the pool, too"
             )
-        return super().options_for(asked, imports)
+        return super().options_for(requested, imports)
 
     def _is_alive(self, sandbox: KernelConnection) -> bool:
         return sandbox.is_alive()

@@ -35,7 +35,7 @@ class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
         **keywords: Further options, and these nine by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
         EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
         ExecutorStartError: the container or its kernel did not start; nothing of it is left.
@@ -82,9 +82,9 @@ class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
     @classmethod
     @taking(SetupArguments)
     def setup(cls, *arguments: Any, **keywords: Any) -> str:
-        """Build the image once, at application start; instant when the engine has it.
+        """Build the image once, at application start; a no-op when the engine has it.
 
-        With a cluster of Ray, every node prepares it, and the progress names those that cannot.
+        On a Ray cluster every node prepares it, and the progress names those that cannot.
 
         Args:
             *arguments: ``additional_imports``.
@@ -237,5 +237,5 @@ class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
         self._check_open(action)
         sandbox = self._sandbox
         if sandbox is None:
-            raise ExecutorError(f"{action}: there is no container now; the next call starts one")
+            raise ExecutorError(f"{action}: no container is running; the next call starts one")
         return sandbox

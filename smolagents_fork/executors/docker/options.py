@@ -229,7 +229,7 @@ def chosen_engine(engine: object, pool: _HasEngine | None, options: DockerOption
         return engine_for(engine, options)
     if engine is not None and engine != pool.engine:
         raise ConfigurationError(
-            f"engine={engine!r} is decided by the pool, which has {pool.engine!r}: give it to the "
+            f"engine={engine!r} is decided by the pool, which has {pool.engine!r}: pass it to the "
             "pool"
         )
     return pool.engine

@@ -139,7 +139,7 @@ class FrameGuest:
         """Take at most one frame; see :class:`.session.guest.Guest`.
 
         Raises:
-            ProtocolError: an invalid frame, or too many that nobody asked for.
+            ProtocolError: an invalid frame, or too many unrequested ones.
         """
         frame = self.process.turn(seconds)
         self._was_read = self._was_read or not self.process.unsent
@@ -152,7 +152,7 @@ class FrameGuest:
             raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
         if not self._was_read:
             # What is sent to it would wait without limit.
-            raise ProtocolError("it answers before it has read the request")
+            raise ProtocolError("it answered before it had read the request")
         if frame.kind is Kind.CALL and self._in_run:
             if self.process.unsent > _MOST_UNREAD:
                 raise ProtocolError(f"a call with {self.process.unsent} bytes of answers unread")
@@ -178,7 +178,7 @@ class FrameGuest:
             self._output.shown.add(display_bundle(frame.body, self._max_value_bytes))
         self._unasked += not is_asked
         if self._unasked > MOST_UNASKED:
-            raise ProtocolError(f"more than {MOST_UNASKED} frames that nobody asked for")
+            raise ProtocolError(f"more than {MOST_UNASKED} unrequested frames")
 
     def _reply(self, answer: bytes, _deadline: Deadline) -> None:
         self.process.put(Kind.REPLY, self._number, answer)

@@ -39,7 +39,7 @@ def network_of(allowed: tuple[str, ...], others: str) -> Callable[[str, Any], st
         if isinstance(value, str) and value in allowed:
             return value
         raise ConfigurationError(
-            f"{name}={value!r}: give {' or '.join(map(repr, allowed))}{others}"
+            f"{name}={value!r}: pass {' or '.join(map(repr, allowed))}{others}"
         )
 
     return check

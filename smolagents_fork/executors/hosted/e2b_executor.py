@@ -89,7 +89,7 @@ def _create(options: Mapping[str, Any], deadline: Deadline) -> CreatedSandbox:
         sandbox.kill()
         if isinstance(error, CommandExitException) and error.exit_code == _NOT_FOUND:
             raise ExecutorStartError(
-                "the E2B sandbox has no jupyter: give template= of one made from E2B's "
+                "the E2B sandbox has no jupyter: pass template= with one based on E2B's "
                 "code-interpreter template"
             ) from None
         raise

@@ -48,7 +48,7 @@ class GatewayExecutor(KernelExecutor):
     """An executor whose code runs in a kernel of a hosted sandbox.
 
     Args:
-        given: arguments of the constructor.
+        arguments: arguments of the constructor.
         image: of the sandbox, for messages.
         create: creates a sandbox before a deadline.
     """
@@ -57,22 +57,22 @@ class GatewayExecutor(KernelExecutor):
 
     def __init__(
         self,
-        given: GatewayArguments,
+        arguments: GatewayArguments,
         image: str,
         create: Callable[[Deadline], CreatedSandbox],
     ) -> None:
-        names = given.additional_imports
+        names = arguments.additional_imports
         packages = Packages(_INSTALL_SECONDS, f"{_INSTALL_SECONDS:g} s", names)
-        super().__init__(names, given.logger, given, packages)
+        super().__init__(names, arguments.logger, arguments, packages)
         self._service = GatewayService(create, weakly(self._log_error))
-        seconds = given.startup_timeout_seconds
+        seconds = arguments.startup_timeout_seconds
         self._kernel = KernelConnection(
             self._service,
             SandboxSpec(image, workdir="", start_seconds=seconds),
             KernelSettings(
-                max_print_outputs_length=given.print_length,
-                max_value_bytes=given.max_value_bytes,
-                allow_pickle=given.allow_pickle,
+                max_print_outputs_length=arguments.print_length,
+                max_value_bytes=arguments.max_value_bytes,
+                allow_pickle=arguments.allow_pickle,
                 allow_root=True,  # the service decides
             ),
         )

@@ -119,10 +119,12 @@ class WebGateway:
         if answer.status == http.client.OK:
             return stream, ""
         stream.close()
-        said = f"the last answer was {answer.status} {text[:_QUOTED].decode('utf-8', 'replace')}"
+        last_answer = (
+            f"the last answer was {answer.status} {text[:_QUOTED].decode('utf-8', 'replace')}"
+        )
         if answer.status in _NOT_ALLOWED:
-            raise ExecutorStartError(f"no kernel gateway: it refuses this client; {said}")
-        return None, said
+            raise ExecutorStartError(f"no kernel gateway: it refuses this client; {last_answer}")
+        return None, last_answer
 
     def status(self) -> SandboxStatus:
         """Return whether the gateway answers; the service is not asked."""

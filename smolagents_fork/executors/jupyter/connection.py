@@ -329,8 +329,8 @@ class KernelConnection:
             reply = self._open_channel().ask(_FILE_REQUEST, [body], Deadline(_FILE_SECONDS))
         except DeadlinePassed:
             raise ExecutorError(
-                f"the kernel has not answered for {_FILE_SECONDS:g} s; it answers when C code that "
-                "keeps Python's lock has ended, or is interrupted"
+                f"the kernel has not answered for {_FILE_SECONDS:g} s; it answers when C code "
+                "that holds the GIL returns or is interrupted"
             ) from None
         except (ConnectionLost, KernelGone) as error:
             raise ExecutorError(f"the kernel has ended, or cannot be reached: {error}") from None

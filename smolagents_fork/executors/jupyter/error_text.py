@@ -90,6 +90,6 @@ def _missing_module(name: str, present: Sequence[str], of_pool: bool) -> str:
     except ConfigurationError as error:
         more = f" ({error})"
     return (
-        f"{name!r} is not installed in the sandbox. To have it installed, give its import name "
+        f"{name!r} is not installed in the sandbox. To have it installed, pass its import name "
         f"to the {owner} in {parameter}, or a pip requirement in requirements={more}"
     )

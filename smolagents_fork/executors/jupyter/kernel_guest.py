@@ -65,8 +65,8 @@ class KernelGuestSource:
             return KernelGuest(self._connection, channel, stop)
         except (ConnectionLost, KernelGone, ProtocolError, DeadlinePassed) as error:
             self._connection.drop_sandbox()
-            said = str(error) or f"it did not answer in {self._seconds} s"
-            raise ExecutorStartError(f"the kernel did not start: {said}") from None
+            reason = str(error) or f"it did not answer in {self._seconds} s"
+            raise ExecutorStartError(f"the kernel did not start: {reason}") from None
 
     def set_up(self, _ask: Ask) -> None:
         """Do nothing: the connection has prepared the kernel."""

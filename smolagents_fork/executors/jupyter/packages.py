@@ -1,4 +1,4 @@
-"""Packages asked for after the start of a sandbox: installed into it, and into its successors."""
+"""Packages requested after the start of a sandbox: installed into it, and into its successors."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class Packages:
                 "install from: name them in additional_authorized_imports (a pool's "
                 f"additional_imports), or {self._network_remedy}"
             )
-        wanted = [name for name in requirements_for(names) if name not in self._installed]
-        if wanted:
-            self._install(ask, wanted)
-            self._installed += wanted
+        requirements = [name for name in requirements_for(names) if name not in self._installed]
+        if requirements:
+            self._install(ask, requirements)
+            self._installed += requirements
 
     def prepare(self, ask: Ask) -> None:
         """Give a new kernel the same packages; pip installs only those missing from its sandbox.

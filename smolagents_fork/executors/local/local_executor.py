@@ -256,7 +256,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         **keywords: Further options, and these four by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
         InterpreterError: an authorised module is not installed, or in another version.
 
     Example:
@@ -541,7 +541,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             raise as_upstreams(
                 InterpreterError(
                     "Another thread was running a program in this executor when the process was "
-                    "forked, and its copy here has half of that run; make another executor in "
+                    "forked, and its copy here has half of that run; create another executor in "
                     "this process, after the fork"
                 )
             )

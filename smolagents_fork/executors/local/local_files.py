@@ -27,11 +27,11 @@ class LocalFiles:
     """The work folder of one executor: made when it is first used, removed with its owner.
 
     Args:
-        given: what the folder has in the beginning.
+        initial_files: files that the folder has at the start.
     """
 
-    def __init__(self, given: GivenFiles) -> None:
-        self._given = given
+    def __init__(self, initial_files: GivenFiles) -> None:
+        self._given = initial_files
         self._lock = threading.Lock()
         self._folder: WorkFolder | None = None
         self._remove: Callable[[], Any] = lambda: None
@@ -47,8 +47,8 @@ class LocalFiles:
             if self._folder is None:
                 if not SUPPORTED:
                     raise ConfigurationError(
-                        "the local executor has no files on this system, which cannot keep paths "
-                        "within a folder: use executor_type='docker'"
+                        "the local executor has no files on this system, which cannot confine "
+                        "paths to a folder: use executor_type='docker'"
                     )
                 path = temporary_folder("local-")
                 self._remove = weakref.finalize(self, _remove_unless_inherited, path, Owner())

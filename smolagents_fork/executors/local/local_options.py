@@ -20,9 +20,7 @@ __all__ = ["LocalArguments"]
 
 def _length(name: str, value: Any) -> int | None:
     if hasattr(value, "log"):
-        raise ConfigurationError(
-            f"{name}={value!r}: give a number; a logger goes in by its name, logger="
-        )
+        raise ConfigurationError(f"{name}={value!r}: pass a number; pass a logger as logger=")
     return accept.count_or_none(name, value)
 
 
@@ -69,13 +67,14 @@ class LocalArguments(Options):
     _: KW_ONLY
     max_operations: int | None = option(
         None,
-        "most function calls and loop iterations of the program in one call; `None`: 1,000,000,000",
+        "maximum number of function calls and loop iterations of the program in one call; "
+        "`None`: 1,000,000,000",
         accept.count_or_none,
         form="calls and iterations",
     )
     max_while_iterations: int | None = option(
         None,
-        "most iterations of one `while` loop; `None`: 1,000,000",
+        "maximum number of iterations of one `while` loop; `None`: 1,000,000",
         accept.count_or_none,
         form="iterations",
     )
@@ -88,7 +87,8 @@ class LocalArguments(Options):
     )
     max_items: int | None = option(
         None,
-        "most items in the result of `*`, `**`, `<<` or a method listed in `guards/sizes.py`; "
+        "maximum number of items in the result of `*`, `**`, `<<` or a method listed in "
+        "`guards/sizes.py`; "
         "`None`: 20,000,000",
         accept.count_or_none,
         form="items",

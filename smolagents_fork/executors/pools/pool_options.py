@@ -41,7 +41,7 @@ class PoolOptions(Options):
     )
     max_size: int = option(
         8,
-        "most sandboxes ready, starting and in use together",
+        "maximum number of sandboxes ready, starting and in use together",
         accept.count,
         form="sandboxes",
         elsewhere="size max_containers max_sandboxes max_workers pool_size",
@@ -62,7 +62,7 @@ class PoolOptions(Options):
     )
     _: KW_ONLY
     concurrent_starts: int = option(
-        2, "most starts at the same time", accept.count, form="sandboxes"
+        2, "maximum number of starts at the same time", accept.count, form="sandboxes"
     )
     additional_imports: Sequence[str] = option(
         (),
@@ -73,7 +73,8 @@ class PoolOptions(Options):
     )
     max_per_tenant: int | None = option(
         None,
-        "most in use by executors with the same `tenant`; `None`: no limit but `max_size`",
+        "maximum number in use by executors with the same `tenant`; `None`: no limit but "
+        "`max_size`",
         accept.count_or_none,
         form="sandboxes",
     )

@@ -89,7 +89,7 @@ class PoolQueue(Generic[_Sandbox]):
     have keeps its place, and the others are served meanwhile. The pool's lock protects it.
 
     Args:
-        max_per_tenant: most sandboxes in use by one tenant; ``None``: as many as there are.
+        max_per_tenant: sandboxes that one tenant may use; ``None``: as many as there are.
     """
 
     def __init__(self, max_per_tenant: int | None = None) -> None:

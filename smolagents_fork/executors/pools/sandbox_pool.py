@@ -63,8 +63,8 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     A subclass's constructor ends with :meth:`_fill`.
 
     Args:
-        given: Options of the pool, with those of the executors.
-        kind: class of the executors' options.
+        options: Options of the pool, with those of the executors.
+        options_class: class of the executors' options.
         own_options: names of those that may differ from the pool's, besides those of calls.
     """
 
@@ -72,20 +72,23 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     noun: ClassVar[str]
 
     def __init__(
-        self, given: PoolOptions, kind: type[_OfExecutor], own_options: Collection[str] = ()
+        self,
+        options: PoolOptions,
+        options_class: type[_OfExecutor],
+        own_options: Collection[str] = (),
     ) -> None:
         #: Options of the sandboxes, and those of calls that executors do not choose themselves.
-        self.options = part_of(given, kind)
-        self.additional_imports = list(given.additional_imports)
-        self.min_size, self.max_size = given.min_size, given.max_size
-        self.idle_seconds = given.idle_seconds
-        self.acquire_timeout_seconds = given.acquire_timeout_seconds
-        self._own_options = frozenset({*options_of_calls(kind), *own_options})
+        self.options = part_of(options, options_class)
+        self.additional_imports = list(options.additional_imports)
+        self.min_size, self.max_size = options.min_size, options.max_size
+        self.idle_seconds = options.idle_seconds
+        self.acquire_timeout_seconds = options.acquire_timeout_seconds
+        self._own_options = frozenset({*options_of_calls(options_class), *own_options})
         self._changed = threading.Condition()
         self._ready: deque[tuple[_Sandbox, float]] = deque()
-        self.max_per_tenant = given.max_per_tenant
-        self._queue: PoolQueue[_Sandbox] = PoolQueue(given.max_per_tenant)
-        self._on_demand = given.on_demand
+        self.max_per_tenant = options.max_per_tenant
+        self._queue: PoolQueue[_Sandbox] = PoolQueue(options.max_per_tenant)
+        self._on_demand = options.on_demand
         # The newest report to it that was not made yet, and whether a thread makes reports.
         self._demand: tuple[int, int] | None = None
         self._reports = False
@@ -96,7 +99,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
         self._pause = 0.0
         self._not_before = 0.0
         self._closed = False
-        self._concurrent_starts = given.concurrent_starts
+        self._concurrent_starts = options.concurrent_starts
         telemetry.watch_pool(self)
         self._owner = Owner()
 
@@ -112,7 +115,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             ConfigurationError: it is neither.
         """
         if value is not None and not isinstance(value, cls):
-            raise ConfigurationError(f"{name}={value!r}: give a {cls.__name__}, or None")
+            raise ConfigurationError(f"{name}={value!r}: pass a {cls.__name__}, or None")
         return value
 
     # -- for subclasses --
@@ -188,23 +191,23 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             self._hand_out()  # a ready one, to the next caller of the same tenant
             self._changed.notify_all()
 
-    def options_for(self, asked: _OfExecutor, imports: Sequence[str]) -> _OfExecutor:
-        """Return the pool's options, with the executor's own taken from ``asked``.
+    def options_for(self, requested: _OfExecutor, imports: Sequence[str]) -> _OfExecutor:
+        """Return the pool's options, with the executor's own taken from ``requested``.
 
         Args:
-            asked: The executor's options; those that were given count, also with their default.
+            requested: The executor's options; only those that were passed are compared.
             imports: Names that its code may import.
 
         Raises:
-            ConfigurationError: the executor asks for another sandbox than the pool's.
+            ConfigurationError: the executor needs a sandbox that differs from the pool's.
         """
-        names = asked.given & about(type(self.options)).keys()
-        values = {name: getattr(asked, name) for name in names}
+        names = requested.given & about(type(self.options)).keys()
+        values = {name: getattr(requested, name) for name in names}
         for name, value in values.items():
             decided = getattr(self.options, name)
             if name not in self._own_options and value != decided:
                 raise ConfigurationError(
-                    f"{name}={value!r} is decided by the pool, which has {decided!r}: give it to "
+                    f"{name}={value!r} is decided by the pool, which has {decided!r}: pass it to "
                     "the pool"
                 )
         missing = missing_requirements(imports, self.additional_imports)
@@ -229,9 +232,9 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             timeout: Seconds to wait at most.
         """
         self._owner.check(type(self).__name__, "wait_until_ready")
-        wanted = self.min_size if count is None else count
+        minimum = self.min_size if count is None else count
         with self._changed:
-            return self._changed.wait_for(lambda: len(self._ready) >= wanted, timeout)
+            return self._changed.wait_for(lambda: len(self._ready) >= minimum, timeout)
 
     def close(self) -> None:
         """Remove the ready sandboxes; executors keep theirs. Idempotent.
@@ -458,14 +461,14 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     def _take_idle(self) -> list[_Sandbox]:
         """Take out ready sandboxes that were idle too long. The caller holds the lock."""
-        taken = []
+        ready = []
         while len(self._ready) > self.min_size:
             sandbox, since = self._ready[0]
             if time.monotonic() - since < self.idle_seconds:
                 break
             self._ready.popleft()
-            taken.append(sandbox)
-        return taken
+            ready.append(sandbox)
+        return ready
 
     def _discard(self, sandbox: _Sandbox) -> None:
         sandbox.close()

@@ -42,7 +42,7 @@ class ProcessExecutor(GuestExecutor):
         **keywords: Further options, and these two by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
         EngineUnavailableError: the engine does not answer.
         ExecutorStartError: the child did not start, or a required measure is missing.
 
@@ -180,7 +180,7 @@ def _check_platform(platform: str, allow_unconfined: bool) -> None:
         )
     if not allow_unconfined:
         raise ExecutorStartError(
-            f"ProcessExecutor confines code by Linux's kernel, and this is {platform}: use "
+            f"ProcessExecutor confines code with the Linux kernel, but this is {platform}: use "
             "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
             "be killed"
         )
@@ -246,5 +246,5 @@ def check_report(data: Any) -> dict[str, dict[str, str]]:
         raise ProtocolError("a READY frame has what is in force and what is missing")
     for part in data.values():
         if type(part) is not dict or not all(type(text) is str for text in part.values()):
-            raise ProtocolError("a READY frame has words for every measure")
+            raise ProtocolError("a READY frame needs a text for every measure")
     return data

@@ -164,7 +164,7 @@ class ProcessOptions(NetworkAccess, GuestOptions):
         waived = {"network", "syscalls"}.intersection(self.allow_missing)
         if self.allowed_hosts is not None and (waived or self.allow_unconfined):
             raise ConfigurationError(
-                "allowed_hosts= needs the measures 'network' and 'syscalls': give neither "
+                "allowed_hosts= needs the measures 'network' and 'syscalls': pass neither "
                 "allow_unconfined=True nor their names in allow_missing="
             )
 
@@ -175,7 +175,7 @@ def _engine(name: str, value: Any) -> ChildEngine | None:
         return None
     if isinstance(value, type) or not isinstance(value, ChildEngine):
         raise ConfigurationError(
-            f"{name}={value!r} runs no confined processes: give RayEngine(sandbox='process'), or "
+            f"{name}={value!r} runs no confined processes: pass RayEngine(sandbox='process'), or "
             "None for this machine"
         )
     return value
@@ -200,5 +200,5 @@ class ProcessArguments(ProcessOptions, Arguments):
         if self.allowed_hosts is not None and self.engine is not None:
             raise ConfigurationError(
                 f"allowed_hosts= with engine={self.engine!r}: only children of this machine have a "
-                "proxy; leave out one of both"
+                "proxy; omit one of them"
             )

@@ -83,7 +83,7 @@ class Bindings:
         """Register ``tools``; return the requirements of those sent as source.
 
         Raises:
-            ConfigurationError: a placement cannot work or names a misspelt tool, or no program can
+            ConfigurationError: a placement is invalid or names a misspelt tool, or no program can
                 call a tool of that name.
         """
         tools = accept.mapping("tools", tools)

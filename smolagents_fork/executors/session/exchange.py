@@ -1,7 +1,7 @@
 """The one loop over a guest's stream: a run, a request, and the end of either.
 
 Each turn sends what the guest reads, takes at most one message, and looks at the deadline, at
-interruption and at the final answer. So a guest holds its host no longer than its limits allow,
+interruption and at the final answer. So a guest blocks its host no longer than its limits allow,
 whatever it sends and whatever it leaves unread.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["MOST_UNASKED", "Exchange", "NotStopped", "StopReason"]
 
 #: Longest interval between checks of deadlines and interruption, in seconds.
 SLICE = 0.05
-#: Messages that a guest may send and nobody asked for, such as calls after the end of a run.
+#: Unrequested messages that a guest may send, such as calls after the end of a run.
 MOST_UNASKED = 4096
 # Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER_SECONDS = 0.5
@@ -90,7 +90,7 @@ class Exchange:
             event = self._guest.turn(self._limit.at_most(SLICE))
             if isinstance(event, End):
                 if event.is_final_answer and not (self._calls and self._calls.has_final_answer):
-                    raise ProtocolError("a FINAL frame, and no final answer was given")
+                    raise ProtocolError("a FINAL frame without a final answer")
                 return event
             if event is not None:
                 self._answer(event)
@@ -129,7 +129,7 @@ class Exchange:
 
     def _answer(self, call: Call) -> None:
         if self._calls is None:
-            raise ProtocolError("it calls a tool outside of a run")
+            raise ProtocolError("it called a tool outside a run")
         self._late_calls += self.reason is not None
         if self._late_calls > MOST_UNASKED:
             raise ProtocolError(f"more than {MOST_UNASKED} calls after the end of a run")

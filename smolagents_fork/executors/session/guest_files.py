@@ -62,8 +62,10 @@ class GuestFiles:
             # An empty file has one empty piece.
             for start in range(0, len(large) or 1, _PIECE):
                 piece = large[start : start + _PIECE]
-                asked = request("write", piece, path=path, part=part, position=position, size=size)
-                part, _ = _parse_answer(self._ask(asked), str)
+                request_body = request(
+                    "write", piece, path=path, part=part, position=position, size=size
+                )
+                part, _ = _parse_answer(self._ask(request_body), str)
                 position += len(piece)
 
     def make_folder(self, path: str) -> None:
@@ -75,8 +77,10 @@ class GuestFiles:
         content, identity = bytearray(), ""
         while len(content) <= max_bytes:
             size = min(_PIECE, max_bytes + 1 - len(content))
-            asked = request("read", path=path, position=len(content), size=size, identity=identity)
-            identity, piece = _parse_answer(self._ask(asked), str)
+            request_body = request(
+                "read", path=path, position=len(content), size=size, identity=identity
+            )
+            identity, piece = _parse_answer(self._ask(request_body), str)
             if len(piece) > size:
                 raise ProtocolError(f"a CONTENT frame of {len(piece)} bytes, over {size}")
             content += piece

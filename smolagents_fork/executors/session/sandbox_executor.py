@@ -277,7 +277,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             return "closed"
         if not self._started:
             return "not started"
-        return "running code" if self._calls.taken else "ready"
+        return "running code" if self._calls.is_locked else "ready"
 
     def _sandbox_name(self) -> str:
         """Return the name of the sandbox, for the text form; empty without one."""
@@ -304,8 +304,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             ConfigurationTypeError: always; says how to give the state to another executor.
         """
         raise ConfigurationTypeError(
-            f"cannot copy or pickle {type(self).__name__}: its state is in a sandbox of its own; "
-            "make another executor, and give it the variables by "
+            f"cannot copy or pickle {type(self).__name__}: its state is in its own sandbox; "
+            "create another executor, and send it the variables with "
             "other.send_variables(executor.variables())"
         )
 
@@ -554,9 +554,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     def _check_outside(self, action: str) -> None:
         if self._inside_own_call():
             raise ExecutorError(
-                f"{type(self).__name__}: {action} from within a tool that its own code has called, "
-                "and that code waits for the tool; give a tool or a managed agent that runs code "
-                "another executor"
+                f"{type(self).__name__}: {action} was called by a tool that its own code waits "
+                "for; a tool or managed agent that runs code needs an executor of its own"
             )
 
     def _inside_own_call(self) -> bool:

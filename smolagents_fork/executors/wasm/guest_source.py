@@ -76,7 +76,7 @@ def installation(options: SetupOptions, note: Callable[[str], None]) -> Installa
         note: takes a line for the user's log before something is fetched or made.
 
     Raises:
-        ExecutorStartError: something is missing and cannot be had; says what brings it.
+        ExecutorStartError: something is missing; names what provides it.
     """
     deno = find_deno(None if options.deno is None else os.fspath(options.deno))
     cache = cache_folder(options.cache_dir)
@@ -103,8 +103,8 @@ def check_imports(imports: Sequence[str]) -> None:
     tops = sorted({parse_entry(entry).top for entry in imports})
     if refused := [top for top in tops if top in _JAVASCRIPT]:
         raise ConfigurationError(
-            f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
-            "programs; give the code a tool"
+            f"additional_authorized_imports: {', '.join(refused)}: programs cannot use "
+            "JavaScript; give the code a tool"
         )
     for top in tops:
         if why := absence(top, MINOR):
@@ -135,8 +135,7 @@ class PyodideSource:
     ) -> None:
         if sys.platform == "win32":
             raise ExecutorStartError(
-                "WasmExecutor waits for Deno by means that Windows does not have: use "
-                "executor_type='docker'"
+                "WasmExecutor is not supported on Windows: use executor_type='docker'"
             )
         check_imports(imports)
         self._options = options
@@ -178,7 +177,7 @@ class PyodideSource:
             seconds: limit of the start, without what is fetched once.
 
         Raises:
-            ExecutorStartError: Deno, Pyodide or a package cannot be had.
+            ExecutorStartError: Deno, Pyodide or a package is not available.
             SandboxDiedError: the guest has ended.
             ProtocolError: the guest was not loaded in time.
         """

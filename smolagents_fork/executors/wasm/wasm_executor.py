@@ -37,16 +37,16 @@ class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
 
     The code is ordinary Python; no guarantee rests on what runs it.
 
-    :class:`WasmArguments` has the arguments, with what each is for. What provides the modules in
-    ``additional_authorized_imports`` is fetched by pip on the host, once an executor.
+    :class:`WasmArguments` has the arguments, with what each is for. pip on the host fetches the
+    packages of ``additional_authorized_imports``, once per executor.
 
     Args:
         *arguments: ``additional_authorized_imports`` and ``logger``.
         **keywords: Further options, and these two by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
-        ExecutorStartError: Deno, Pyodide or a package cannot be had, or the guest did not start.
+        ConfigurationError: an argument is invalid.
+        ExecutorStartError: Deno, Pyodide or a package is not available, or the guest did not start.
 
     Example:
         >>> with WasmExecutor(memory="512m", timeout_seconds=10) as executor:
@@ -100,8 +100,8 @@ class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
     def _file_store(self, action: str) -> Iterator[FileStore]:
         if self._inside_own_call():
             raise ExecutorError(
-                f"WasmExecutor: {action} from within a tool that its own code has called: the "
-                "files are in the machine that waits for the tool; let the tool return the data, "
+                f"WasmExecutor: {action} was called by a tool that its own code waits for, as "
+                "does the guest that has the files; let the tool return the data, "
                 "or exchange files after the call"
             )
         with self._turn(action):

@@ -24,7 +24,7 @@ def _memory(name: str, value: Any) -> Any:
         raise ConfigurationError(f"{name}={value!r}: Python needs 24m or more to work")
     if size is not None and size > MOST_MEMORY:
         raise ConfigurationError(
-            f"{name}={value!r}: WebAssembly has 4 GiB at most; give less, or None"
+            f"{name}={value!r}: WebAssembly has 4 GiB at most; pass less, or None"
         )
     return value
 

@@ -31,7 +31,7 @@ class WasmPool(SandboxPool[DenoProcess, WasmOptions]):
         **keywords: Further options, and these four by keyword.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
         ExecutorStartError: the system cannot run guests.
 
     Example:

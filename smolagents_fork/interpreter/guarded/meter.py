@@ -1,10 +1,10 @@
 """Counts what a run uses and ends it at its limits.
 
-Every block of compiled code takes a *tick* before it runs: it asks the next item of an iterator of
-C whether it is true. Ticks are handed out in portions, which are booked in advance. Behind each is
-a :class:`_Look`: asked, it looks at the clock and the limits, and hands out another portion. A run
-that is over has no ticks left, so that every later one, in a handler, a ``finally`` or a
-``__del__``, ends here again.
+Every block of compiled code takes a *tick* before it runs: it tests the next item of an iterator
+written in C. Ticks are granted in batches, which are counted in advance. Each batch ends with a
+:class:`_Look`, which checks the clock and the limits, and grants another batch. A run that is over
+has no ticks left, so every later block, in a handler, a ``finally`` or a ``__del__``, ends here
+again.
 
 No signal and no other thread is involved: upstream runs agents in any thread.
 """
@@ -94,16 +94,16 @@ def recursion_room(depth: int) -> Iterator[None]:
     unless somebody else has changed it meanwhile.
     """
     global _recursion_users, _recursion_before, _recursion_raised
-    wanted, frame = depth, sys._getframe()
+    needed, frame = depth, sys._getframe()
     while frame is not None:
-        wanted, frame = wanted + 1, frame.f_back  # type: ignore[assignment]
+        needed, frame = needed + 1, frame.f_back  # type: ignore[assignment]
     with _recursion_lock:
         if _recursion_users == 0:
             _recursion_before = _recursion_raised = sys.getrecursionlimit()
         _recursion_users += 1
-        if wanted > sys.getrecursionlimit():
-            _recursion_raised = wanted
-            sys.setrecursionlimit(wanted)
+        if needed > sys.getrecursionlimit():
+            _recursion_raised = needed
+            sys.setrecursionlimit(needed)
     try:
         yield
     finally:
@@ -416,4 +416,4 @@ class _Look:
         return True
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a function of a program cannot leave the process that counts its calls")
+        raise TypeError("a program's function cannot leave the process that counts its calls")

@@ -661,8 +661,8 @@ def install(shell, modules, settings):
     settings = json.loads(settings)
     if not settings["allow_root"] and os.getuid() == 0:
         raise PermissionError(
-            "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
-            "give user= as numbers, or pass allow_root=True"
+            "the kernel runs as root: its image, or the name given as user=, resolves to uid 0; "
+            "pass user= as numbers, or pass allow_root=True"
         )
     process, sandbox = modules.process, KernelSide(shell, modules, settings)
     sandbox.limit()

@@ -42,7 +42,7 @@ def use_folder(settings, ca):
     except OSError:
         if settings["requirements"]:
             raise
-        return os.environ  # nobody has asked for packages, and the folder cannot be written
+        return os.environ  # no packages were requested, and the folder cannot be written
     pip = {
         **settings["environment"],
         "PIP_PREFIX": folder,
@@ -70,7 +70,7 @@ def install(settings, environment):
     """Install the requirements with pip."""
     command = [sys.executable, "-m", "pip", "install", "--", *settings["requirements"]]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -81,8 +81,8 @@ def install(settings, environment):
     except subprocess.TimeoutExpired as error:
         text = _end_of(error.stdout)
         raise TimeoutError(f"pip took longer than {settings['limit']}\n{text}") from None
-    if done.returncode != 0:
-        raise RuntimeError(f"pip ended with {done.returncode}\n{_end_of(done.stdout)}")
+    if result.returncode != 0:
+        raise RuntimeError(f"pip ended with {result.returncode}\n{_end_of(result.stdout)}")
     importlib.invalidate_caches()
 
 

@@ -25,18 +25,18 @@ _MOST_QUOTED = 300
 
 
 class HostRefusedError(Exception):
-    """A connection that the list does not allow; the message is for the model and its user."""
+    """A connection that the list does not allow; the message is shown to the model and its user."""
 
 
 @dataclass(frozen=True)
 class AllowedHost:
-    """One entry of ``allowed_hosts=``, with what a plain text cannot say.
+    """One entry of ``allowed_hosts=``, with options that text cannot express.
 
     Args:
         host: Name, ``*.`` and a domain for all names below it, or IP address; perhaps with
-            ``:port``. Without one, ports 443 and 80 are meant.
+            ``:port``. Without a port: 443 and 80.
         private: Whether the host may have an address of this machine or its network.
-        plain: Whether the program may speak another protocol than TLS through CONNECT.
+        plain: Whether the program may use protocols other than TLS through CONNECT.
 
     Raises:
         ConfigurationError: not a host, or an address that is reachable with ``private=True`` only.
@@ -57,19 +57,19 @@ class AllowedHost:
             if not isinstance(getattr(self, option), bool):
                 raise self._invalid(f"{option} is True or False")
         if not isinstance(self.host, str):
-            raise self._invalid("give text, such as 'api.github.com:443'")
+            raise self._invalid("pass text, such as 'api.github.com:443'")
         try:
             address = self.address
         except HostNameError as error:
             raise self._invalid(str(error)) from None
         if self.is_suffix and address is not None:
-            raise self._invalid("an address has no names below it")
+            raise self._invalid("an address has no subdomains")
         if address is not None:
             what, opening = classify_address(address)
             if opening == "never":
                 raise self._invalid(f"{what} addresses cannot be connected to")
             if opening != "public" and not self.private:
-                raise self._invalid(f"{what}: give AllowedHost({self.host!r}, private=True)")
+                raise self._invalid(f"{what}: pass AllowedHost({self.host!r}, private=True)")
 
     # Always those of the text: a saved entry has no others.
     @functools.cached_property
@@ -161,7 +161,7 @@ allowed_hosts=['api.github.com'] of this DockerExecutor
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names, addresses and domains of the list."""
+        """Names, addresses and domains in the list."""
         return tuple(entry.name for entry in self._entries)
 
     @property
@@ -249,7 +249,7 @@ def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | No
     if value == PACKAGES:
         value = [PACKAGES]
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ConfigurationError(f"{name}={value!r}: give a list, such as [{value!r}], or None")
+        raise ConfigurationError(f"{name}={value!r}: pass a list, such as [{value!r}], or None")
     entries: list[AllowedHost] = []
     for entry in value:
         if entry == PACKAGES:
@@ -257,7 +257,7 @@ def allowed_hosts_or_none(name: str, value: Any) -> tuple[AllowedHost, ...] | No
         else:
             entries.append(entry if isinstance(entry, AllowedHost) else AllowedHost(entry))
     if not entries:
-        raise ConfigurationError(f"{name}={value!r}: name a host, or give None for no network")
+        raise ConfigurationError(f"{name}={value!r}: name a host, or pass None for no network")
     return tuple(entries)
 
 

@@ -103,5 +103,5 @@ class GzipBody:
             ConnectionError: the body ends in the middle.
         """
         if self._has_begun and not self._reader.eof:
-            raise ConnectionError("the response's gzip ends in the middle")
+            raise ConnectionError("the response's gzip is truncated")
         return self._plain.end()

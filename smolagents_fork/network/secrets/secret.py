@@ -28,14 +28,14 @@ _KEY = re.compile(r"token|secret|passw|credential|(?:api|access|private)_?key", 
 class Secret:
     """A value for ``secrets=``, which is sent to its hosts and never enters the sandbox.
 
-    Its text form has no value, and it cannot be pickled or saved.
+    ``repr`` hides the value, and it cannot be pickled or saved.
 
     Args:
         value: Token or password: printable ASCII, with at least 8 letters and digits.
         hosts: Hosts that it may be sent to, as in ``allowed_hosts=``.
 
     Raises:
-        ConfigurationError: the value cannot be one, or no host is given.
+        ConfigurationError: the value or the hosts are invalid.
 
     Example:
         >>> Secret("ghp_0123456789abcdef", hosts=["api.github.com"])
@@ -53,10 +53,10 @@ class Secret:
         if len(_CHANGED.findall(value)) < _FEWEST_CHARACTERS:
             raise ConfigurationError(
                 f"Secret: the value has fewer than {_FEWEST_CHARACTERS} letters and digits, and "
-                "could be found in ordinary text"
+                "might occur in ordinary text"
             )
         if isinstance(hosts, str) or not isinstance(hosts, Iterable):
-            raise ConfigurationError(f"Secret: hosts={hosts!r}: give a list, such as [{hosts!r}]")
+            raise ConfigurationError(f"Secret: hosts={hosts!r}: pass a list, such as [{hosts!r}]")
         self._value = value
         #: Hosts that it may be sent to. Their addresses are a matter of ``allowed_hosts=``.
         self.hosts = tuple(
@@ -83,7 +83,7 @@ class Secret:
         return f"Secret(hosts={[entry.host for entry in self.hosts]})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Secret cannot be pickled or copied: give it again where it is used")
+        raise TypeError("a Secret cannot be pickled or copied: create it again where it is used")
 
 
 def secrets_or_none(name: str, value: Any) -> dict[str, Secret] | None:
@@ -94,24 +94,24 @@ def secrets_or_none(name: str, value: Any) -> dict[str, Secret] | None:
         value: Mapping of names to secrets.
 
     Raises:
-        ConfigurationError: it is not one; the message has no value.
+        ConfigurationError: it is not one; the message does not contain a value.
     """
     if value is None:
         return None
     if not isinstance(value, Mapping):
         raise ConfigurationError(
-            f"{name}: a {type(value).__name__}: give a mapping of names to Secret"
+            f"{name}: a {type(value).__name__}: pass a mapping of names to Secret"
         )
     for variable, secret in value.items():
         if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
             raise ConfigurationError(f"{name}: {variable!r} is not a variable's name")
         if not isinstance(secret, Secret):
             raise ConfigurationError(
-                f"{name}[{variable!r}]: a {type(secret).__name__}: give Secret(value, hosts=[...])"
+                f"{name}[{variable!r}]: a {type(secret).__name__}: pass Secret(value, hosts=[...])"
             )
     values = [secret.reveal() for secret in value.values()]
     if any(first in second for first, second in itertools.permutations(values, 2)):
-        raise ConfigurationError(f"{name}: the value of one secret is in that of another")
+        raise ConfigurationError(f"{name}: the value of one secret contains that of another")
     return dict(value) or None
 
 
@@ -144,7 +144,7 @@ def _includes(whole: AllowedHost, part: AllowedHost) -> bool:
 
 
 def log_visible_keys(environment: Mapping[str, Any]) -> None:
-    """Log variables that seem to have a key, which the code could keep from having.
+    """Log variables that seem to have a key, which the code need not have.
 
     Args:
         environment: variables that the code gets as they are.

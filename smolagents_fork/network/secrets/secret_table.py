@@ -78,15 +78,15 @@ class SecretTable:
     """Placeholders of one executor's secrets.
 
     Args:
-        given: Secrets by the names of their variables.
+        by_variable: Secrets by the names of their variables.
         count: Takes the number of decompressed bytes; raises if there are too many.
     """
 
-    def __init__(self, given: Mapping[str, Secret], count: Callable[[int], None]) -> None:
+    def __init__(self, by_variable: Mapping[str, Secret], count: Callable[[int], None]) -> None:
         self._count = count
         self._entries = [
             _Entry(name, secret, make_placeholder(secret.reveal()).encode("ascii"))
-            for name, secret in given.items()
+            for name, secret in by_variable.items()
         ]
         self._hidden = [(entry.value, entry.placeholder) for entry in self._entries]
 

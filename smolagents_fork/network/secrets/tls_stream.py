@@ -38,7 +38,7 @@ class TlsStream(Stream):
 
         Raises:
             ssl.SSLError: the certificate, or what the peer sent, is not valid.
-            EOFError: the peer ended its side.
+            EOFError: the peer closed its side.
         """
         self._incoming.write(received)
         while True:
@@ -47,7 +47,7 @@ class TlsStream(Stream):
             except ssl.SSLWantReadError:
                 await self._flush()
                 if not await self._read_raw():
-                    raise EOFError("the peer ended its side in the handshake") from None
+                    raise EOFError("the peer closed its side during the handshake") from None
             except ssl.SSLError:
                 await self._flush()  # the peer learns why
                 raise

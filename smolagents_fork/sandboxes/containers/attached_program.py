@@ -41,5 +41,5 @@ def read_pieces(stream: ByteStream, *, deadline: Deadline) -> Iterator[bytes]:
                 return
             yield data
     raise ExecutorError(
-        f"a program in the sandbox took longer than it was given ({deadline.seconds:g} s)"
+        f"a program in the sandbox exceeded its time limit of {deadline.seconds:g} s"
     )

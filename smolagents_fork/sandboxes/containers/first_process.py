@@ -1,4 +1,4 @@
-"""First process of a sandbox: ends it when the host process is not heard of for a lease.
+"""First process of a sandbox: ends it when the host process is silent for the time of a lease.
 
 The host process writes lines to its standard input several times in each lease. When none has come
 for the time of the lease, or the line ``end`` has come, it exits, and the system ends all other
@@ -7,7 +7,7 @@ reaps orphans, and passes signals on to the main process. The lease begins with 
 with the end of the input.
 
 It has to be process 1, because the code has the same user and could kill or stop any other. It
-answers while C code in the main process keeps Python's lock: see
+answers while C code in the main process holds the GIL: see
 :mod:`smolagents_fork.system.first_process_link`. Its standard output is its own: the main process,
 which leads a group of processes, has standard error for both. Where KG_CLIENT_SOCKET names a
 socket, it connects the main process to it, as KG_CLIENT_FD. Where KG_PROXY_PORT names a port, it
@@ -32,7 +32,8 @@ lease=float(lease)
 # PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other end of
 # its standard input through /proc/1/fd.
 import ctypes
-if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: prctl failed")
+if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: "
+    "prctl failed")
 def tell(line):
     os.set_blocking(1,False)
     try: os.write(1,b"\x1e"+line.encode()+b"\n")
@@ -57,7 +58,8 @@ def connect():
 def killed_for_memory():
     for path in "/sys/fs/cgroup/memory.events","/sys/fs/cgroup/memory/memory.oom_control":
         try:
-            with open(path) as lines: return any(line.startswith("oom_kill ") and int(line.split()[1]) for line in lines)
+            with open(path) as lines: return any(line.startswith("oom_kill ") and "
+                "int(line.split()[1]) for line in lines)
         except (OSError,ValueError): pass
     return False
 def state():

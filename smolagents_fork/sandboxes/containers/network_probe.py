@@ -1,4 +1,4 @@
-"""Probe from inside a sandbox: whether its network reaches anything.
+"""Probe from inside a sandbox of what its network reaches.
 
 Not every network plugin of a cluster enforces its policies. So a program in the sandbox tries to
 reach addresses before any of the user's code runs there: the cluster's API server and name servers,
@@ -106,7 +106,7 @@ def check_isolation(
             return
         if time.monotonic() > end:
             raise ExecutorStartError(
-                f"{place} has a network, and no code is run in it: it reaches "
+                f"{place} has a network, so no code is run in it: it reaches "
                 f"{', '.join(reached)}. {remedy}"
             )
         time.sleep(_PAUSE_SECONDS)

@@ -1,7 +1,7 @@
 """JSON that code in a sandbox may have written: parsed within limits.
 
-A program that the host starts in a sandbox runs beside code that nobody trusts, which can answer in
-its place. Whatever the bytes are, the only error is ``ProtocolError``.
+A program that the host starts in a sandbox runs beside untrusted code, which can answer in its
+place. Whatever the bytes are, the only error is ``ProtocolError``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The lease (:mod:`~smolagents_fork.sandboxes.containers.first_process`) ends a container whose host
 process or engine was killed, with any image; then the engine removes it. A lost connection does not
 matter by itself: the input stays open, and the host process attaches to it again. Nothing but time
-ends a container whose engine is dead, because nobody closes its input then.
+ends a container whose engine is dead, because its input stays open then.
 """
 
 from __future__ import annotations

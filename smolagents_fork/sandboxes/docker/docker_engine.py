@@ -29,8 +29,8 @@ class DockerEngine:
         host: Address as in ``DOCKER_HOST``, such as ``"unix:///run/user/1000/docker.sock"``,
             ``"tcp://10.0.0.5:2376"`` or ``"ssh://user@machine"``; ``None``: the one in
             ``DOCKER_HOST``, or the local one.
-        tls: Folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this process
-            prove themselves with; ``False``: no TLS, whatever the environment says; ``None``:
+        tls: Folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which authenticate the engine and
+            this process; ``False``: no TLS, whatever the environment says; ``None``:
             ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
 
     Raises:
@@ -53,14 +53,14 @@ class DockerEngine:
         ):
             shown = without_passwords(self.host) if isinstance(self.host, str) else self.host
             raise ConfigurationError(
-                f"DockerEngine: host={shown!r} is not an engine's address: give one that begins "
+                f"DockerEngine: host={shown!r} is not an engine's address: pass one that begins "
                 f"with {', '.join(_SCHEMES)}, or None for the one in DOCKER_HOST"
             )
         if self.tls is None or self.tls is False:
             return
         if not isinstance(self.tls, (str, os.PathLike)):
             raise ConfigurationError(
-                f"DockerEngine: tls={self.tls!r}: give a folder with {', '.join(_TLS_FILES)}, "
+                f"DockerEngine: tls={self.tls!r}: pass a folder with {', '.join(_TLS_FILES)}, "
                 "False for no TLS, or None for the environment's settings"
             )
         missing = [name for name in _TLS_FILES if not Path(self.tls, name).is_file()]
@@ -121,6 +121,6 @@ class DockerEngine:
 
         Raises:
             EngineUnavailableError: docker-py is missing, or the engine does not answer.
-            ConfigurationError: a port was asked for that could not be reached from here.
+            ConfigurationError: a requested port could not be reached from here.
         """
         return DockerProvisioner(options, address=self.address)

@@ -55,7 +55,7 @@ def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
     return (config.get("Labels") or {}).get(GATEWAY_LABEL) == " ".join(command)
 
 
-def _check_limits_kept(config: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def _check_limits_kept(config: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
     """Refuse a container that the engine has created without a limit that was asked for.
 
     An engine whose kernel lacks a control group discards that limit with a mere warning.
@@ -64,10 +64,10 @@ def _check_limits_kept(config: Mapping[str, Any], asked: Mapping[str, Any]) -> N
         ConfigurationError: a limit is missing; names it.
     """
     for argument, field, waiver in _DISCARDABLE:
-        limit = parse_size(asked.get(argument))
+        limit = parse_size(limits.get(argument))
         if limit is not None and limit != config.get(field, limit):
             raise ConfigurationError(
-                f"{argument}={asked[argument]!r}: the engine has discarded this limit and created "
+                f"{argument}={limits[argument]!r}: the engine has discarded this limit and created "
                 f"the container with {field}={config[field]!r}, as it does where the kernel of its "
                 "machine lacks that control group. Mount the group ('smolagents-fork doctor' "
                 f"shows which are missing), or pass {waiver} to run without the limit"
@@ -83,7 +83,7 @@ class DockerProvisioner:
 
     Raises:
         EngineUnavailableError: the engine does not answer.
-        ConfigurationError: a port was asked for that could not be reached from here.
+        ConfigurationError: a requested port could not be reached from here.
     """
 
     def __init__(

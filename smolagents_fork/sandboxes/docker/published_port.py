@@ -38,7 +38,7 @@ def published_host(
         reach the gateway.
 
     Raises:
-        ConfigurationError: a port was asked for that could not be reached from here.
+        ConfigurationError: a requested port could not be reached from here.
     """
     if not options.published:
         return None

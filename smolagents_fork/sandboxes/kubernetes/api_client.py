@@ -130,7 +130,7 @@ class ClusterClient:
             **keywords: Keywords of it.
 
         Raises:
-            EngineUnavailableError: no answer, or the server cannot work now.
+            EngineUnavailableError: no answer, or the server is unavailable.
             ClusterRefusal: the answer is an error.
         """
         answer = self._answer(action, function, args, keywords, Deadline(seconds))
@@ -138,7 +138,7 @@ class ClusterClient:
             document = read_json(answer, "an answer")
         except ProtocolError:
             raise EngineUnavailableError(
-                f"{action}: what answers at {self.address} is not a cluster's API: it sent "
+                f"{action}: the server at {self.address} is not a cluster's API: it sent "
                 f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
             ) from None
         return document if isinstance(document, dict) else {}
@@ -238,7 +238,7 @@ class ClusterClient:
             **keywords: Keywords of ``delete``.
 
         Raises:
-            EngineUnavailableError: no answer, or the server cannot work now.
+            EngineUnavailableError: no answer, or the server is unavailable.
             ExecutorError: the cluster refuses it, or the object still exists at the deadline.
         """
         try:
@@ -310,7 +310,7 @@ class ClusterClient:
                 "the credentials in the kubeconfig"
             )
         if status >= 500:
-            return EngineUnavailableError(f"{where}: the cluster cannot work now ({reason})")
+            return EngineUnavailableError(f"{where}: the cluster is unavailable ({reason})")
         advice = {
             403: "; the account may do this, and the cluster's admission refuses it: change what "
             "it names, in the arguments or in the cluster",
@@ -362,7 +362,7 @@ class ClusterClient:
             if headers.get("Sec-WebSocket-Protocol") not in PROTOCOLS:
                 raise ClusterRefusal(
                     f"{action}: the cluster at {self.address} speaks neither "
-                    f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
+                    f"{' nor '.join(PROTOCOLS)}: a proxy in between may not forward WebSockets"
                 )
             opened, sock = sock, None
             return opened
@@ -418,13 +418,13 @@ def _late(action: str, seconds: float) -> EngineUnavailableError:
 
 def _pause(headers: Mapping[str, str], deadline: Deadline) -> bool:
     """Wait as long as an overloaded server asks; return whether there was time for it."""
-    asked = _PAUSE_SECONDS
+    delay = _PAUSE_SECONDS
     with contextlib.suppress(ValueError):
-        asked = max(0.0, float(headers.get("Retry-After") or _PAUSE_SECONDS))
+        delay = max(0.0, float(headers.get("Retry-After") or _PAUSE_SECONDS))
     seconds_left = deadline.remaining()
-    if seconds_left is not None and asked >= seconds_left:
+    if seconds_left is not None and delay >= seconds_left:
         return False
-    time.sleep(asked)
+    time.sleep(delay)
     return True
 
 

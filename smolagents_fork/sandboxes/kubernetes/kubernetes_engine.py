@@ -37,7 +37,7 @@ _REFUSED = {
     "port": _NO_PORT,
     "read_only": "the root file system of a pod is read-only",
     "requirements": _NOT_BUILT,
-    "runtime": "that is a Docker engine's; give KubernetesEngine(runtime_class=...)",
+    "runtime": "that is a Docker engine's; pass KubernetesEngine(runtime_class=...)",
     "transport": _NO_PORT,
     "volumes": "the nodes of the cluster have no paths of this machine; pass files= instead",
 }
@@ -53,9 +53,9 @@ class KubernetesEngine:
             service account.
         runtime_class: Name of a ``RuntimeClass`` such as ``"gvisor"``; ``None``: the cluster's
             default.
-        warm_pool: Name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox that ready pods
-            are claimed from, where they are as asked for; ``None``: each sandbox is a new pod.
-        allow_network: Whether pods may have a network; otherwise one that has is refused.
+        warm_pool: Name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox from which
+            matching ready pods are claimed; ``None``: each sandbox is a new pod.
+        allow_network: Whether pods may have a network; if not, one that has one is refused.
         gateway_command: Main process of the image; the default is that of the fork's image.
         max_seconds: Longest life of a pod in seconds, after which the cluster ends it.
         tenant: Name of the tenant whose pods these are, for messages; empty for none.
@@ -91,22 +91,22 @@ class KubernetesEngine:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
                 raise ConfigurationError(
-                    f"KubernetesEngine: {name}={value!r}: give a name of lower-case letters, "
+                    f"KubernetesEngine: {name}={value!r}: pass a name of lower-case letters, "
                     "digits and hyphens, or None"
                 )
         if self.context is not None and not (isinstance(self.context, str) and self.context):
             raise ConfigurationError(
-                f"KubernetesEngine: context={self.context!r}: give the name of a context of the "
+                f"KubernetesEngine: context={self.context!r}: pass the name of a context of the "
                 "kubeconfig, or None for the current one"
             )
         if not isinstance(self.allow_network, bool):
             raise ConfigurationError(
-                f"KubernetesEngine: allow_network={self.allow_network!r}: give True or False"
+                f"KubernetesEngine: allow_network={self.allow_network!r}: pass True or False"
             )
         command = self.gateway_command
         if isinstance(command, str) or not command or not all(isinstance(w, str) for w in command):
             raise ConfigurationError(
-                f"KubernetesEngine: gateway_command={command!r}: give a program and its arguments, "
+                f"KubernetesEngine: gateway_command={command!r}: pass a program and its arguments, "
                 "such as ('python', '-m', 'kernel_gateway')"
             )
         object.__setattr__(self, "gateway_command", tuple(command))

@@ -75,7 +75,7 @@ def _pod_of(client: ClusterClient, sandbox: str) -> str:
     names = [entry.name for entry in entries if entry.id == sandbox]
     if len(names) > 1:
         raise ExecutorError(
-            f"pods {', '.join(names)} all say that they are sandbox {sandbox}: look at their "
+            f"pods {', '.join(names)} all claim to be sandbox {sandbox}: look at their "
             "annotations with kubectl"
         )
     return names[0] if names else ""
@@ -118,7 +118,7 @@ def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
 
 
 def reap(client: ClusterClient) -> list[str]:
-    """Remove pods that nobody owns any more; return their names.
+    """Remove pods whose owner has ended; return their names.
 
     Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
     ended ten minutes ago. Claims of such pods have an expiry, which their controller keeps.
@@ -135,7 +135,7 @@ def reap(client: ClusterClient) -> list[str]:
 
 
 def _orphan(pod: Mapping[str, Any]) -> str | None:
-    """Return the name of a pod that nobody owns any more."""
+    """Return the name of a pod whose owner has ended."""
     is_orphan = PodRecord(pod).is_orphan or _has_long_ended(pod)
     return str(pod["metadata"]["name"]) if is_orphan else None
 

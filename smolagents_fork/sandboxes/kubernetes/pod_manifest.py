@@ -49,7 +49,7 @@ def user_and_group(user: str) -> tuple[int, int]:
     uid, _, gid = user.partition(":")
     if not uid.isdigit() or not (gid or uid).isdigit() or not int(uid):
         raise ConfigurationError(
-            f"user={user!r}: on Kubernetes give numbers such as '1000:1000', not root's"
+            f"user={user!r}: on Kubernetes pass numbers such as '1000:1000', not root's"
         )
     return int(uid), int(gid or uid)
 

@@ -121,9 +121,9 @@ class PodSandbox(ContainerSandbox):
         return self._attach(_ATTEMPT_SECONDS) if may_run else None
 
     def _open(self, subresource: str, seconds: float, **parameters: Any) -> socket.socket:
-        asked = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
+        query = {"container": CONTAINER, "stdin": True, "stdout": True, **parameters}
         # Lower-case, as the API's own clients write it.
-        query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
+        query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in query.items()}
         return self._client.stream(self.name, subresource, query, seconds)
 
     def stats(self) -> ExecutorStats:
@@ -136,8 +136,8 @@ class PodSandbox(ContainerSandbox):
         usage = self.first_process.usage(_USAGE_SECONDS)
         if usage is None:
             raise ExecutorError(
-                f"{self.place}: its first process gave no resource use in {_USAGE_SECONDS:g} s "
-                f"({self.status()}); one of an older template of a warm pool has none"
+                f"{self.place}: its first process reported no resource use in {_USAGE_SECONDS:g} s "
+                f"({self.status()}); that of an older warm pool template does not"
             )
         memory, seconds, count = usage
         limit = self.spec.limits.memory

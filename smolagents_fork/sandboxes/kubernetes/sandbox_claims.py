@@ -1,8 +1,8 @@
 """Ready pods of kubernetes-sigs/agent-sandbox: claimed from a warm pool, and compared.
 
 A ``SandboxClaim`` names a ``SandboxWarmPool``; its controller hands out a sandbox with a running
-pod. The pod was made from the pool's template, so it is compared with the manifest of the pod that
-was asked for.
+pod. The pod was created from the pool's template, so it is compared with the requested pod's
+manifest.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def claim_pod(
     different = list(differences(asked, client.read_pod(name)))
     if different:
         raise ConfigurationError(
-            f"warm_pool={pool!r}: pod {name} differs from what was asked for: "
+            f"warm_pool={pool!r}: pod {name} differs from the requested options: "
             f"{'; '.join(different)}; change the pool's template or the arguments"
         )
     return name
@@ -138,33 +138,33 @@ def _wait_for_sandbox(client: ClusterClient, pool: str, claim: str, deadline: De
         time.sleep(deadline.at_most(_PAUSE_SECONDS))
 
 
-def differences(asked: object, found: object, place: str = "") -> Iterator[str]:
-    """Yield what differs from what was asked for: its place, and both values.
+def differences(requested: object, actual: object, place: str = "") -> Iterator[str]:
+    """Yield what differs from the requested options: its place, and both values.
 
-    Values that the API adds beside those asked for are no differences. Entries with names and
-    limits are: a pod has those that were asked for, and no others.
+    Values that the API adds to the requested ones are not differences. Entries with names and
+    limits are: a pod has exactly those that were requested.
 
     Args:
-        asked: Manifest, or a part of it.
-        found: The same as the API describes it, which omits empty values.
+        requested: Manifest, or a part of it.
+        actual: The same as the API describes it, which omits empty values.
         place: Names that lead to it.
     """
     key = place.rpartition(".")[2]
-    if asked and isinstance(asked, list) and all(isinstance(entry, Mapping) for entry in asked):
-        asked, found = _by_name(asked), _by_name(found)
+    complete = key in ("limits", "requests")
+    if requested and isinstance(requested, list) and all(isinstance(e, Mapping) for e in requested):
+        requested, actual = _by_name(requested), _by_name(actual)
         complete = True
-    else:
-        complete = key in ("limits", "requests")
-    if not isinstance(asked, Mapping):
-        if (_normal(key, asked) or None) != (_normal(key, found) or None):
-            yield f"{place}: asked for {asked!r}, has {found!r}"
+    if not isinstance(requested, Mapping):
+        if (_normal(key, requested) or None) != (_normal(key, actual) or None):
+            yield f"{place}: asked for {requested!r}, has {actual!r}"
         return
-    there = found if isinstance(found, Mapping) else {}
-    others = sorted(there.keys() - asked.keys()) if complete else []
+    actual_fields = actual if isinstance(actual, Mapping) else {}
+    others = sorted(actual_fields.keys() - requested.keys()) if complete else []
     if others:
         yield f"{place}: has {', '.join(others)}, which was not asked for"
-    for name, value in asked.items():
-        yield from differences(value, there.get(name), f"{place}.{name}" if place else str(name))
+    for name, value in requested.items():
+        below = f"{place}.{name}" if place else str(name)
+        yield from differences(value, actual_fields.get(name), below)
 
 
 def _by_name(entries: Any) -> dict[str, Any]:

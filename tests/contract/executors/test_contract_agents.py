@@ -33,7 +33,7 @@ def test_managed_tool_calling_agent(contract):
     assert counter.total == 42
 
 
-@behaviour("Managed agents", "Managed CodeAgents work two deep, each with its own executor.")
+@behaviour("Managed agents", "Managed CodeAgents can manage others, each with its own executor.")
 def test_managed_agents_two_deep(contract):
     inner = code_agent(
         contract.limited,
@@ -59,7 +59,9 @@ def test_managed_agents_two_deep(contract):
     assert "deep 42" in str(boss.memory.steps[1].observations)
 
 
-@behaviour("Managed agents", "An agent makes its own executor from executor_class, and closes it.")
+@behaviour(
+    "Managed agents", "An agent creates its own executor from executor_class, and closes it."
+)
 def test_agent_with_its_own_executor(contract):
     helper = CodeAgent(
         tools=[],
@@ -102,7 +104,7 @@ def test_a_managed_agent_is_called_twice(contract):
 
 
 @behaviour(
-    "Managed agents", "They accept task and additional_args, and no other argument of run()."
+    "Managed agents", "They accept task and additional_args, and no other arguments of run()."
 )
 def test_signature_of_a_managed_agent(contract):
     helper = code_agent(

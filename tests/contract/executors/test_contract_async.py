@@ -105,7 +105,7 @@ def test_interrupt_ends_a_coroutine(contract, executor, code):
     assert executor("await main()").output == 42
 
 
-@behaviour("Asynchronous code", "Tools work in threads of asyncio, in each call anew.")
+@behaviour("Asynchronous code", "Tools work in threads of asyncio, in every call.")
 def test_tools_in_threads_of_asyncio(contract):
     executor = contract.make()
     if contract.without_threads(executor):

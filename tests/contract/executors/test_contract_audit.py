@@ -38,7 +38,9 @@ def test_runs_are_recorded(contract):
     assert "ZeroDivisionError" in lines[-1]["error"]
 
 
-@behaviour("Control", "audit= writes whole lines of JSON to a file for its owner alone.")
+@behaviour(
+    "Control", "audit= writes complete lines of JSON to a file that only its owner can read."
+)
 def test_record_is_a_file_of_lines(contract, tmp_path):
     path = tmp_path / "audit.jsonl"
     executor = contract.make(audit=path)
@@ -49,7 +51,7 @@ def test_record_is_a_file_of_lines(contract, tmp_path):
     assert len({line["executor_id"] for line in lines}) == 1
 
 
-@behaviour("Control", "audit= has what ran in place of the code, and what was refused.")
+@behaviour("Control", "audit= records the code that ran instead, and refused code.")
 def test_changes_and_refusals_are_recorded(contract):
     def before_run(run: Any) -> str | None:
         if "forbidden" in run.code:
@@ -93,14 +95,14 @@ def test_calls_of_tools_are_recorded(contract):
     assert tools[-1]["outcome"] == "failed"
 
 
-@behaviour("Control", "A run whose line cannot be written does not begin.")
+@behaviour("Control", "A run that cannot be recorded does not begin.")
 def test_run_without_a_record_does_not_begin(contract, tmp_path):
     missing = tmp_path / "missing" / "audit.jsonl"
     with pytest.raises(AuditError) as caught:
         contract.make(audit=missing)
     assert str(caught.value) == (
         f"audit={str(missing)!r} cannot be written (FileNotFoundError: No such file or directory), "
-        "and nothing runs without a record. Give another path, or audit_required=False"
+        "and nothing runs without a record. Pass another path, or audit_required=False"
     )
     full = tmp_path / "audit.jsonl"
     full.symlink_to("/dev/full")
@@ -115,7 +117,7 @@ def test_run_without_a_record_does_not_begin(contract, tmp_path):
     assert executor("kept").output == 1
 
 
-@behaviour("Control", "A run ends when the line of a tool cannot be written; it is not called.")
+@behaviour("Control", "A run ends when a tool call cannot be recorded; the tool is not called.")
 def test_run_ends_with_its_record(contract):
     def audit(line: dict[str, Any]) -> None:
         if line["event"] == "tool":
@@ -131,7 +133,7 @@ def test_run_ends_with_its_record(contract):
     assert executor("6 * 7").output == 42
 
 
-@behaviour("Control", "With audit_required=False, code runs though its line is lost.")
+@behaviour("Control", "With audit_required=False, code runs even if it cannot be recorded.")
 def test_record_may_be_incomplete(contract):
     def audit(_line: dict[str, Any]) -> None:
         raise OSError("the disk is full")
@@ -168,7 +170,7 @@ def test_steps_of_agents_are_recorded(contract):
     assert {("clerk", 1), ("clerk", 2)} <= set(steps)
 
 
-@behaviour("Control", "audit= records a sandbox before any code is in it, and its end.")
+@behaviour("Control", "audit= records a sandbox before any code runs in it, and its end.")
 def test_sandboxes_are_recorded(contract):
     lines: list[dict[str, Any]] = []
     executor = contract.make(audit=lines.append, files={"given.txt": b"1"})

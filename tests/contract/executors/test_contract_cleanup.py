@@ -186,7 +186,9 @@ def test_half_made_agent_leaves_no_sandbox(contract, request):
         gc.enable()
 
 
-@behaviour("Interruption", "Closing the stream of a run interrupts its code; the agent goes on.")
+@behaviour(
+    "Interruption", "Closing the stream of a run interrupts its code; the agent can still be used."
+)
 def test_stream_is_closed_while_code_runs(contract):
     agent = contract.keep(
         _agent(

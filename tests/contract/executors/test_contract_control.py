@@ -199,7 +199,7 @@ def test_wait_for_an_answer_ends_with_cleanup(contract):
         ended.set()
 
 
-@behaviour("Control", "The time of an answer is not that of the code.")
+@behaviour("Control", "Waiting for an answer does not count as the code's time.")
 def test_time_of_an_answer_is_not_the_codes(contract):
     def wait(_proposal: Any) -> None:
         threading.Event().wait(2.5)
@@ -209,7 +209,9 @@ def test_time_of_an_answer_is_not_the_codes(contract):
     assert executor("double(2)").output == 4
 
 
-@behaviour("Control", "In an agent's step, before_run knows agent, step and the model's text.")
+@behaviour(
+    "Control", "In an agent's step, before_run gets the agent, the step and the model's text."
+)
 def test_step_of_an_agent_is_known(contract):
     seen: list[ProposedRun | ProposedCall] = []
     options = contract.agent_options(before_run=seen.append, before_tool=seen.append)
@@ -227,8 +229,8 @@ def test_step_of_an_agent_is_known(contract):
 
 @behaviour(
     "Control",
-    "A text that before_run returns runs in place of the code; the agent's memory has it, and the "
-    "model is told of it.",
+    "Code that before_run returns runs instead; the agent's memory has it, and the model is "
+    "notified.",
 )
 def test_changed_code_stays_in_memory(contract):
     def before_run(run: ProposedRun) -> str | None:
@@ -244,7 +246,7 @@ def test_changed_code_stays_in_memory(contract):
     assert "final_answer(4242)" in told
 
 
-@behaviour("Control", "A refused step is an observation of the model, which goes on.")
+@behaviour("Control", "A refused step is an observation for the model, which continues.")
 def test_refused_step_is_an_observation(contract):
     def before_run(run: ProposedRun) -> None:
         if "delete" in run.code:

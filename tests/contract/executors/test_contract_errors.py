@@ -40,10 +40,10 @@ def test_arguments_of_the_wrong_type(contract):
             executor.send_tools([print])
         return
     for call, words in (
-        (lambda: executor.send_tools([print]), r"tools=\[<built-in function.*: give a mapping"),
-        (lambda: executor.send_variables([1]), r"variables=\[1\]: give a mapping"),
-        (lambda: executor(5), "code is int: give text"),
-        (lambda: executor(b"1 + 1"), "code is bytes: give text"),
+        (lambda: executor.send_tools([print]), r"tools=\[<built-in function.*: pass a mapping"),
+        (lambda: executor.send_variables([1]), r"variables=\[1\]: pass a mapping"),
+        (lambda: executor(5), "code is int: pass text"),
+        (lambda: executor(b"1 + 1"), "code is bytes: pass text"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             call()
@@ -93,8 +93,8 @@ def test_syntax_errors(contract):
 
 @behaviour(
     "Errors",
-    "`SystemExit` ends the step: without a status or with 0 in success, else in an error that says "
-    "the status. The executor can still be used.",
+    "`SystemExit` ends the step: successfully without a status or with 0, otherwise with an "
+    "error that names the status. The executor can still be used.",
 )
 def test_system_exit_ends_the_step(contract):
     executor = contract.shared
@@ -199,7 +199,8 @@ def test_cancelled_error_is_an_error(contract):
 
 
 @behaviour(
-    "Errors", "An exception without a readable text is named, and the error of its text, too."
+    "Errors",
+    "An exception whose text cannot be read is named, with the error that its text raised.",
 )
 @pytest.mark.parametrize("method", ["__str__", "__repr__"])
 @pytest.mark.parametrize("base", ["Exception", "BaseException"])
@@ -241,7 +242,9 @@ def test_an_argument_whose_repr_raises(contract):
 SHAPES = read_programs("errors")
 
 
-@behaviour("Errors", "The message of an error is limited, and so is the work of making it.")
+@behaviour(
+    "Errors", "The length of an error's message is limited, and so is the cost of formatting it."
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_an_error_says_is_bounded(contract, shape):
     if "group" in shape and sys.version_info < (3, 11):
@@ -296,9 +299,7 @@ REMEDIES = {
 }
 
 
-@behaviour(
-    "Network", "An error of code that looks for a network names the parameter that gives it."
-)
+@behaviour("Network", "The error of code that needs a network names the parameter that allows it.")
 @pytest.mark.parametrize(
     "code",
     [

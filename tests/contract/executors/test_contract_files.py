@@ -38,7 +38,7 @@ def executor(contract):
     return made
 
 
-@behaviour("Files", "`files=` are there for the code's `open()`: bytes, files, folders, any names.")
+@behaviour("Files", "The code's `open()` opens the `files=`: bytes, files, folders, any names.")
 def test_files_given_to_the_constructor(contract, executor, tmp_path):
     assert executor("read('data.csv')").output == "a,b\n1,2\n"
     assert executor("[*read('in put/ä b.bin', 'rb')]").output == list(range(256))
@@ -56,7 +56,9 @@ def test_files_are_put(contract, executor, tmp_path):
     assert executor("read('put/bytes.txt')").output == "of a folder"
 
 
-@behaviour("Files", "A folder arrives whole: links are followed, and empty folders are there.")
+@behaviour(
+    "Files", "A folder arrives complete: links are followed, and empty folders are included."
+)
 def test_folders_are_put_whole(contract, executor, tmp_path):
     given, elsewhere = tmp_path / "given", tmp_path / "elsewhere"
     (given / "empty" / "inner").mkdir(parents=True)
@@ -96,7 +98,7 @@ def test_folders_that_cannot_be_put(contract, executor, tmp_path):
         executor.list_files("refused-0")
 
 
-@behaviour("Files", "A write replaces a file at its end, and touches no other.")
+@behaviour("Files", "A write replaces a file only when it is complete, and changes no other file.")
 def test_files_beside_the_target_stay(contract, executor):
     executor.put_file(b"mine", "beside/data.csv.part")
     executor.put_file(b"older", "beside/data.csv")
@@ -184,13 +186,13 @@ def test_forged_answers_about_files(contract, executor, monkeypatch):
         executor.get_file("data.csv", max_bytes=4)
 
 
-@behaviour("Files", "Text that is given in the place of a path is an error that says what to do.")
+@behaviour("Files", "Text passed instead of a path is an error that says what to do.")
 def test_content_given_as_text(contract, executor):
     with pytest.raises(FileNotFoundError) as raised:
         executor.put_file("a,b\n1,2\n", "x.csv")
     assert str(raised.value) == (
         "put_file: 'a,b\\n1,2\\n': there is no such file or folder on this machine; a text is a "
-        "path. Give the content as bytes: text.encode()"
+        "path. Pass the content as bytes: text.encode()"
     )
     executor.put_file(b"a,b\n1,2\n", "x.csv")
     assert executor.get_file("x.csv") == b"a,b\n1,2\n"
@@ -218,10 +220,10 @@ def test_errors_of_files(contract, executor):
 def test_arguments_about_files_of_the_wrong_type(contract):
     executor = contract.with_files
     for call, words in (
-        (lambda: executor.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
-        (lambda: executor.put_file(b"x", 5), "put_file: 5 is not a path in the sandbox: give text"),
-        (lambda: executor.get_file(5), "get_file: 5 is not a path in the sandbox: give text"),
-        (lambda: executor.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
+        (lambda: executor.put_file(5, "x"), "put_file: source is int: pass a path of this machine"),
+        (lambda: executor.put_file(b"x", 5), "put_file: 5 is not a path in the sandbox: pass text"),
+        (lambda: executor.get_file(5), "get_file: 5 is not a path in the sandbox: pass text"),
+        (lambda: executor.get_file("x", max_bytes="5"), "max_bytes='5': pass a whole number"),
     ):
         with pytest.raises(ConfigurationError) as caught:
             call()
@@ -230,7 +232,7 @@ def test_arguments_about_files_of_the_wrong_type(contract):
     assert executor.get_file("bytes.txt") == b"of any type"
 
 
-@behaviour("Files", "No path leads out of the work folder by `..`.")
+@behaviour("Files", "No path leaves the work folder through `..`.")
 def test_paths_stay_in_the_work_folder(contract, executor):
     for use in (
         lambda: executor.put_file(b"", "../x"),
@@ -238,7 +240,7 @@ def test_paths_stay_in_the_work_folder(contract, executor):
         lambda: executor.list_files(".."),
         lambda: contract.kind.cls([], files={"../x": b""}),
     ):
-        with pytest.raises(ConfigurationError, match="leads out of the code's work folder"):
+        with pytest.raises(ConfigurationError, match="is outside the code's work folder"):
             use()
 
 
@@ -273,7 +275,7 @@ def test_open_of_files_of_the_host(contract, executor, tmp_path):
         executor(f"open({str(path)!r}).read()")
 
 
-@behaviour("Files", "After `restart()`, `files=` are there again as they were given.")
+@behaviour("Files", "After `restart()`, the original `files=` are available again.")
 def test_files_given_are_there_after_a_restart(contract):
     executor = contract.make([*PLAIN, "os"], files=FILES)
     executor(HELPERS)
@@ -305,7 +307,7 @@ def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
     assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2
 
 
-@behaviour("Files", "An agent's `executor_kwargs` take files; its `python_executor` gives them.")
+@behaviour("Files", "An agent's `executor_kwargs` take files; its `python_executor` returns them.")
 def test_files_of_agents(contract):
     options = contract.agent_options(files=FILES)
     model = Script(

@@ -70,7 +70,7 @@ def test_final_answer_from_a_thread(contract, executor):
     assert (result.output, result.is_final_answer, result.logs) == (1, True, "")
 
 
-@behaviour("Final answer", "The first of two counts.")
+@behaviour("Final answer", "The first of two answers is used.")
 def test_the_first_final_answer_counts(executor):
     code = "try:\n    final_answer('first')\nexcept BaseException:\n    final_answer('second')"
     assert executor(code).output == "first"

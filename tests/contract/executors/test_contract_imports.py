@@ -50,7 +50,7 @@ def list_of_the_page() -> list[str]:
     return re.findall(r'"([^"]+)"', found[1])
 
 
-@behaviour("Imports", "The list of the getting-started page serves a program that uses all of it.")
+@behaviour("Imports", "A program can use every import that the getting-started page lists.")
 @pytest.mark.parametrize("renamed", [{}, {"PIL": "Pillow"}], ids=["import names", "distributions"])
 def test_one_list_serves_every_executor(contract, monkeypatch, renamed):
     imports = [renamed.get(name, name) for name in list_of_the_page()]
@@ -70,7 +70,7 @@ def test_one_list_serves_every_executor(contract, monkeypatch, renamed):
     assert "Pillow" not in agent.system_prompt
 
 
-@behaviour("Imports", "A standard package brings its public submodules.")
+@behaviour("Imports", "Authorising a standard package includes its public submodules.")
 def test_public_submodules_come_with_their_package(contract):
     executor = contract.make(["os", "json", "xml", "urllib"])
     code = """
@@ -89,7 +89,9 @@ except ZeroDivisionError:
     assert executor(code).output == [1, "b", "a", "a%20b", "URLError"]
 
 
-@behaviour("Imports", "A distribution's name and a version mean the package's import name.")
+@behaviour(
+    "Imports", "A distribution's name, or one with a version, authorises the package's import name."
+)
 def test_entries_may_be_distributions(contract, tmp_path, monkeypatch):
     options = {}
     if contract.kind.name == "docker":

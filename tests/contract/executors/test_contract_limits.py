@@ -32,7 +32,7 @@ STUBBORN = (
 
 @behaviour(
     "Limits",
-    "Code past timeout_seconds ends with a TimeoutError that names the figure; state is kept.",
+    "Code past timeout_seconds ends with a TimeoutError that names the limit; state is kept.",
 )
 @pytest.mark.parametrize("what", ["a loop", "sleep"])
 def test_endless_code_is_stopped(contract, what):

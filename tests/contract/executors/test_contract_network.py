@@ -51,7 +51,7 @@ def refuses_the_list(contract, **options) -> bool:
     return True
 
 
-@behaviour("Network", "With `allowed_hosts=`, code reaches the hosts of the list.")
+@behaviour("Network", "With `allowed_hosts=`, code reaches the listed hosts.")
 def test_listed_hosts_are_reached(contract):
     if refuses_the_list(contract):
         return

@@ -97,7 +97,7 @@ def test_prints_are_whole(contract):
 
 @behaviour(
     "Output",
-    "An on_output that raises is not called again in that call, which goes on; its logs say so.",
+    "An on_output that raises is not called again in that call, which continues; its logs say so.",
 )
 def test_stream_that_raises(contract):
     executor, pieces = contract.shared, contract.listener.pieces
@@ -134,7 +134,10 @@ def test_lengths_around_a_buffer(contract, length):
     assert contract.shared(f"print('y' * {length})").logs == "y" * length + "\n"
 
 
-@behaviour("Output", "An agent's max_print_outputs_length reaches its executor; its kwargs win.")
+@behaviour(
+    "Output",
+    "An agent's max_print_outputs_length reaches its executor, unless its kwargs override it.",
+)
 def test_limit_of_the_agent(contract):
     options = {"tools": [], "verbosity_level": 0, "max_steps": 2, "max_print_outputs_length": 100}
     code = "print('x' * 3000)\n1 / 0"

@@ -53,7 +53,7 @@ OWN_TEXTS = {
 }
 
 
-@behaviour("Output", "The model reads `str()` of the last value, as the code has it.")
+@behaviour("Output", "The model reads `str()` of the last value, as computed where the code runs.")
 def test_text_of_the_last_value(contract):
     steps = [code for code, _ in OWN_TEXTS.values()]
     agent = CodeAgent(
@@ -82,7 +82,7 @@ def test_a_last_value_without_a_text(contract, method, text):
     assert len(str(agent.memory.steps[1].observations)) < 100_000
 
 
-@behaviour("Output", "A number too long for a text can be an output and an answer.")
+@behaviour("Output", "A number too long for `str()` can be an output and an answer.")
 def test_a_number_without_a_text(contract):
     agent = agent_of(contract, "10 ** 5000", "final_answer(10 ** 5000)")
     assert agent.run("go") == 10**5000
@@ -100,7 +100,7 @@ COSTLY = {
 }
 
 
-@behaviour("Output", "A value whose text takes long has a short form, and is returned whole.")
+@behaviour("Output", "A value whose text is expensive gets a short form, and is returned complete.")
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_costly_text_is_short(contract, name):
     steps = (f"{COSTLY[name]}\nvalue", "final_answer(value)")
@@ -353,7 +353,7 @@ def test_other_bitmaps_come_as_images(contract, form):
     assert not hasattr(display.value, "fp") or display.value.fp is None
 
 
-@behaviour("Output", "An image that declares an enormous size is not unpacked.")
+@behaviour("Output", "An image that declares an enormous size is not decompressed.")
 def test_picture_bombs_are_not_unpacked(contract):
     executor = contract.shared
     bomb = PIXEL[:16] + (60_000).to_bytes(4, "big") * 2 + PIXEL[24:]
@@ -368,7 +368,7 @@ def test_picture_bombs_are_not_unpacked(contract):
     assert [display.value for display in executor.displays] == ["bomb"]
 
 
-@behaviour("Output", "A call gives at most 100 displays; the logs count the others.")
+@behaviour("Output", "A call returns at most 100 displays; the logs count the others.")
 def test_displays_are_counted(contract):
     executor = contract.shared
     result = executor("for number in range(103): display(number)")

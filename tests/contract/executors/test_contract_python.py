@@ -25,7 +25,7 @@ def test_ordinary_programs(contract, name):
     assert output is True, output
 
 
-@behaviour("Python", "What code in C writes is in the logs, in order with printed text.")
+@behaviour("Python", "Output of C code is in the logs, in order with printed text.")
 def test_output_of_code_in_c(contract):
     if contract.differs:
         return
@@ -49,7 +49,7 @@ def test_bytes_on_standard_output(contract):
     assert (result.output, result.logs) == (5, "one\ntwö\nthree\n")
 
 
-@behaviour("Python", "A program may replace its standard output, for a while or until it ends.")
+@behaviour("Python", "A program may replace its standard output, temporarily or until it ends.")
 def test_replaced_standard_output(contract):
     if contract.differs:
         return
@@ -64,7 +64,7 @@ def test_replaced_standard_output(contract):
     assert (result.output, result.logs) == (("kept\n", "also kept\n"), "shown\n")
 
 
-@behaviour("Python", "Threads that outlive their run are named in its logs, and run on.")
+@behaviour("Python", "Threads that outlive their run are named in its logs, and continue.")
 def test_threads_left_over(contract):
     if contract.differs:
         return
@@ -86,13 +86,13 @@ def test_threads_left_over(contract):
     assert (result.output, result.logs) == (True, "")
 
 
-@behaviour("Python", "A model of pydantic is defined and used.")
+@behaviour("Python", "A pydantic model can be defined and used.")
 def test_models_of_pydantic(contract):
     if not contract.without_wheels("pydantic", "pydantic"):
         assert contract.packaged(PACKAGES["pydantic"]).output is True
 
 
-@behaviour("Python", "Classes of attrs with slots are defined and used.")
+@behaviour("Python", "attrs classes with slots can be defined and used.")
 def test_classes_of_attrs(contract):
     assert contract.packaged(PACKAGES["attrs"]).output is True
 

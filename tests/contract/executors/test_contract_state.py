@@ -45,7 +45,7 @@ def test_variables_are_sent(contract):
     executor("sent['a'].append(words)")
     assert executor("sent").output == {"a": [1, 2.5, None, "text"]}
     executor.send_variables({"len": 1})
-    with pytest.raises(ConfigurationError, match=r"^names='sent': give a list, such as \['sent'\]"):
+    with pytest.raises(ConfigurationError, match=r"^names='sent': pass a list, such as \['sent'\]"):
         executor.remove_variables("sent")
     executor.remove_variables(["sent", "len", "absent"])
     assert executor("len(words)").output == 4
@@ -53,7 +53,7 @@ def test_variables_are_sent(contract):
         executor("sent")
 
 
-@behaviour("State", "Sent variables are one request, however many and long they are.")
+@behaviour("State", "Variables are sent in one request, regardless of number and size.")
 def test_variables_are_one_request(contract, monkeypatch):
     executor = contract.shared
     requests = []
@@ -74,7 +74,7 @@ def test_variables_are_one_request(contract, monkeypatch):
     assert executor(code).output == [0, 99, 5000, 0, 8, "text"]
 
 
-@behaviour("State", "Variables are sent all or none.")
+@behaviour("State", "Either all variables are sent or none.")
 def test_variables_are_sent_all_or_none(contract):
     executor = contract.shared
     with pytest.raises(Exception, match=r"sys"):
@@ -84,7 +84,7 @@ def test_variables_are_sent_all_or_none(contract):
             executor(name)
 
 
-@behaviour("State", "restart() forgets the state, and keeps tools and sent variables.")
+@behaviour("State", "restart() discards the state, and keeps tools and sent variables.")
 def test_restart_keeps_tools_and_variables(contract):
     executor = contract.make()
     if contract.differs:
@@ -100,7 +100,7 @@ def test_restart_keeps_tools_and_variables(contract):
 
 
 @behaviour(
-    "State", "A sandbox that ends between two calls is told once; the next call has a new one."
+    "State", "The end of a sandbox between two calls is reported once; the next call has a new one."
 )
 @pytest.mark.parametrize(
     "ask",
@@ -211,7 +211,7 @@ def test_variables_go_to_another_executor(contract):
     assert first("moved").output[:2] == [1, {"two": (2, 3)}]
 
 
-@behaviour("State", "`copy` and `pickle` are refused, with how to move the variables.")
+@behaviour("State", "`copy` and `pickle` are refused; the error says how to move the variables.")
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_copies_are_refused(contract, copied):
     executor = contract.shared
@@ -226,7 +226,7 @@ def test_copies_are_refused(contract, copied):
         copied(executor)
 
 
-@behaviour("State", "repr() says what an executor is, where its code runs, its limits and state.")
+@behaviour("State", "repr() shows an executor's class, where its code runs, its limits and state.")
 def test_representation_of_an_executor(contract):
     executor = contract.make(timeout_seconds=50)
     name, seen = type(executor).__name__, []

@@ -71,7 +71,8 @@ def test_arguments_are_bound_by_python(contract):
 
 @behaviour(
     "Tools",
-    "`additional_functions` are callable without any tools, and win over tools of their names.",
+    "`additional_functions` are callable without any tools, and take precedence over tools with "
+    "their names.",
 )
 def test_additional_functions(contract):
     executor = contract.make(
@@ -80,7 +81,7 @@ def test_additional_functions(contract):
     assert executor("doubled(number=4)").output == 8
     executor.send_tools({"named": lambda: "tool"})
     assert executor("(named(), doubled(1))").output == ("function", 2)
-    with pytest.raises(ConfigurationError, match=r"additional_functions\['a'\]=5: give a function"):
+    with pytest.raises(ConfigurationError, match=r"additional_functions\['a'\]=5: pass a function"):
         contract.make(additional_functions={"a": 5})
 
 
@@ -134,7 +135,10 @@ def _required(tool: str, *names: str) -> str:
     return f"{tool}() missing {len(names)} required positional argument{plural}: {listed}"
 
 
-@behaviour("Tools", "Tools of MCP servers demand what their schema requires; others are not sent.")
+@behaviour(
+    "Tools",
+    "Tools of MCP servers require what their schema requires; other arguments are not sent.",
+)
 @pytest.mark.parametrize(
     ("call", "sent"),
     [
@@ -177,7 +181,7 @@ def test_errors_of_mcp_servers(contract, mcp_tools):
     assert "out of stock" in executor(code).output
 
 
-@behaviour("Tools", "A tool that takes anything demands nothing that it does not say.")
+@behaviour("Tools", "A tool that accepts any arguments requires only those that it declares.")
 def test_tool_that_takes_anything(contract):
     class Anything(Tool):
         name = "anything"
@@ -224,7 +228,7 @@ def test_signature_that_libraries_see_is_the_tools(contract):
     assert executor(code).output == "(old, *, new='n')"
 
 
-@behaviour("Tools", "Defaults stay on the host, of any type; what is not given is not sent.")
+@behaviour("Tools", "Defaults of any type stay on the host; omitted arguments are not sent.")
 def test_defaults_stay_on_the_host(contract):
     class Unsendable:
         pass
@@ -246,7 +250,7 @@ def test_defaults_stay_on_the_host(contract):
     assert shared == [1, 1]
 
 
-@behaviour("Tools", "A tool that code cannot call is named and left out; all others are there.")
+@behaviour("Tools", "A tool that code cannot call is named and omitted; all others are available.")
 def test_tool_that_code_cannot_call(contract):
     executor = contract.shared
     tools = {name: (lambda: 5) for name in ("first", "a b", "class", "__name__", "last")}
@@ -281,7 +285,7 @@ async def failing() -> None:
     raise StoreError("shelf 3")
 
 
-@behaviour("Tools", "Asynchronous tools and functions run on the host to their end.")
+@behaviour("Tools", "Asynchronous tools and functions run to completion on the host.")
 @pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
 def test_asynchronous_tools(contract, given):
     tools = {
@@ -303,7 +307,7 @@ def test_asynchronous_tools(contract, given):
     assert executor("doubled(3)").output == 6
 
 
-@behaviour("Tools", "An asynchronous tool works where the caller's event loop runs.")
+@behaviour("Tools", "An asynchronous tool works while the caller's event loop runs.")
 def test_asynchronous_tool_under_a_loop(contract):
     executor = contract.shared
     executor.send_tools({"doubled": Asynchronous()})
@@ -317,7 +321,7 @@ def test_asynchronous_tool_under_a_loop(contract):
     assert asyncio.run(run()) == {4}
 
 
-@behaviour("Tools", "An asynchronous tool has the time limit of the others.")
+@behaviour("Tools", "An asynchronous tool has the same time limit as others.")
 def test_asynchronous_tool_has_a_time_limit(contract):
     if not contract.takes("tool_timeout_seconds"):
         return
@@ -327,7 +331,7 @@ def test_asynchronous_tool_has_a_time_limit(contract):
         executor("forever()")
 
 
-@behaviour("Tools", "A call that does not match the signature is Python's own TypeError.")
+@behaviour("Tools", "A call that does not match the signature raises Python's own TypeError.")
 @pytest.mark.parametrize("call", ["()", "(1, 2, 3)", "(1, nope=2)", "(1, first=2)"])
 def test_signature_errors_have_pythons_words(contract, call):
     def two(first: Any, second: Any = None) -> Any:
@@ -413,7 +417,7 @@ def test_tools_run_in_the_calling_thread(contract):
         assert executor("query('select sum(price) from receipts')").output == [(42,)]
 
 
-@behaviour("Tools", "KeyboardInterrupt in a tool is the user's Ctrl-C: it leaves the call.")
+@behaviour("Tools", "KeyboardInterrupt in a tool is the user's Ctrl-C: the call raises it.")
 def test_ctrl_c_in_a_tool(contract, request):
     # A shell's background jobs are started with SIGINT ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -528,7 +532,7 @@ def test_calls_from_threads(contract):
     assert executor(code).output is True
 
 
-@behaviour("Tools", "A thread of the code calls no tool after its run, and delays none.")
+@behaviour("Tools", "A thread of the code can call no tool after its run, and delays none.")
 def test_calls_after_the_end_of_a_run(contract):
     calls: list[str] = []
     executor = contract.shared
@@ -560,7 +564,7 @@ def test_calls_after_the_end_of_a_run(contract):
     assert told == ([] if contract.kind.name == "local" else refusals)
 
 
-@behaviour("Tools", "Each call is a line of the agent's log at level DEBUG, with its duration.")
+@behaviour("Tools", "Each call is logged by the agent at level DEBUG, with its duration.")
 def test_calls_are_logged(contract, monkeypatch, caplog):
     class Log:
         lines: ClassVar[list[tuple[str, Any]]] = []
@@ -593,7 +597,7 @@ def test_calls_are_logged(contract, monkeypatch, caplog):
     assert level is LogLevel.DEBUG
 
 
-@behaviour("Tools", "A tool that is sent again under its name replaces the first.")
+@behaviour("Tools", "A tool sent under the name of another replaces it.")
 def test_a_tool_is_replaced(contract):
     executor = contract.shared
     executor.send_tools({"answer": lambda: 1})
@@ -688,7 +692,7 @@ def test_names_of_tools_are_kept(contract):
     assert executor("kept_tool()").output == 1
 
 
-@behaviour("Tools", "A tool that is sent takes its name from a variable of the code.")
+@behaviour("Tools", "A tool replaces a variable of the code with its name.")
 def test_a_tool_takes_its_name(contract):
     executor = contract.shared
     executor("taken_name = 'mine'")
@@ -699,7 +703,9 @@ def test_a_tool_takes_its_name(contract):
 
 
 @behaviour(
-    "Tools", "An exception of a LangChain tool, and a call that does not match it, are errors."
+    "Tools",
+    "An exception of a LangChain tool is an error, and so is a call that does not match "
+    "its signature.",
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_errors_of_a_langchain_tool(contract):

@@ -179,7 +179,7 @@ def test_images_of_every_mode(contract, which):
         assert content_of(executor(code).output) == wanted
 
 
-@behaviour("Images", "An image of the code is a final answer, unchanged.")
+@behaviour("Images", "An image can be the final answer, unchanged.")
 def test_image_as_final_answer(contract):
     if contract.without_wheels("PIL", "pillow"):
         return
@@ -291,7 +291,7 @@ def test_tools_get_copies(contract):
     assert executor("items").output == ([1] if contract.differs else [])
 
 
-@behaviour("Values", "Time zones are known by their names.")
+@behaviour("Values", "Time zones keep their names.")
 def test_time_zones(contract):
     code = (
         "import datetime, zoneinfo\n"

@@ -627,13 +627,13 @@ def test_cleanup_from_another_thread_ends_a_running_program(engine: Any) -> None
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"secrets": {"A": 1}}, r"secrets\['A'\]: give Secret"),
+        ({"secrets": {"A": 1}}, r"secrets\['A'\]: pass Secret"),
         ({"secrets": {"A=B": "x"}}, "secrets: 'A=B' is not a name of a variable"),
-        ({"model_on_host": "gpt"}, "model_on_host='gpt': give a model"),
+        ({"model_on_host": "gpt"}, "model_on_host='gpt': pass a model"),
         ({"memori": "1g"}, "AgentSandbox has no parameter 'memori'; did you mean 'memory'"),
-        ({"timeout_seconds": 0}, "timeout_seconds=0: give"),
-        ({"max_print_outputs_length": 0}, "max_print_outputs_length=0: give a whole number above"),
-        ({"requirements": "ddgs"}, "requirements='ddgs': give a list"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0: pass"),
+        ({"max_print_outputs_length": 0}, "max_print_outputs_length=0: pass a whole number above"),
+        ({"requirements": "ddgs"}, "requirements='ddgs': pass a list"),
         ({"user": "root"}, "user='root' is root"),
     ],
 )

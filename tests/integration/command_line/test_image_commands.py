@@ -50,7 +50,7 @@ def test_nothing_is_removed_without_an_answer(command, engine, build, name):
     for arguments in (["gc"], ["gc", "--json"]):
         ended = command(*arguments, "--match", name)
         assert ended.code == 2
-        assert "nothing was removed: pass --yes to remove, or --dry-run to look" in (
+        assert "nothing was removed: pass --yes to remove, or --dry-run to see what would be" in (
             ended.out + ended.err
         )
     assert engine.images.get(name)

@@ -351,7 +351,7 @@ def test_name_that_is_a_digest_is_refused_before_the_build(make):
     name = "localhost:5000/a@sha256:" + "0" * 64
     with pytest.raises(ConfigurationError) as caught:
         make(image_name=name)
-    assert str(caught.value).startswith(f"image_name='{name}': give a name and a tag; ")
+    assert str(caught.value).startswith(f"image_name='{name}': pass a name and a tag; ")
 
 
 def test_image_removed_before_a_start_is_built_again(throw_away, make, image, engine):

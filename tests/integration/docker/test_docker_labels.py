@@ -91,7 +91,7 @@ def test_image_of_others_with_our_labels_does_not_replace_the_base(image, engine
 
 def test_image_name_cannot_be_the_address_of_other_content(image):
     for name in (image, f"docker.io/library/{image}", "smolagents-fork-agent:" + "0" * 20):
-        with pytest.raises(ConfigurationError, match="which other executors rely on; give another"):
+        with pytest.raises(ConfigurationError, match="which other executors rely on; pass another"):
             DockerExecutor(dockerfile_content=f"FROM {image}\nUSER root\n", image_name=name)
 
 

@@ -77,7 +77,7 @@ def test_nothing_but_the_proxy_is_reached(listing, attack: str):
         (
             {"environment": {"HTTP_PROXY": "http://proxy.test"}},
             r"^environment\['HTTP_PROXY'\]: allowed_hosts= sets this variable itself, for clients "
-            "in the sandbox; leave it out, or give another name$",
+            "in the sandbox; leave it out, or pass another name$",
         ),
         (
             {"environment": {"no_proxy": "example.org"}},

@@ -72,7 +72,7 @@ def test_template_without_jupyter_is_refused_and_ended(
     hosted: Hosted, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(hosted.service, "exit_code", 127)
-    with pytest.raises(ExecutorStartError, match=r"the E2B sandbox has no jupyter: give template="):
+    with pytest.raises(ExecutorStartError, match=r"the E2B sandbox has no jupyter: pass template="):
         hosted.make()
     assert set(hosted.service.sandboxes) <= hosted.service.shared
 

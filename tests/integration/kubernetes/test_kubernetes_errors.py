@@ -44,7 +44,7 @@ def spec(image):
         (404, "forbidden by test.*HTTP status 404"),
         (409, "HTTP status 409"),
         (410, "HTTP status 410"),
-        (500, "the cluster cannot work now"),
+        (500, "the cluster is unavailable"),
     ],
 )
 def test_refused_pod_is_an_error_in_the_clusters_words(cluster, provisioner, spec, status, words):
@@ -251,9 +251,7 @@ def test_evicted_pod_is_named(make, cluster):
 def test_network_that_reaches_something_is_refused(cluster, provisioner, spec):
     # The gateway on the pod's own loopback takes the place of the API server.
     cluster.service = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "8888"}
-    words = (
-        r"has a network, and no code is run in it: it reaches the API server \(127\.0\.0\.1 port"
-    )
+    words = r"has a network, so no code is run in it: it reaches the API server \(127\.0\.0\.1 port"
     with pytest.raises(ExecutorStartError, match=words):
         provisioner.start(spec)
     assert eventually(lambda: not cluster.pods)
@@ -277,7 +275,7 @@ def test_network_is_allowed_on_request(cluster, image):
         ({"port": 8888}, "publish no port"),
         ({"runtime": "runsc"}, "runtime_class="),
         ({"dockerfile_content": "FROM x"}, "nothing is built in a cluster"),
-        ({"user": "someone"}, "give numbers"),
+        ({"user": "someone"}, "pass numbers"),
     ],
 )
 def test_options_that_a_pod_cannot_have(cluster, option, words):

@@ -234,16 +234,16 @@ def test_container_has_the_value_nowhere(make, server, caplog):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"allowed_hosts": None}, r"secrets= without allowed_hosts=: give allowed_hosts=\['localh"),
+        ({"allowed_hosts": None}, r"secrets= without allowed_hosts=: pass allowed_hosts=\['localh"),
         ({"allowed_hosts": ["b.test"]}, r"secrets\['TOKEN'\]: host 'localhost:\d+' is not in"),
-        ({"secrets": {"TOKEN": TOKEN}}, r"secrets\['TOKEN'\]: a str: give Secret"),
+        ({"secrets": {"TOKEN": TOKEN}}, r"secrets\['TOKEN'\]: a str: pass Secret"),
         ({"secrets": {"A B": Secret(TOKEN, ["other.test"])}}, "'A B' is not a variable's name"),
-        ({"secrets": [TOKEN]}, "a list: give a mapping"),
+        ({"secrets": [TOKEN]}, "a list: pass a mapping"),
         *(
             (
                 {"secrets": {name: Secret(TOKEN, ["localhost"])}, "allowed_hosts": ["localhost"]},
                 rf"^secrets\['{name}'\]: allowed_hosts= sets this variable itself, for clients in "
-                "the sandbox; leave it out, or give another name$",
+                "the sandbox; leave it out, or pass another name$",
             )
             for name in ("https_proxy", "HTTP_PROXY", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT")
         ),

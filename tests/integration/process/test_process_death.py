@@ -165,7 +165,7 @@ FORGED = {
     "done in another run": ("b'\\x04\\0\\0\\0\\x09\\0\\0\\0\\1' + b'1'", "a DONE frame of run 9"),
     "final without an answer": (
         "b'\\x05\\0\\0\\0\\1\\0\\0\\0\\0'",
-        "a FINAL frame, and no final answer",
+        "a FINAL frame without a final answer",
     ),
     "accepted": ("b'\\x07\\0\\0\\0\\1\\0\\0\\0\\0'", "an? ACCEPTED frame where a run ends"),
     "failure of rubbish": ("b'\\x06\\0\\0\\0\\1\\0\\0\\0\\2' + b'{}'", "a FAILED frame has a kind"),

@@ -129,7 +129,7 @@ def test_macos_is_refused_with_the_alternatives():
     with pytest.raises(ExecutorStartError) as caught, masked(Kernel(platform="darwin")):
         pass
     assert str(caught.value) == (
-        "ProcessExecutor confines code by Linux's kernel, and this is darwin: use "
+        "ProcessExecutor confines code with the Linux kernel, but this is darwin: use "
         "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
         "be killed"
     )

@@ -118,7 +118,7 @@ def test_closed_executor_leaves_nothing(secure, trusted):
         ({"allow_missing": ["network"]}, "allowed_hosts= needs the measures"),
         ({"allow_missing": ["syscalls"]}, "allowed_hosts= needs the measures"),
         ({"allow_unconfined": True}, "allowed_hosts= needs the measures"),
-        ({"allowed_hosts": ["127.0.0.1"]}, r"loopback: give AllowedHost\('127.0.0.1', private"),
+        ({"allowed_hosts": ["127.0.0.1"]}, r"loopback: pass AllowedHost\('127.0.0.1', private"),
     ],
 )
 def test_list_that_cannot_be_enforced_is_refused(options, message: str):

@@ -153,7 +153,7 @@ def test_other_version_of_ray_is_said(cluster: RayCluster):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=2 * _SECONDS
     )
     assert f"Ray: {version('ray')}" in done.stdout, done.stderr
-    assert "here are Ray 2.52.9, Python" in done.stdout
+    assert "this process has Ray 2.52.9, Python" in done.stdout
 
 
 def test_more_than_any_node_has_is_said_at_once(cluster: RayCluster):

@@ -64,5 +64,5 @@ def test_agent_by_the_executors_name():
 
 @pytest.mark.parametrize("name", ["js", "pyodide.ffi", "pyodide_js"])
 def test_javascript_is_refused_to_programs(name: str):
-    with pytest.raises(ConfigurationError, match="JavaScript is not for programs"):
+    with pytest.raises(ConfigurationError, match="programs cannot use JavaScript"):
         WasmExecutor([name])

@@ -194,7 +194,7 @@ def test_messages_of_open_streams_are_bounded_together() -> None:
     request = asked("generate_stream")
     sandbox = Sandbox(Talker(), max_request_bytes=2 * len(request) - 1)
     number = sandbox.call(request)
-    with pytest.raises(RuntimeError, match=r"calls under way have \d+ bytes of messages, over"):
+    with pytest.raises(RuntimeError, match=r"running calls have \d+ bytes of messages, over"):
         sandbox.call(request)
     assert not sandbox.ended
     sandbox.end_stream(number)
@@ -203,5 +203,5 @@ def test_messages_of_open_streams_are_bounded_together() -> None:
 
 @pytest.mark.parametrize("request_", ["x", 100_001, None])
 def test_request_of_another_type_is_refused(request_: Any) -> None:
-    with pytest.raises(TypeError, match="takes bytes, and got"):
+    with pytest.raises(TypeError, match="takes bytes, not"):
         Sandbox(Talker()).call(request_)

@@ -147,17 +147,17 @@ def test_pieces_of_a_call_are_the_arguments_memory_until_the_reply() -> None:
 DATA = b"x" * ATTACHED_FROM
 BYTES = {"$": "bytes", "v": 0}
 HOSTILE = {
-    "header only": (message(None)[:10], "without a whole header"),
+    "header only": (message(None)[:10], "with an incomplete header"),
     "used twice": (message([BYTES, BYTES], DATA), "no attachment 0, or it is used twice"),
     "number past the end": (message({"$": "bytes", "v": 1}, DATA), "no attachment 1"),
     "negative number": (message({"$": "bytes", "v": -1}, DATA), "no attachment -1"),
-    "number that is a bool": (message({"$": "bytes", "v": True}, DATA), "base64 text expected"),
+    "number that is a bool": (message({"$": "bytes", "v": True}, DATA), "expected base64 text"),
     "number without attachments": (json.dumps(BYTES).encode(), "no attachment 0"),
     "short attachment": (message(BYTES, b"x" * 40, end=b" " * 9000), "an attachment of 40 bytes"),
     "more than there is room for": (message(BYTES, DATA, count=1 << 31), "2147483648 attachments"),
-    "truncated": (message(BYTES, DATA)[:-1], "bytes expected, there are"),
-    "trailing": (message(BYTES, DATA, end=b"y"), "bytes expected, there are"),
-    "text past the end": (struct.pack("<4sIQ", b"\x00raw", 0, 1 << 63), "bytes expected"),
+    "truncated": (message(BYTES, DATA)[:-1], "bytes, there are"),
+    "trailing": (message(BYTES, DATA, end=b"y"), "bytes, there are"),
+    "text past the end": (struct.pack("<4sIQ", b"\x00raw", 0, 1 << 63), "expected a message of"),
     "another mark": (b"\x00RAW" + message(BYTES, DATA)[4:], "not an encoding"),
     "floats of odd length": (message({"$": "floats", "v": 0}, DATA + b"x"), "value: "),
     "array of another size": (

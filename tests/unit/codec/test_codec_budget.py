@@ -20,7 +20,7 @@ from smolagents_fork.errors import DecodeError, EncodeError
 
 NO_ROWS = {"k": "range", "v": [0, 0, 1], "n": None}
 ONE_ROW = {"k": "range", "v": [0, 1, 1], "n": None}
-COSTS_TOO_MUCH = "its parts take more work or memory than"
+COSTS_TOO_MUCH = "decoding it takes more work or memory than"
 
 
 def tree(tag: str, value: Any, **fields: Any) -> dict[str, Any]:
@@ -137,7 +137,8 @@ def test_message_names_length_and_remedy() -> None:
     with pytest.raises(DecodeError) as caught:
         codec.decode(data)
     assert str(caught.value) == (
-        f"value: its parts take more work or memory than {len(data)} bytes may cause; send fewer "
+        f"value: decoding it takes more work or memory than {len(data)} bytes may cause; send "
+        "fewer "
         "and larger parts, such as arrays, text, or a table with fewer columns"
     )
 

@@ -129,7 +129,7 @@ def test_deep_type_is_a_fault():
 def test_nulls_of_wide_types_are_charged_before_they_are_made(described):
     values: list[Any] = [None] * 10_000
     values = [values] if described[0] == "List" else values
-    with pytest.raises(DecodeError, match="take more work or memory than"):
+    with pytest.raises(DecodeError, match="takes more work or memory than"):
         codec.decode(series(described, values))
 
 
@@ -138,7 +138,7 @@ def test_panic_of_the_library_is_a_fault(monkeypatch):
         raise pl.exceptions.PanicException("index out of bounds")
 
     monkeypatch.setattr(pl.Series, "cast", panic)
-    with pytest.raises(DecodeError, match="polars cannot make this column: index out of bounds"):
+    with pytest.raises(DecodeError, match="polars cannot create this column: index out of bounds"):
         codec.decode(series("Int64", [1]))
 
 

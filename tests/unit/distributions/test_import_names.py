@@ -78,7 +78,7 @@ def test_modules_of_a_wheel_are_those_that_it_contains(tmp_path):
     ],
 )
 def test_what_is_in_a_module_is_not_an_entry(entry, module):
-    with pytest.raises(ConfigurationError, match=f"is not a module. Give '{module}'"):
+    with pytest.raises(ConfigurationError, match=f"is not a module. Pass '{module}'"):
         import_names([entry])
 
 

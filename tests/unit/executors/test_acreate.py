@@ -16,7 +16,7 @@ EXECUTORS = {DockerExecutor: "DockerPool", WasmExecutor: "WasmPool"}
 @pytest.mark.parametrize("cls", EXECUTORS)
 @pytest.mark.parametrize("pool", ["x", 5, False, object])
 def test_pool_of_another_type_is_refused(cls: Any, pool: Any) -> None:
-    message = rf"pool={pool!r}: give a {EXECUTORS[cls]}, or None"
+    message = rf"pool={pool!r}: pass a {EXECUTORS[cls]}, or None"
     with pytest.raises(ConfigurationError) as of_constructor:
         cls(pool=pool)
     with pytest.raises(ConfigurationError) as of_acreate:

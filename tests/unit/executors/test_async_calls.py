@@ -138,7 +138,7 @@ def test_error_of_a_call_whose_task_was_cancelled_is_not_reported_as_lost():
     async def main():
         asyncio.get_running_loop().set_exception_handler(lambda _, report: reports.append(report))
         task = asyncio.ensure_future(lock.run_async(call))
-        await moment(lambda: lock.taken)
+        await moment(lambda: lock.is_locked)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task

@@ -84,7 +84,7 @@ def test_source_that_cannot_be_read_is_an_error_that_is_not_the_connections(tmp_
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs Linux' /proc")
 @pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/self/status", "/proc/self/environ"])
 def test_source_whose_size_cannot_be_known_is_an_error_that_names_it(path: str) -> None:
-    message = f"its size cannot be known: read it, and give the content as bytes: '{path}'"
+    message = f"its size cannot be known: read it, and pass the content as bytes: '{path}'"
     box = Box()
     with pytest.raises(OSError, match=message):
         box.put_file(path, "file")
@@ -147,11 +147,11 @@ def test_given_paths_are_of_the_folder_at_that_time(tmp_path, monkeypatch) -> No
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ("data.csv", "files='data.csv': give a mapping of the code's paths to yours"),
+        ("data.csv", "files='data.csv': pass a mapping of the code's paths to yours"),
         ({"a": "missing.csv"}, "files['a']='missing.csv': there is no such file or folder"),
-        ({"a": 5}, "files['a']: source is int: give a path of this machine, or bytes"),
-        ({"../a": b""}, "files['../a']: '../a' leads out of the code's work folder"),
-        ({"": b""}, "files['']: '' is not a path in the sandbox: give text"),
+        ({"a": 5}, "files['a']: source is int: pass a path of this machine, or bytes"),
+        ({"../a": b""}, "files['../a']: '../a' is outside the code's work folder"),
+        ({"": b""}, "files['']: '' is not a path in the sandbox: pass text"),
     ],
 )
 def test_files_that_cannot_be_given(files, words) -> None:
@@ -172,7 +172,7 @@ TEXTS = {"a line": "a,b\n1,2\n", "long": "1," * 9000, "a name": "data.csv", "wit
 def test_text_in_the_place_of_a_path_is_named(text: str) -> None:
     shown = repr(text) if len(text) < 200 else f"{text!r:.200}..."
     words = (
-        f"{shown}: there is no such file or folder on this machine; a text is a path. Give the "
+        f"{shown}: there is no such file or folder on this machine; a text is a path. Pass the "
         "content as bytes: text.encode()"
     )
     with pytest.raises(FileNotFoundError) as raised:

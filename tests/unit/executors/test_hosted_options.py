@@ -22,7 +22,7 @@ def test_memory_of_the_wrong_type(memory):
     with pytest.raises(ConfigurationError) as caught:
         BlaxelExecutor([], None, memory=memory)
     assert str(caught.value) == (
-        f"memory={memory!r}: give text with a unit, such as '512m' or '1.5g', or a whole number of "
+        f"memory={memory!r}: pass text with a unit, such as '512m' or '1.5g', or a whole number of "
         "bytes"
     )
 

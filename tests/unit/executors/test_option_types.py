@@ -63,7 +63,7 @@ def refusal(maker: str, monkeypatch: pytest.MonkeyPatch, **keywords: Any) -> str
 def test_number_without_a_unit_that_is_too_small_for_bytes(maker, name, size, monkeypatch):
     bare = str(size).strip()
     words = (
-        f"{name}={size!r}: so few bytes are a forgotten unit; give text such as '{bare}m' for "
+        f"{name}={size!r}: the unit seems to be missing; pass text such as '{bare}m' for "
         f"mebibytes, or '{bare}b' if bytes are meant"
     )
     or_none = "" if name in ("workdir_size", "tmp_size") else ", or None for no limit"
@@ -74,7 +74,7 @@ def test_number_without_a_unit_that_is_too_small_for_bytes(maker, name, size, mo
 @pytest.mark.parametrize("size", [1.5, 0.5, 2e9, True, float("nan"), b"1g", 0, -1, "much"])
 def test_size_of_the_wrong_type_or_form(maker, name, size, monkeypatch):
     words = (
-        f"{name}={size!r}: give text with a unit, such as '512m' or '1.5g', or a whole number of "
+        f"{name}={size!r}: pass text with a unit, such as '512m' or '1.5g', or a whole number of "
         "bytes"
     )
     or_none = "" if name in ("workdir_size", "tmp_size") else ", or None for no limit"
@@ -88,7 +88,7 @@ CONTAINERS = ["DockerExecutor", "DockerPool", "AgentSandbox", "ray"]
 @pytest.mark.parametrize("network", [True, False, None, "", 1])
 def test_network_of_a_container_is_text(maker, network, monkeypatch):
     assert refusal(maker, monkeypatch, network=network) == (
-        f"network={network!r}: give 'none', 'bridge' or the name of a network"
+        f"network={network!r}: pass 'none', 'bridge' or the name of a network"
     )
 
 
@@ -96,7 +96,7 @@ def test_network_of_a_container_is_text(maker, network, monkeypatch):
 @pytest.mark.parametrize("network", [True, False, "bridge", "host", None])
 def test_wasm_has_no_network(maker, network, monkeypatch):
     assert refusal(maker, monkeypatch, network=network) == (
-        f"network={network!r}: give 'none', WebAssembly has no sockets; use executor_type='docker' "
+        f"network={network!r}: pass 'none', WebAssembly has no sockets; use executor_type='docker' "
         "with network='bridge'"
     )
 
@@ -105,7 +105,7 @@ def test_wasm_has_no_network(maker, network, monkeypatch):
 @pytest.mark.parametrize("network", ["bridge", "container:x", None, True, False, 1, 0, ""])
 def test_process_has_no_network_or_the_hosts(maker, network, monkeypatch):
     assert refusal(maker, monkeypatch, network=network) == (
-        f"network={network!r}: give 'none' or 'host', the network of this machine; "
+        f"network={network!r}: pass 'none' or 'host', the network of this machine; "
         "executor_type='docker' has networks of its own"
     )
 
@@ -125,6 +125,6 @@ TIMES = {
 @pytest.mark.parametrize("value", ["3", True, b"3", [3]])
 def test_seconds_are_numbers(maker, value, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
-    words = f"timeout_seconds={value!r}: give a number of seconds above 0, or None for no limit"
+    words = f"timeout_seconds={value!r}: pass a number of seconds above 0, or None for no limit"
     with pytest.raises(ConfigurationError, match=f"^{re.escape(words)}$"):
         TIMES[maker](timeout_seconds=value)

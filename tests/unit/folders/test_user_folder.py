@@ -241,6 +241,6 @@ def test_cache_that_others_may_change_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExecutorStartError) as caught:
         cache_folder(cache)
     assert str(caught.value) == (
-        f"{cache} may be changed by other users (mode 775): what the package keeps there has to be "
-        "where only this user may change it; remove it, or set cache_dir= to a folder of your own"
+        f"{cache} may be changed by other users (mode 775): the package's files must be where "
+        "only this user can change them; remove it, or set cache_dir= to a folder of your own"
     )

@@ -49,7 +49,7 @@ def test_paths_outside_are_refused(top: Path, path: str) -> None:
         lambda: folder.write_file(path, [b""], 0),
         lambda: folder.list_files(path),
     ):
-        with pytest.raises(ExecutorError, match="outside of the code's work folder"):
+        with pytest.raises(ExecutorError, match="outside the code's work folder"):
             use()
 
 

@@ -92,7 +92,7 @@ def test_limit_of_the_process_is_raised_and_never_lowered() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, True, "x"])
 def test_limits_refuse_what_is_no_limit(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"max_operations=.*: give a whole number above 0"):
+    with pytest.raises(ConfigurationError, match=r"max_operations=.*: pass a whole number above 0"):
         RunLimits(max_operations=value)  # type: ignore[arg-type]
 
 

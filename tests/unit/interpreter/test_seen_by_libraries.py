@@ -133,7 +133,7 @@ def test_no_namespace_has_a_name_of_the_interpreter() -> None:
 
 
 def test_what_counts_in_a_function_does_not_leave_the_process() -> None:
-    with pytest.raises(TypeError, match="a function of a program cannot leave the process"):
+    with pytest.raises(TypeError, match="a program's function cannot leave the process"):
         pickle.dumps(Interpreter().meter.ticks)
 
 

@@ -41,7 +41,7 @@ def test_frame_that_closes_ends_the_connection_with_what_it_says(payload, messag
 
 
 @pytest.mark.parametrize(
-    ("protocol", "chosen"), [("", "the layout without a name"), ("v0.kernel", "v0.kernel")]
+    ("protocol", "chosen"), [("", "the unnamed layout"), ("v0.kernel", "v0.kernel")]
 )
 def test_gateway_with_another_layout_is_named(protocol, chosen):
     opening = opened_connection(lambda request: switching_answer(request, protocol))

@@ -188,7 +188,7 @@ def test_list_is_a_list_of_entries():
     given_entries = allowed_hosts_or_none("allowed_hosts", ["a.b", AllowedHost("c.d", plain=True)])
     assert given_entries == (AllowedHost("a.b"), AllowedHost("c.d", plain=True))
     assert allowed_hosts_or_none("allowed_hosts", None) is None
-    listed, named = "allowed_hosts=.*give a list", "allowed_hosts=.*name a host, or give None"
+    listed, named = "allowed_hosts=.*pass a list", "allowed_hosts=.*name a host, or pass None"
     for wrong, words in (("a.b", listed), (5, listed), ([], named), ((), named)):
         with pytest.raises(ConfigurationError, match=words):
             allowed_hosts_or_none("allowed_hosts", wrong)

@@ -64,7 +64,7 @@ def test_agent_with_a_secret_is_not_saved(tmp_path):
 def test_value_within_another_is_refused():
     for values in ((TOKEN, TOKEN), (TOKEN, f"x{TOKEN}"), (f"x{TOKEN}", TOKEN)):
         given = {name: Secret(value, HOSTS) for name, value in zip("AB", values, strict=True)}
-        with pytest.raises(ConfigurationError, match="the value of one secret is in that of"):
+        with pytest.raises(ConfigurationError, match="the value of one secret contains that of"):
             secrets_or_none("secrets", given)
 
 

@@ -108,10 +108,10 @@ def test_arguments_by_position_and_by_name():
         (
             ("go", 3),
             {},
-            "Player was given 2 arguments by position and takes 1: give the others by name",
+            "Player was passed 2 arguments by position but takes 1: pass the others by name",
         ),
-        (("go",), {"name": "go"}, "Player: name is given by position and by name"),
-        ((), {"rounds": 0}, "rounds=0: give a whole number above 0"),
+        (("go",), {"name": "go"}, "Player: name was passed by position and by name"),
+        ((), {"rounds": 0}, "rounds=0: pass a whole number above 0"),
         ((), {"roundz": 1}, "Player has no parameter 'roundz'; did you mean 'rounds'?"),
         ((), {"turns": 1}, "Player has no parameter 'turns'; did you mean 'rounds'?"),
         ((), {"help": 1}, "Player has no parameter 'help'; known are: allow_help, name, rounds"),

@@ -50,7 +50,7 @@ def test_other_server_is_said(data: bytes, words: str):
     with answering(data) as address, pytest.raises(EngineUnavailableError) as caught:
         check_head(address, _SECONDS)
     text = str(caught.value)
-    assert f"what answers at {address} is not the head of a Ray cluster: " in text
+    assert f"the server at {address} is not the head of a Ray cluster: " in text
     assert words in text or "Connection reset" in text
     assert "whether the cluster uses TLS (here: no RAY_USE_TLS)" in text
 
@@ -66,8 +66,8 @@ def test_server_that_sends_nothing_is_said(
         with pytest.raises(EngineUnavailableError) as caught:
             check_head(address, 0.05)
     assert str(caught.value) == (
-        f"what is at {address} accepts connections and sent nothing within 0.05 s: check the "
-        "address of the head; if the head is slow, give RayEngine a larger "
+        f"the server at {address} accepts connections but sent nothing within 0.05 s: check the "
+        "address of the head; if the head is slow, pass RayEngine a larger "
         "connect_timeout_seconds="
     )
 

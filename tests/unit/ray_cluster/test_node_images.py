@@ -183,4 +183,4 @@ def test_node_without_docker_says_what_to_do(
     text = str(caught.value)
     assert text.startswith("node 127.0.0.1 (node1): no Docker engine answers (")
     assert f"{tmp_path}/none.sock" in text
-    assert text.endswith("start one there, or give RayEngine(sandbox='process')")
+    assert text.endswith("start one there, or pass RayEngine(sandbox='process')")

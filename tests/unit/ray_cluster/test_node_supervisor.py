@@ -137,7 +137,7 @@ def test_file_that_does_not_come_is_an_error(node: Node):
     with connect(node.place, SECONDS, "write", sandbox="one", path="a", size=4) as stream:
         stream.sendall(b"da")
         stream.shutdown(socket.SHUT_WR)
-        with pytest.raises(Exception, match="2 of the file's 4 bytes did not come"):
+        with pytest.raises(Exception, match="2 of the file's 4 bytes did not arrive"):
             answer_of(stream, SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Answers of nodes: anything else than the fields expected is a protocol error."""
+"""Answers of nodes: anything else than the expected fields is a protocol error."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_resource_use_is_checked():
     for number in (-1, 10**400, float("nan"), float("inf"), float("-inf")):
         with pytest.raises(ProtocolError, match=r"negative|out of range"):
             check_stats(ExecutorStats(**{**FIGURES, "cpu_seconds": number}))
-    with pytest.raises(ProtocolError, match="is not a ExecutorStats"):
+    with pytest.raises(ProtocolError, match="expected ExecutorStats"):
         check_stats(FIGURES)
 
 

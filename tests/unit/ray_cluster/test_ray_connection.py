@@ -41,7 +41,10 @@ def test_packages_go_to_the_nodes_complete_and_without_compiled_files(
     ("said", "words"),
     [
         ("rpc: InvalidAuthToken", r"10\.0\.0\.1:6379 refused the token"),
-        ("Version mismatch: Ray: 2.1", r"connect to 10\.0\.0\.1:6379: .*: Ray: 2\.1; here are Ray"),
+        (
+            "Version mismatch: Ray: 2.1",
+            r"connect to 10\.0\.0\.1:6379: .*: Ray: 2\.1; this process has Ray",
+        ),
     ],
 )
 def test_error_of_the_connection_is_said(monkeypatch: pytest.MonkeyPatch, said: str, words: str):

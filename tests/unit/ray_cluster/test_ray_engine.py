@@ -23,17 +23,17 @@ from tools.paths import ROOT
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"slots_per_node": 0}, "slots_per_node=0: give a whole number from 1 to 1000"),
-        ({"slots_per_node": True}, "slots_per_node=True: give a whole number from 1 to 1000"),
-        ({"sandbox": "vm"}, "sandbox='vm': give one of 'docker', 'process'"),
-        ({"address": ""}, "address='': give text such as '10.0.0.1:6379', or None"),
-        ({"lease_seconds": 1.0}, "lease_seconds=1.0: give 5 or more"),
-        ({"cpus_per_slot": -1}, "cpus_per_slot=-1: give a number of cores, 0 or more, or None"),
-        ({"memory_per_slot": "much"}, "memory_per_slot='much': give text with a unit"),
-        ({"tenant": None}, "tenant=None: give up to 200 printable characters"),
-        ({"tenant": "a\n"}, "tenant='a\\n': give up to 200 printable characters"),
-        ({"connect_timeout_seconds": 0}, "connect_timeout_seconds=0: give a finite number"),
-        ({"allow_no_token": "yes"}, "allow_no_token='yes': give True or False"),
+        ({"slots_per_node": 0}, "slots_per_node=0: pass a whole number from 1 to 1000"),
+        ({"slots_per_node": True}, "slots_per_node=True: pass a whole number from 1 to 1000"),
+        ({"sandbox": "vm"}, "sandbox='vm': pass one of 'docker', 'process'"),
+        ({"address": ""}, "address='': pass text such as '10.0.0.1:6379', or None"),
+        ({"lease_seconds": 1.0}, "lease_seconds=1.0: pass 5 or more"),
+        ({"cpus_per_slot": -1}, "cpus_per_slot=-1: pass a number of cores, 0 or more, or None"),
+        ({"memory_per_slot": "much"}, "memory_per_slot='much': pass text with a unit"),
+        ({"tenant": None}, "tenant=None: pass up to 200 printable characters"),
+        ({"tenant": "a\n"}, "tenant='a\\n': pass up to 200 printable characters"),
+        ({"connect_timeout_seconds": 0}, "connect_timeout_seconds=0: pass a finite number"),
+        ({"allow_no_token": "yes"}, "allow_no_token='yes': pass True or False"),
     ],
 )
 def test_wrong_argument_is_refused(arguments: dict[str, Any], words: str):

@@ -210,7 +210,7 @@ def test_unreachable_port_is_said(host: Host):
     assert name == "ExecutorStartError"
     assert text.startswith("node 127.0.0.1 (n): no connection to the supervisor at ")
     assert text.endswith(
-        "Connection refused; nodes need to be reached at any port that their system gives"
+        "Connection refused; nodes must be reachable at any port that their system assigns"
     )
 
 
@@ -218,7 +218,7 @@ def test_other_use_of_tls_is_said(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_USE_TLS", "1")
     name, text, _ = host.create(Answering())
     assert name == "ExecutorStartError"
-    assert "RAY_USE_TLS is not the same here and on the" in text
+    assert "RAY_USE_TLS differs between this process and the node" in text
 
 
 def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch):

@@ -71,4 +71,4 @@ def test_given_sizes_that_do_not_fit_are_refused():
 def test_sizes_that_no_engine_can_count_are_refused(size):
     with pytest.raises(ConfigurationError) as caught:
         Limits.of("Executor", (), {"memory": size})
-    assert str(caught.value) == (f"memory={size!r}: give at most '1048576t', or None for no limit")
+    assert str(caught.value) == (f"memory={size!r}: pass at most '1048576t', or None for no limit")

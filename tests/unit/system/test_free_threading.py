@@ -1,4 +1,4 @@
-"""Free-threaded builds of Python are refused where code rests on the global lock."""
+"""Free-threaded builds of Python are refused where code needs the GIL."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ExecutorStartError
 
 WORDS = (
-    " rests on Python's global lock, and this Python is a free-threaded build: use "
-    "executor_type='docker', or a Python without the letter t in its version"
+    " needs the GIL, but this Python is a free-threaded build: use "
+    "executor_type='docker', or a Python with the GIL"
 )
 
 

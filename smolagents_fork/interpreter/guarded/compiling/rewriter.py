@@ -1,7 +1,7 @@
 """Rewrites a program so that what must be guarded goes through a guard, and every block is counted.
 
-Decides nothing about values. What policy forbids whatever the values are becomes an error at the
-place where it stands, raised when the program gets there. Everything else becomes a call of a
+Decides nothing about values. Syntax that policy forbids for any value becomes an error in its
+place, raised when the program reaches it. Everything else becomes a call of a
 guard; guards/builtins_table.py has them by name.
 """
 

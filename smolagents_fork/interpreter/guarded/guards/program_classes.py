@@ -4,10 +4,9 @@ A function is recognised by its code object, which the interpreter made for the 
 
 A class is recognised by the string in its ``__module__``. Python takes it from the ``__name__`` of
 the globals in which the class is made, and those of a program have a string object of their own,
-equal to what any other module's would be. So nothing stands between the program and a host's
-metaclass, decorator or compiler, and none of them sees anything of the interpreter's. Nothing is
-inferred from names or bases. An entry goes when its class does, so that no other class can come to
-have its identity.
+equal to what any other module's would be. So host metaclasses, decorators and compilers handle the
+program's classes directly, and see nothing of the interpreter. Nothing is inferred from names or
+bases. An entry is removed with its class, so that no other class can get its identity.
 """
 
 from __future__ import annotations

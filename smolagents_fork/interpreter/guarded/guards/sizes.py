@@ -1,8 +1,8 @@
-"""Estimates of what one operation makes, and the check that ends a run before it makes too much.
+"""Estimates of the size of an operation's result, and the check that ends a run at the limit.
 
-Looked at is what makes much of little: the operators ``*``, ``**`` and ``<<``, and the methods
-whose result is a product of their operands or as large as a number says. What any other
-operation makes is bounded by its operands.
+Only operations that make large results from small operands are checked: ``*``, ``**`` and ``<<``,
+and the methods whose result is a product of their operands or as large as a number says. The
+operands bound the result of any other operation.
 """
 
 from __future__ import annotations

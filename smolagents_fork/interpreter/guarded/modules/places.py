@@ -1,7 +1,7 @@
 """Places of the process where libraries look by default, with values of their own for programs.
 
-While programs run, a thread of a program finds there what is its program's, and every other thread
-what was there before: the standard streams, the module ``__main__`` and pyplot's open figures. So
+While programs run, a thread of a program finds its program's values there, and every other thread
+the original ones: the standard streams, the module ``__main__`` and pyplot's open figures. So
 what a library prints for a program is the program's output, and what looks a class up in its
 module, such as :mod:`pickle`, finds it.
 Nothing here imports matplotlib.

@@ -1,8 +1,8 @@
 """The threads of one interpreter's programs: none lives longer than the run that started it.
 
 A program's thread runs the program's code, so it counts and looks at the clock as that does, and
-ends with the run (:meth:`Meter.check_thread`). What this module adds is who they are, and the end
-of a run: as at the end of a Python process, threads that are not daemons are waited for. Locks,
+ends with the run (:meth:`Meter.check_thread`). This module adds the list of them, and the end of a
+run: as at the end of a Python process, threads that are not daemons are waited for. Locks,
 queues and futures are Python's own: a wait on one is C code, and ends when it ends.
 """
 

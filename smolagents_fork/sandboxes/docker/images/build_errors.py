@@ -32,13 +32,13 @@ def step_failure(tag: str, command: str, code: int | str, lines: Sequence[str]) 
         lines: the last lines of the build.
     """
     begins = [number for number, line in enumerate(lines) if _STEP_BEGINS.fullmatch(line)]
-    said = builder_output(lines[begins[-1] + 1 :] if begins else lines)
+    output = builder_output(lines[begins[-1] + 1 :] if begins else lines)
     command = re.sub(r"\s+", " ", command)
     if len(command) > _SHOWN_COMMAND_CHARS:
         command = command[:_SHOWN_COMMAND_CHARS] + " ..."
     return (
-        f"image {tag} could not be built{_hint(said)}; output of the step that failed:\n"
-        f"{said or '(none)'}\n(exit code {code} of: {command})"
+        f"image {tag} could not be built{_hint(output)}; output of the step that failed:\n"
+        f"{output or '(none)'}\n(exit code {code} of: {command})"
     )
 
 
@@ -53,8 +53,8 @@ def engine_failure(tag: str, failure: str, lines: Sequence[str]) -> str:
     ended = _RETURNED.search(failure)
     if ended is not None:
         return step_failure(tag, ended["command"], ended["code"], lines)
-    said = builder_output(lines)
-    return f"image {tag} could not be built{_hint(said)}: {failure}\n{said}"
+    output = builder_output(lines)
+    return f"image {tag} could not be built{_hint(output)}: {failure}\n{output}"
 
 
 def late_message(tag: str, deadline: Deadline, lines: Sequence[str], *, verb: str = "built") -> str:
@@ -73,8 +73,8 @@ def late_message(tag: str, deadline: Deadline, lines: Sequence[str], *, verb: st
     )
 
 
-def _hint(said: str) -> str:
-    low = said.lower()
+def _hint(output: str) -> str:
+    low = output.lower()
     if "certificate" in low:
         return "; behind a proxy that re-signs TLS, pass ca_bundle= (a PEM file)"
     if "connection broken" in low or "name resolution" in low:
@@ -82,10 +82,10 @@ def _hint(said: str) -> str:
             "; pip cannot reach its index: builds need a network, and PIP_INDEX_URL of this "
             "environment names another index"
         )
-    unknown = _NO_DISTRIBUTION.search(said)
+    unknown = _NO_DISTRIBUTION.search(output)
     if unknown is not None:
         return (
-            f"; pip finds no {unknown[1]!r}: check spelling and version, and give the name of the "
+            f"; pip finds no {unknown[1]!r}: check spelling and version, and pass the name of the "
             "distribution where it differs from the import name"
         )
     return ""

@@ -79,7 +79,7 @@ class Build:
         del self.lines[:-_KEPT_LINES]
 
 
-def build_dockerfile(build: Build, wanted: ImagePlan) -> None:
+def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
     """Build an image from a Dockerfile.
 
     After the deadline the connection is closed, at which the engine ends the build and removes its
@@ -87,7 +87,7 @@ def build_dockerfile(build: Build, wanted: ImagePlan) -> None:
 
     Args:
         build: Settings of the build.
-        wanted: plan of the image, whose files are the context.
+        image_plan: plan of the image, whose files are the context.
 
     Raises:
         ImageBuildError: a step failed, or the deadline passed.
@@ -100,13 +100,13 @@ def build_dockerfile(build: Build, wanted: ImagePlan) -> None:
             "name the packages in additional_authorized_imports to install them with it"
         )
         del settings[variable]
-    context = archive_files({**wanted.files, "ca.pem": ca_bytes(build.ca_bundle)})
+    context = archive_files({**image_plan.files, "ca.pem": ca_bytes(build.ca_bundle)})
 
     def start(api: APIClient) -> Any:
         return api.build(
             fileobj=io.BytesIO(context),
             custom_context=True,
-            tag=wanted.tag,
+            tag=image_plan.tag,
             buildargs=settings,
             decode=True,
             rm=True,
@@ -116,16 +116,16 @@ def build_dockerfile(build: Build, wanted: ImagePlan) -> None:
         )
 
     try:
-        with mapped_errors("building the image", image=wanted.tag):
+        with mapped_errors("building the image", image=image_plan.tag):
             failure = _follow(build, start)
     except TimeoutError:
-        raise ImageBuildError(late_message(wanted.tag, build.deadline, build.lines)) from None
+        raise ImageBuildError(late_message(image_plan.tag, build.deadline, build.lines)) from None
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
             raise  # EngineUnavailableError: not a failure of the build
         raise ImageBuildError(str(error)) from None
     if failure:
-        raise ImageBuildError(engine_failure(wanted.tag, failure, build.lines))
+        raise ImageBuildError(engine_failure(image_plan.tag, failure, build.lines))
 
 
 def archive_files(files: Mapping[str, bytes], folder: str = "") -> bytes:

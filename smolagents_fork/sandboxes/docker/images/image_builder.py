@@ -58,12 +58,12 @@ def prepare_image(
     reference = None if name is None else parse_reference("image_name", name)
     if reference is not None and reference.digest:
         raise ConfigurationError(
-            f"image_name={name!r}: give a name and a tag; a digest names content that is there"
+            f"image_name={name!r}: pass a name and a tag; a digest names existing content"
         )
     if image is None and name is not None and not spec.build_new_image:
         # Upstream's meaning of build_new_image=False: an existing image of that name is used.
         image = name if image_id(client, name) else None
-    wanted = plan(
+    image_plan = plan(
         base_image=spec.base_image,
         dockerfile_content=spec.dockerfile_content if image is None else None,
         image=image,
@@ -72,30 +72,30 @@ def prepare_image(
     )
     if reference is not None and image is None and is_address(str(name)):
         raise ConfigurationError(
-            f"image_name={name!r}: names of this form say what is in an image of the fork, which "
-            "other executors rely on; give another name"
+            f"image_name={name!r}: names of this form identify images of the fork, which other "
+            "executors rely on; pass another name"
         )
     deadline = Deadline(spec.build_timeout_seconds)
-    _ensure(Build(client, address, report, deadline, spec.ca_bundle, rebuild), wanted)
+    _ensure(Build(client, address, report, deadline, spec.ca_bundle, rebuild), image_plan)
     if reference is not None and image is None:
         with mapped_errors("naming the image", image_name=name):
-            client.api.tag(wanted.tag, reference.repository, reference.version)
-    return wanted.tag
+            client.api.tag(image_plan.tag, reference.repository, reference.version)
+    return image_plan.tag
 
 
-def _ensure(build: Build, wanted: ImagePlan) -> None:
+def _ensure(build: Build, image_plan: ImagePlan) -> None:
     """Build or pull an image unless the engine has it."""
-    if not build.rebuild and image_id(build.client, wanted.tag):
+    if not build.rebuild and image_id(build.client, image_plan.tag):
         return
-    if not wanted.files:
-        pull(build, wanted.tag)
+    if not image_plan.files:
+        pull(build, image_plan.tag)
         return
-    if wanted.base is not None:
-        _ensure_base(build, wanted.tag, wanted.base)
-    with _one_builder(build, wanted.tag):
+    if image_plan.base is not None:
+        _ensure_base(build, image_plan.tag, image_plan.base)
+    with _one_builder(build, image_plan.tag):
         # Another process may have built it while this one waited.
-        if build.rebuild or not image_id(build.client, wanted.tag):
-            _build(build, wanted)
+        if build.rebuild or not image_id(build.client, image_plan.tag):
+            _build(build, image_plan)
 
 
 def _ensure_base(build: Build, tag: str, base: ImagePlan) -> None:
@@ -129,37 +129,37 @@ def _one_builder(build: Build, tag: str) -> Iterator[None]:
             stack.enter_context(locked_file(name, build.deadline, waiting))
         except TimeoutError:
             raise ImageBuildError(
-                f"image {tag} is being built by another process of this user, which was not done "
-                f"in build_timeout_seconds={build.deadline.seconds} (lock: {name} in "
+                f"image {tag} is being built by another process of this user, which did not "
+                f"finish in build_timeout_seconds={build.deadline.seconds} (lock: {name} in "
                 f"{user_folder()})"
             ) from None
         yield
 
 
-def _build(build: Build, wanted: ImagePlan) -> None:
+def _build(build: Build, image_plan: ImagePlan) -> None:
     begun = build.deadline.elapsed()
-    build.begin(f"building {wanted.tag}")
-    start, replaced = "", image_id(build.client, wanted.tag)
-    if DOCKERFILE in wanted.files:
-        build_dockerfile(build, wanted)
+    build.begin(f"building {image_plan.tag}")
+    start, replaced = "", image_id(build.client, image_plan.tag)
+    if DOCKERFILE in image_plan.files:
+        build_dockerfile(build, image_plan)
     else:
-        start = wanted.base.tag if wanted.base is not None else ""
-        if wanted.requirements:
+        start = image_plan.base.tag if image_plan.base is not None else ""
+        if image_plan.requirements:
             if not build.rebuild:
                 with mapped_errors("looking for images with some of the packages"):
-                    start = largest_part(build.client, wanted, start)
-            build.begin(f"installing {', '.join(map(public_form, wanted.requirements))}")
-        install(build, wanted, start)
+                    start = largest_part(build.client, image_plan, start)
+            build.begin(f"installing {', '.join(map(public_form, image_plan.requirements))}")
+        install(build, image_plan, start)
     if replaced is not None:
-        with mapped_errors("removing the image that was replaced", image=wanted.tag):
+        with mapped_errors("removing the image that was replaced", image=image_plan.tag):
             _remove_unnamed(build.client, replaced)
     size, base_size = (
         (inspect_image(build.client, image) or {}).get("Size", 0) / 1e6
-        for image in (wanted.tag, start or wanted.tag)
+        for image in (image_plan.tag, start or image_plan.tag)
     )
     added = f", of which {size - base_size:.0f} MB are new" if start else ""
     seconds = build.deadline.elapsed() - begun
-    build.report(f"{BUILT}{wanted.tag} in {seconds:.1f} s, {size:.0f} MB{added}")
+    build.report(f"{BUILT}{image_plan.tag} in {seconds:.1f} s, {size:.0f} MB{added}")
 
 
 def _remove_unnamed(client: DockerClient, image: str) -> None:

@@ -57,7 +57,7 @@ def parse_reference(option: str, text: str) -> ImageReference:
     parts = _REFERENCE.fullmatch(text)
     if parts is None:
         raise ConfigurationError(
-            f"{option}={text!r} is not a reference to an image: give name:tag, after registry/ "
-            "where it is not Docker's own"
+            f"{option}={text!r} is not a reference to an image: pass name:tag, or "
+            "registry/name:tag for a registry that is not Docker's own"
         )
     return ImageReference(parts["repository"], parts["tag"] or "", parts["digest"] or "")

@@ -71,12 +71,12 @@ _NAME_AND_VERSIONS = re.compile(
 _MOST_LAYERS = 60
 
 
-def install(build: Build, wanted: ImagePlan, start: str) -> None:
+def install(build: Build, image_plan: ImagePlan, start: str) -> None:
     """Run the script of a plan on an image, and give the result the plan's tag.
 
     Args:
         build: Settings of the build.
-        wanted: plan of the image.
+        image_plan: plan of the image.
         start: name of the image to install on.
 
     Raises:
@@ -85,8 +85,8 @@ def install(build: Build, wanted: ImagePlan, start: str) -> None:
     """
     client, deadline = build.client, build.deadline
     certificates = ca_bytes(build.ca_bundle)
-    files = {**wanted.files, **({"ca.pem": certificates} if certificates else {})}
-    with mapped_errors("building the image", image=wanted.tag):
+    files = {**image_plan.files, **({"ca.pem": certificates} if certificates else {})}
+    with mapped_errors("building the image", image=image_plan.tag):
         # The stub of docker-py has no types.
         base = client.api.inspect_image(start)["Config"] or {}  # type: ignore[no-untyped-call]
         with _container(client, build.address, start, base) as name:
@@ -95,7 +95,7 @@ def install(build: Build, wanted: ImagePlan, start: str) -> None:
                 code = run_lines(
                     client.api,
                     name,
-                    ["sh", "-c", _RUN, SCRIPT, *wanted.requirements],
+                    ["sh", "-c", _RUN, SCRIPT, *image_plan.requirements],
                     environment=_environment(build.address, with_certificates=bool(certificates)),
                     deadline=deadline,
                     line=build.take_line,
@@ -103,31 +103,31 @@ def install(build: Build, wanted: ImagePlan, start: str) -> None:
             except ExecutorError:
                 if not deadline.expired():
                     raise
-                raise ImageBuildError(late_message(wanted.tag, deadline, build.lines)) from None
+                raise ImageBuildError(late_message(image_plan.tag, deadline, build.lines)) from None
             if code:
-                raise ImageBuildError(step_failure(wanted.tag, SCRIPT, code, build.lines))
-            if not build.rebuild and image_id(client, wanted.tag):
+                raise ImageBuildError(step_failure(image_plan.tag, SCRIPT, code, build.lines))
+            if not build.rebuild and image_id(client, image_plan.tag):
                 return  # a builder of another user or machine was faster
             build.report(f"{STEP}saving the image")
             # docker-py sets no limit for this call.
             api = one_call_client(client.api, deadline.at_most(1e6))
-            reference = parse_reference("image", wanted.tag)
-            core = image_id(client, wanted.base.tag) if wanted.base is not None else ""
-            changes: Any = _instructions(base, wanted, core or "")
+            reference = parse_reference("image", image_plan.tag)
+            core = image_id(client, image_plan.base.tag) if image_plan.base is not None else ""
+            changes: Any = _instructions(base, image_plan, core or "")
             # Without an entrypoint here, the container's is copied.
             conf: Any = {"Entrypoint": []}
             api.commit(
                 name,
                 reference.repository,
                 reference.version,
-                message=f"{COMMENT}{wanted.tag}",
+                message=f"{COMMENT}{image_plan.tag}",
                 pause=False,
                 changes=changes,
                 conf=conf,
             )
 
 
-def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
+def largest_part(client: DockerClient, image_plan: ImagePlan, base: str) -> str:
     """Return the image to add the packages of a plan to: the one with most of them already.
 
     Labels say only what to look for, because an image that anyone makes ``FROM`` such a one has
@@ -136,20 +136,20 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
 
     Args:
         client: docker-py client.
-        wanted: plan with requirements.
+        image_plan: plan with requirements.
         base: name of its base, which has none.
     """
     core = client.api.inspect_image(base)  # type: ignore[no-untyped-call]
     layers = core["RootFS"].get("Layers") or []
-    needed = {public_form(requirement): requirement for requirement in wanted.requirements}
-    repository = wanted.tag.rpartition(":")[0]
+    needed = {public_form(requirement): requirement for requirement in image_plan.requirements}
+    repository = image_plan.tag.rpartition(":")[0]
 
     def part(listed: Mapping[str, Any]) -> tuple[int, str] | None:
         packages = str(labels_of(listed).get(PACKAGES_LABEL, "")).split()
         if not packages or not set(packages) <= needed.keys():
             return None
         fewer = tuple(needed[package] for package in packages)
-        tag = plan_addressed(repository, wanted.files, wanted.base, fewer).tag
+        tag = plan_addressed(repository, image_plan.files, image_plan.base, fewer).tag
         return (len(packages), entry_id(listed)) if tag in (listed.get("RepoTags") or ()) else None
 
     listed = client.api.images(filters={"label": f"{CORE_LABEL}={core['Id']}"})
@@ -246,16 +246,16 @@ def _proxies(address: EngineAddress) -> dict[str, str]:
     return {name: str(value) for name, value in environment.items()}
 
 
-def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list[str]:
+def _instructions(base: Mapping[str, Any], image_plan: ImagePlan, core: str) -> list[str]:
     """Return the configuration of the image: the plan's own, else that of its base.
 
     Args:
         base: configuration of the image that the container was made of.
-        wanted: plan of the image.
+        image_plan: plan of the image.
         core: id of the image that the packages were added to.
     """
-    if CONFIG in wanted.files:
-        lines = wanted.files[CONFIG].decode().splitlines()
+    if CONFIG in image_plan.files:
+        lines = image_plan.files[CONFIG].decode().splitlines()
     else:
         # An empty ENTRYPOINT would be the container's.
         entrypoint = base.get("Entrypoint")
@@ -265,8 +265,8 @@ def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list
             f"WORKDIR {base.get('WorkingDir') or '/'}",
             *([f"USER {base['User']}"] if base.get("User") else []),
         ]
-    if wanted.requirements:
+    if image_plan.requirements:
         # Whoever has the image can read its labels.
-        packages = " ".join(public_form(requirement) for requirement in wanted.requirements)
+        packages = " ".join(public_form(requirement) for requirement in image_plan.requirements)
         lines += [f'LABEL {CORE_LABEL}="{core}"', f'LABEL {PACKAGES_LABEL}="{packages}"']
     return lines

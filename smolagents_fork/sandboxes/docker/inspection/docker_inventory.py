@@ -45,8 +45,8 @@ class DockerInventory(Inventory):
 
     def sandboxes(self) -> list[SandboxEntry]:
         with _engine("listing containers") as client:
-            listed = client.api.containers(all=True, filters={"label": LABEL})
-            entries = read_entries("container", listed, _container_entry)
+            summaries = client.api.containers(all=True, filters={"label": LABEL})
+            entries = read_entries("container", summaries, _container_entry)
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 return list(pool.map(lambda entry: _with_memory(client, entry), entries))
 

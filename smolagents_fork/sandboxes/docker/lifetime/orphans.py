@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reap", "remove_at", "remove_container", "was_abandoned"]
 
-# Age at which a container that was never started counts as abandoned. Its start is three calls of
+# Age at which a container that was never started is abandoned. Its start is three calls of
 # the engine, each of which has a limit.
 _MOST_UNSTARTED_SECONDS = 600.0
 _AGAIN_SECONDS = 1.0
@@ -77,7 +77,7 @@ def remove_at(client: DockerClient, name: str, deadline: Deadline) -> None:
 
 
 def reap(client: DockerClient) -> list[str]:
-    """Remove containers that nobody needs any more; return their names.
+    """Remove abandoned containers; return their names.
 
     Those are the containers whose owning process, on this machine, has died. A container that was
     created and never started has no lease to end it: it is removed with any owner once no start can
@@ -89,13 +89,13 @@ def reap(client: DockerClient) -> list[str]:
         labels = own_labels(summary)
         if labels is None:
             return None
-        gone = process_is_gone(labels[LABEL])
-        if not gone and summary.get("State") == "created":
-            gone = was_abandoned(summary, now())
-        return (entry_id(summary), container_name(summary)) if gone else None
+        is_orphan = process_is_gone(labels[LABEL])
+        if not is_orphan and summary.get("State") == "created":
+            is_orphan = was_abandoned(summary, now())
+        return (entry_id(summary), container_name(summary)) if is_orphan else None
 
-    listed = client.api.containers(all=True, filters={"label": LABEL})
-    orphans = read_entries("container", listed, orphan)
+    summaries = client.api.containers(all=True, filters={"label": LABEL})
+    orphans = read_entries("container", summaries, orphan)
     _remove_all(client, [number for number, _ in orphans])
     return [name for _, name in orphans]
 
@@ -108,7 +108,7 @@ def _remove_all(client: DockerClient, numbers: list[str]) -> None:
 
 
 def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
-    """Tell whether a container was created so long ago that nobody starts it any more.
+    """Return whether an unstarted container is old enough to be abandoned.
 
     Args:
         summary: Summary of the container, from the engine's list.

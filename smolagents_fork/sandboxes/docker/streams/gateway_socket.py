@@ -4,7 +4,7 @@ An exec's stream passes the engine and its shim, which copy it 32 KB at a time. 
 where engine and host process share a kernel. The host process listens on a socket (``unix(7)``)
 whose file is mounted into the container, and the gateway connects to it before any code runs. The
 mount is read-only, so the container can make nothing on this machine. The first connection closes
-the socket, so code finds a file that nobody listens on.
+the socket, so code finds a file without a listener.
 
 The file is in a folder of its own, in the one of this process that only this user may enter.
 """

@@ -167,7 +167,7 @@ def socket_to(connection: BlockingConnection) -> socket.socket:
     """Return a socket for a connection, which is closed when the socket is.
 
     Args:
-        connection: open, and used by nobody else from now on.
+        connection: open; the caller must not use it any more.
 
     Raises:
         OSError: this process can have no more descriptors.

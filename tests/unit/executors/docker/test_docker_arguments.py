@@ -25,36 +25,36 @@ MIB = 1 << 20
         # What tmpfs reads as "no limit".
         ({"workdir_size": "0"}, "workdir_size='0'"),
         ({"workdir_size": "0.0001k"}, "workdir_size='0.0001k'"),
-        ({"cpus": 0}, "cpus=0: give a number of cores, at least 0.01, or None for no limit"),
+        ({"cpus": 0}, "cpus=0: pass a number of cores, at least 0.01, or None for no limit"),
         # What the engine rounds to nothing, its word for all of them.
         ({"cpus": 1e-10}, "cpus=1e-10"),
         ({"cpus": math.nan}, "cpus=nan"),
-        ({"pids_limit": 0}, "pids_limit=0: give a whole number above 0, or None for no limit"),
-        ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number of seconds above 0"),
-        ({"port": "80"}, "port='80': give 1 to 65535, or None"),
+        ({"pids_limit": 0}, "pids_limit=0: pass a whole number above 0, or None for no limit"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0: pass a finite number of seconds above 0"),
+        ({"port": "80"}, "port='80': pass 1 to 65535, or None"),
         # What is no address the engine takes for all of them: open to everybody.
-        ({"host": "999.1.1.1"}, "host='999.1.1.1': give an address"),
-        ({"host": "my-machine"}, "host='my-machine': give an address"),
-        ({"user": 1000}, "user=1000: give text such as '1000:1000'"),
-        ({"workdir": None}, "workdir=None: give an absolute path"),
-        ({"on_death": "panic"}, "on_death='panic': give one of 'restart', 'fail'"),
+        ({"host": "999.1.1.1"}, "host='999.1.1.1': pass an address"),
+        ({"host": "my-machine"}, "host='my-machine': pass an address"),
+        ({"user": 1000}, "user=1000: pass text such as '1000:1000'"),
+        ({"workdir": None}, "workdir=None: pass an absolute path"),
+        ({"on_death": "panic"}, "on_death='panic': pass one of 'restart', 'fail'"),
         ({"transport": "port"}, "transport='port' needs a network"),
-        ({"environment": ["A=1"]}, r"environment=\['A=1'\]: give a mapping"),
-        ({"environment": {"A": None}}, r"environment\['A'\]=None: give text or a number"),
+        ({"environment": ["A=1"]}, r"environment=\['A=1'\]: pass a mapping"),
+        ({"environment": {"A": None}}, r"environment\['A'\]=None: pass text or a number"),
         ({"environment": {"A": {"b": 1}}}, r"environment\['A'\]="),
         ({"environment": {"A": b"x"}}, r"environment\['A'\]=b'x'"),
         ({"environment": {"A": "x\0y"}}, "a value cannot have a NUL byte"),
         ({"environment": {"A=B": "c"}}, "'A=B' is not a variable's name"),
         ({"environment": {"": "c"}}, "'' is not a variable's name"),
         ({"environment": {1: "c"}}, "1 is not a variable's name"),
-        ({"volumes": {"/tmp": "/data"}}, r"volumes=\{'/tmp': '/data'\}: give \{'/data': \{'bind'"),
+        ({"volumes": {"/tmp": "/data"}}, r"volumes=\{'/tmp': '/data'\}: pass \{'/data': \{'bind'"),
         ({"volumes": {"/tmp": {"mode": "ro"}}}, "the path of the engine's machine comes first"),
         ({"volumes": {"/tmp": {"bind": "/data", "ro": True}}}, "volumes="),
         ({"volumes": {"/tmp": {"bind": "data"}}}, "'/tmp' at 'data' of the container"),
-        ({"volumes": ["/tmp"]}, r"volumes=\['/tmp'\]: give"),
-        ({"volumes": "/tmp:/data"}, "volumes='/tmp:/data': give"),
-        ({"requirements": "numpy"}, r"requirements='numpy': give a list, such as \['numpy'\]"),
-        ({"tool_placement": ["a"]}, r"tool_placement=\['a'\]: give a mapping"),
+        ({"volumes": ["/tmp"]}, r"volumes=\['/tmp'\]: pass"),
+        ({"volumes": "/tmp:/data"}, "volumes='/tmp:/data': pass"),
+        ({"requirements": "numpy"}, r"requirements='numpy': pass a list, such as \['numpy'\]"),
+        ({"tool_placement": ["a"]}, r"tool_placement=\['a'\]: pass a mapping"),
     ],
 )
 def test_refused_with_what_to_give_instead(keywords, words):
@@ -72,7 +72,7 @@ def test_variables_of_the_list_of_hosts_are_refused(executor_class, option, name
         executor_class(allowed_hosts=["example.org"], **{option: {name: "http://proxy.test"}})
     assert str(caught.value) == (
         f"{option}[{name!r}]: allowed_hosts= sets this variable itself, for clients in the "
-        "sandbox; leave it out, or give another name"
+        "sandbox; leave it out, or pass another name"
     )
 
 
@@ -87,7 +87,7 @@ def test_variables_of_the_list_of_hosts_are_refused(executor_class, option, name
     ids=["positional", "agents' keyword", "setup", "pool"],
 )
 def test_one_text_is_not_taken_for_a_list_of_its_letters(refused):
-    with pytest.raises(ConfigurationError, match=r"='numpy': give a list, such as \['numpy'\]"):
+    with pytest.raises(ConfigurationError, match=r"='numpy': pass a list, such as \['numpy'\]"):
         refused()
 
 
@@ -102,7 +102,7 @@ def test_numbers_in_the_environment_are_text_in_the_container():
     ("name", "value", "reason"),
     [
         ("name", "mine", "each container has a name of its own, by which it is removed"),
-        ("image", "mine", "give image="),
+        ("image", "mine", "pass image="),
         ("detach", False, "the executor attaches to the container itself"),
         ("stdin_open", False, "the container's lease is renewed through its standard input"),
         ("tty", True, "code could write to a terminal's input, by which the lease is renewed"),

@@ -80,7 +80,7 @@ def test_name_of_an_engine_is_an_executor_there(by_name):
 
 
 def test_name_with_an_engine_of_another_kind_is_refused(by_name):
-    with pytest.raises(ConfigurationError, match="give a RefusingEngine"):
+    with pytest.raises(ConfigurationError, match="pass a RefusingEngine"):
         by_name([], None, engine=DockerEngine())
-    with pytest.raises(ConfigurationError, match="slots: an engine is given as engine="):
+    with pytest.raises(ConfigurationError, match="slots: the engine comes from engine="):
         by_name([], None, engine=RefusingEngine(), slots=2)

@@ -28,7 +28,7 @@ def advice_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
 
 def test_module_missing_from_the_image():
     assert advice_for("sklearn") == (
-        "\n'sklearn' is not installed in the sandbox. To have it installed, give its import name "
+        "\n'sklearn' is not installed in the sandbox. To have it installed, pass its import name "
         "to the executor in additional_authorized_imports=, or a pip requirement in requirements="
     )
     assert "to the pool in additional_imports=, or" in advice_for("sklearn", of_pool=True)

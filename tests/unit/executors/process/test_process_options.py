@@ -25,7 +25,7 @@ def test_every_measure_is_required_but_those_given_up():
     assert ProcessOptions(allow_unconfined=True).required == set()
     for wrong, words in (
         ({"allow_missing": ["network", "grav"]}, r"allow_missing=\['grav'\]: no such measure"),
-        ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
+        ({"allow_missing": "network"}, r"allow_missing='network': pass a list, such as \['netw"),
         ({"open_files": 3}, "imports need 32 or more"),
     ):
         with pytest.raises(ConfigurationError, match=words):

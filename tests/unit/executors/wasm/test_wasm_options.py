@@ -16,7 +16,7 @@ from smolagents_fork.executors.wasm.wasm_options import WasmOptions
     [
         ({"memory": "23m"}, "memory='23m': Python needs 24m or more"),
         ({"memory": "5g"}, "memory='5g': WebAssembly has 4 GiB at most"),
-        ({"deno": 3}, "deno=3: give a path"),
+        ({"deno": 3}, "deno=3: pass a path"),
     ],
 )
 def test_option_that_cannot_work_is_named(options, words):

@@ -34,7 +34,7 @@ def test_folder_without_certificates_is_refused(tmp_path):
     (tmp_path / "ca.pem").touch()
     with pytest.raises(ConfigurationError, match=r"cert\.pem, key\.pem not found in that folder"):
         DockerEngine("tcp://10.0.0.5:2376", tls=tmp_path)
-    with pytest.raises(ConfigurationError, match="tls=True: give a folder"):
+    with pytest.raises(ConfigurationError, match="tls=True: pass a folder"):
         DockerEngine("tcp://10.0.0.5:2376", tls=True)  # type: ignore[arg-type]
 
 
@@ -66,5 +66,5 @@ def test_environment_is_read_when_it_is_needed(monkeypatch, certificates):
 
 @pytest.mark.parametrize("engine", ["docker", DockerEngine, object()])
 def test_argument_that_is_not_an_engine_is_refused(engine):
-    with pytest.raises(ConfigurationError, match="is not an engine: give an object such as"):
+    with pytest.raises(ConfigurationError, match="is not an engine: pass an object such as"):
         check_engine(engine)

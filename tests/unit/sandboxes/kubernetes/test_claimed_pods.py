@@ -130,5 +130,5 @@ def test_limit_that_was_not_asked_for_is_a_difference(pod):
 
 @pytest.mark.parametrize("value", [True, False, 0, "", "a b"])
 def test_pools_have_names(value):
-    with pytest.raises(ConfigurationError, match=f"warm_pool={value!r}: give a name .* or None"):
+    with pytest.raises(ConfigurationError, match=f"warm_pool={value!r}: pass a name .* or None"):
         KubernetesEngine(warm_pool=value)

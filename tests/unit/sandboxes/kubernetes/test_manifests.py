@@ -105,7 +105,7 @@ def test_limits_are_in_the_clusters_units():
 
 @pytest.mark.parametrize("user", ["root", "0:0", "someone", "", "1000:staff"])
 def test_users_are_numbers_and_not_root(user):
-    with pytest.raises(ConfigurationError, match="give numbers"):
+    with pytest.raises(ConfigurationError, match="pass numbers"):
         pod_manifest(
             SandboxSpec("i"),
             options=ContainerOptions(user=user),

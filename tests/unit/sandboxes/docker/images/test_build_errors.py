@@ -26,7 +26,7 @@ def test_output_of_the_step_comes_before_its_command():
     lines = message_lines("\x1b[91mcollecting\x1b[0m", "\x1b[91m\x1b[0m", NOT_FOUND)
     assert lines[0] == (
         "image fork:1 could not be built; pip finds no 'scikitlearn': check spelling and "
-        "version, and give the name of the distribution where it differs from the import name; "
+        "version, and pass the name of the distribution where it differs from the import name; "
         "output of the step that failed:"
     )
     assert lines[1:3] == ["collecting", NOT_FOUND]

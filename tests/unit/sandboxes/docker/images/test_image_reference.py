@@ -46,6 +46,6 @@ def test_text_without_a_name_or_with_another_character_is_refused(text):
     with pytest.raises(ConfigurationError) as caught:
         parse_reference("image_name", text)
     assert str(caught.value) == (
-        f"image_name={text!r} is not a reference to an image: give name:tag, after registry/ "
-        "where it is not Docker's own"
+        f"image_name={text!r} is not a reference to an image: pass name:tag, or "
+        "registry/name:tag for a registry that is not Docker's own"
     )

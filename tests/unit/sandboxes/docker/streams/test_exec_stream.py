@@ -264,6 +264,6 @@ def test_program_behind_tls_is_read_to_the_end(tls):
 def test_program_that_takes_too_long_is_an_error(engine):
     with (
         started(engine, _HEAD) as (stream, _far),
-        pytest.raises(ExecutorError, match=r"took longer than it was given \(0\.05 s"),
+        pytest.raises(ExecutorError, match=r"exceeded its time limit of 0\.05 s"),
     ):
         list(read_pieces(stream, deadline=Deadline(0.05)))
