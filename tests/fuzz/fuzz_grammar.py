@@ -316,9 +316,7 @@ WRITES = (
     "list(map(setattr, [{e}], ['{n}'], [{o}]))",
     "delattr({e}, '{n}')",
     "vars({e}).update({{'{n}': {o}}})",
-    "dataclasses.dataclass({e})",
     "operator.setitem(vars({e}), '{n}', {o})",
-    "enum.unique({e})",
 )
 PRELUDE = (
     f"import {', '.join(SEARCHED)}\n"

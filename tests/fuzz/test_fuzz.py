@@ -161,7 +161,9 @@ def test_search_finds_a_hole_in_a_guard(worker: Worker) -> None:
     """With one dunder let through, the search says which probe used it."""
     _, found = search(worker, SEED, range(60), extra_dunders=["__globals__", "__func__"])
     assert "reached" in found
-    assert "__globals__" in found or "__glob" in found or "__func__" in found
+    # A probe may write the name as the sum of two parts.
+    written = found.replace("' + '", "")
+    assert "__globals__" in written or "__func__" in written
 
 
 def test_seed_decides_the_programs() -> None:

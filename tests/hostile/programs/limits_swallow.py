@@ -13,6 +13,10 @@ while True:
     i = 0
     while i < 1000:
         i += 1
+# hostile: lambdas-that-call-nothing
+# limit: endless loop
+from itertools import count
+any(map(lambda x: False, count()))
 # hostile: for-over-count
 # limit: endless loop
 from itertools import count

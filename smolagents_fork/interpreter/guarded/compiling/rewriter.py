@@ -23,11 +23,6 @@ __all__ = ["Rewriter"]
 #: Builds a reference to a place for a value of the rewriter's.
 _Temporary = Callable[[ast.expr_context], ast.expr]
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
-#: What may run code of the program in an expression, again and again.
-_CALLING = (
-    *(ast.Call, ast.Await, ast.Yield, ast.YieldFrom),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-)
 #: Operators whose result can be far larger than their operands, with their guards.
 _SIZED_OPERATORS = {ast.Mult: "multiply", ast.Pow: "power", ast.LShift: "shift"}
 _CHECKED_METHODS = policy.SIZED_METHODS | policy.FORMATS
@@ -489,13 +484,10 @@ class Rewriter:
 
     def _visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._parameters(node.args)
-        # One that calls nothing is bounded by what calls it, which is counted.
-        counted = any(isinstance(inner, _CALLING) for inner in walk(node.body))
         with self._inside("lambda"):
             node.body = self._visit(node.body)
-        if counted:
-            ticked = ast.IfExp(test=self._ticking(), body=node.body, orelse=const(None))
-            node.body = place(ticked, node.body)
+        ticked = ast.IfExp(test=self._ticking(), body=node.body, orelse=const(None))
+        node.body = place(ticked, node.body)
         return node
 
     def _parameters(self, arguments: ast.arguments) -> None:
