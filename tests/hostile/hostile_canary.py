@@ -39,7 +39,6 @@ _FORBIDDEN_TYPES = (
     types.CodeType,
     types.TracebackType,
     types.CellType,
-    types.MappingProxyType,
 )
 _FORBIDDEN_BUILTINS = [
     getattr(builtins, name)
@@ -104,6 +103,8 @@ def judge(value: Any) -> str:
         return "module" if real or hasattr(value, "__builtins__") else ""
     if kind in _FORBIDDEN_TYPES:
         return kind.__name__
+    if kind is types.MappingProxyType and "__module__" in value:
+        return "the namespace of a class"
     if any(value is one for one in _FORBIDDEN_BUILTINS):
         return f"builtin {value.__name__}"
     if kind is dict and ("__builtins__" in value or any(value is m for m in _namespaces())):
