@@ -19,6 +19,7 @@ from ..codec import decode, encode, encode_message, encode_parts, encode_variabl
 from ..codec.attachments import split_messages
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..codec.types.image_values import open_pictures
+from ..displays import display_from, text_of
 from ..errors import EncodeError, InterpreterError
 from ..interpreter.imports import DEFAULT_IMPORTS
 from ..interpreter.plain import PlainEngine
@@ -203,17 +204,25 @@ class Worker:
             parts = encode_parts(value, max_bytes=self._max_value_bytes)
             body = parts if len(parts) > 1 else bytes(parts[0])
         except EncodeError:
-            forms = bundle_of(value)
-            if len(forms) > 1:
-                self._display(forms)
-            text = encodable(forms["text/plain"])
-            body = encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
+            body = self._encode_stand_in(bundle_of(value))
         own = own_text(value) if body_size(body) <= MOST_WITH_TEXT else None
         if own is not None:
             own = truncate(own, DEFAULT_PRINT_LENGTH)
             with self.shielded():
                 self._link.send(Kind.TEXT, self._link.run, own.encode())
         return body
+
+    def _encode_stand_in(self, forms: Mapping[str, Any]) -> Body:
+        """Encode the picture or the text that stands for a value, and display its other forms."""
+        display = display_from(open_pictures(forms))
+        assert display is not None  # every value has a text
+        if display.is_figure:
+            with contextlib.suppress(EncodeError):
+                return encode(display.value, max_bytes=self._max_value_bytes)
+        elif display.mime_type != "text/plain":
+            self._display(forms)
+        text = encodable(str(text_of(display)))
+        return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
 
     def _accept(self, frame: Frame) -> None:
         try:

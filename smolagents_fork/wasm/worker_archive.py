@@ -14,7 +14,7 @@ __all__ = ["worker_archive"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = ("codec", "guest", "interpreter/plain", "text")
-_MODULES = ("errors", "output", "standard_library")
+_MODULES = ("displays", "errors", "output", "results", "standard_library")
 # The same bytes for the same sources: the snapshot is found by them.
 _DATE = (1980, 1, 1, 0, 0, 0)
 

@@ -319,6 +319,10 @@ def test_display_that_cannot_be_read(contract):
     shown = [display.value for display in executor.displays]
     assert shown == ["<Silent whose repr() raised KeyError>", "half"]
     assert (result.output, result.logs) == (3, "")
+    if contract.kind.name != "local":  # whose value is the object
+        nameless = "class Hint:\n    def _repr_markdown_(self):\n        return '*x*'\nHint()"
+        assert executor(nameless).output == "*x*"
+        assert [display.value for display in executor.displays] == ["*x*"]
 
 
 @behaviour("Output", "A displayed DataFrame comes as HTML.")
