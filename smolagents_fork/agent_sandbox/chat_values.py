@@ -89,7 +89,7 @@ def message_from_value(value: Any) -> ChatMessage:
     entries = exact(value, dict, "a message")
     role, roles = exact(entries.get("role"), str, "a message's role"), MessageRole.roles()
     if role not in roles:
-        raise DecodeError(f"a message's role is {role!r}; one of {roles} is needed")
+        raise DecodeError(f"a message's role is {role!r}; expected one of {roles}")
     content = entries.get("content")
     if content is not None and type(content) is not str:
         content = [_element(element) for element in exact(content, list, "a message's content")]
@@ -135,7 +135,7 @@ def exact(value: Any, kind: type, name: str) -> Any:
         DecodeError: it is of another type, a subclass included.
     """
     if type(value) is not kind:
-        raise DecodeError(f"{name} is a {type(value).__name__}; a {kind.__name__} is needed")
+        raise DecodeError(f"{name} is a {type(value).__name__}; expected a {kind.__name__}")
     return value
 
 
@@ -169,7 +169,7 @@ def _element(value: Any) -> dict[str, Any]:
     if entry is None:
         raise DecodeError(
             f"an element of type {element_type!r} in a message; "
-            f"{', '.join(_ELEMENTS)} travel to the host"
+            f"only {', '.join(_ELEMENTS)} can be sent to the host"
         )
     shown = element.get(entry)
     if element_type == "text" and type(shown) is str:

@@ -294,7 +294,7 @@ def _make_folder(store: FileStore, action: str, path: str) -> None:
         store.make_folder(path)
     except ExecutorError as error:
         place = store.describe(path)
-        raise error.rephrase(f"{action}: folder {place} could not be made: {error}") from None
+        raise error.rephrase(f"{action}: folder {place} could not be created: {error}") from None
 
 
 def _contents(

@@ -173,7 +173,7 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
         host, port = parse_authority(authority, _HTTP_PORT)
         target = (slash + path).encode("ascii")
     elif text.startswith("/"):
-        raise BadRequestError("this is a proxy: the target of a request is a whole http:// address")
+        raise BadRequestError("this is a proxy: the target of a request is a full http:// address")
     else:
         raise BadRequestError("this proxy speaks HTTP: use CONNECT for HTTPS")
     hosts = _values(event, b"host")

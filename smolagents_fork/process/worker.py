@@ -62,7 +62,7 @@ def _setup(link: Link, *classes: type) -> Any:
     if frame is None:
         os._exit(0)
     if frame.kind is not Kind.SETUP:
-        raise ProtocolError("the first two frames are SETUP")
+        raise ProtocolError("the first two frames must be SETUP")
     return decode(frame.body, classes=classes)
 
 

@@ -65,8 +65,8 @@ def check_head(address: str, seconds: float) -> None:
     except TimeoutError as error:
         raise EngineUnavailableError(
             f"the server at {address} accepts connections but sent nothing within {seconds:g} s: "
-            "check the address of the head; if the head is slow, pass RayEngine a larger "
-            "connect_timeout_seconds="
+            "check the address of the head; if the head is slow, pass a larger "
+            "connect_timeout_seconds= to RayEngine"
         ) from error
     except OSError as error:
         received, wrong = b"", str(error)

@@ -184,7 +184,7 @@ class RayEngine:
             raise EngineUnavailableError(
                 "Ray without a token lets anyone who reaches it run code on every node: set "
                 "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or pass "
-                "RayEngine allow_no_token=True"
+                "allow_no_token=True to RayEngine"
             )
         return address
 

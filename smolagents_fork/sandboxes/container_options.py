@@ -80,7 +80,7 @@ def _environment(name: str, value: Any) -> dict[str, Any]:
     variables = accept.mapping(name, value)
     for key, setting in variables.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
-            raise ConfigurationError(f"{name}: {key!r} is not a variable's name")
+            raise ConfigurationError(f"{name}: {key!r} is not a variable name")
         if not isinstance(setting, (str, int, float)):
             raise ConfigurationError(f"{name}[{key!r}]={setting!r}: pass text or a number")
         if "\0" in str(setting):
@@ -332,7 +332,7 @@ def _refuse_shared(name: str, network: object) -> None:
         f"could reach every service on {whose} loopback; the gateway's port would be open to "
         "every process there, and a second executor could not use it. Pass 'none', 'bridge' or a "
         "network of your own (docker network create), or allow_shared_network=True if that is "
-        "wanted"
+        "intended"
     )
 
 

@@ -53,7 +53,7 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ExecutorStartError(f"the cache folder {folder} cannot be made: {error}") from None
+        raise ExecutorStartError(f"the cache folder {folder} cannot be created: {error}") from None
     check_private(os.path.realpath(folder), readable=True, option="cache_dir=")
     return folder
 

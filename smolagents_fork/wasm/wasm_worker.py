@@ -68,7 +68,7 @@ def main(
     if frame is None:
         return  # a pool's guest that no executor has taken
     if frame.kind is not Kind.SETUP:
-        raise ProtocolError("the first frames are PACKAGE and SETUP")
+        raise ProtocolError("the first frames must be PACKAGE and SETUP")
     options: Any = decode(frame.body)
     worker = Worker(link, options)
     signal.signal(signal.SIGINT, worker.stop_if_asked)

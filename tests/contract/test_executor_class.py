@@ -223,10 +223,10 @@ def test_class_that_cannot_serve_managed_agents_is_never_started(model, managed,
 def test_refusal_of_managed_agents_names_executors_that_can_serve_them(model, managed):
     with pytest.raises(ConfigurationError) as caught:
         agent_with(model, executor_class=LocalThatCannot, managed_agents=[managed])
-    text, advice = str(caught.value).split("take an executor that can: ")
+    text, advice = str(caught.value).split("use an executor that can: ")
     assert text == (
-        "LocalThatCannot cannot serve managed agents (here: helper): its class does "
-        "not say supports_managed_agents = True. Managed agents are not yet supported with remote "
+        "LocalThatCannot cannot serve managed agents (here: helper): its class does not set "
+        "supports_managed_agents = True. Managed agents are not yet supported with remote "
         "code execution there; "
     )
     names = re.findall(r"'(\w+)'", advice)

@@ -207,8 +207,9 @@ def _check_class(reference: str, allowed: Iterable[type]) -> Any:
     )
     if executor_class is None:
         raise ConfigurationError(
-            f"the agent was saved with executor class {reference!r}, which is not the fork's own, "
-            f"no entry point of group {registry.ENTRY_POINT_GROUP!r}, and not in your list; if "
+            f"the agent was saved with executor class {reference!r}, which is not the fork's "
+            f"own, not an entry point of group {registry.ENTRY_POINT_GROUP!r}, and not in your "
+            "list; if "
             f"you trust it, pass {ALLOWED}=[{reference.rpartition(':')[2]}]"
         )
     return executor_class

@@ -277,7 +277,7 @@ def _create(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
         if parameter in keywords and signature.parameters[parameter].kind in _BY_NAME:
             raise ConfigurationError(
                 f"executor_kwargs[{parameter!r}]: the agent passes its own {name} to the executor; "
-                f"write {name}= as an argument of the agent, or make the executor yourself and "
+                f"write {name}= as an argument of the agent, or create the executor yourself and "
                 "write executor=<the instance>"
             )
     executor = factory(*by_place.values(), **keywords, **by_keyword)
@@ -344,8 +344,8 @@ def _refuse_managed_agents(agent: CodeAgent, executor: Any, label: str) -> None:
     if agent.managed_agents and not can_serve_managed_agents(executor):
         names = ", ".join(sorted(agent.managed_agents))
         raise ConfigurationError(
-            f"{label} cannot serve managed agents (here: {names}): its class does not say "
-            f"supports_managed_agents = True. Managed agents are not yet supported with remote "
-            f"code execution there; take an executor that can: executor_type='docker', 'process' "
+            f"{label} cannot serve managed agents (here: {names}): its class does not set "
+            "supports_managed_agents = True. Managed agents are not yet supported with remote "
+            f"code execution there; use an executor that can: executor_type='docker', 'process' "
             f"or 'wasm'"
         )

@@ -69,7 +69,7 @@ def _secrets(name: str, value: Any) -> dict[str, str | Secret]:
     secrets = accept.mapping(name, value)
     for key, secret in secrets.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
-            raise ConfigurationError(f"{name}: {key!r} is not a name of a variable")
+            raise ConfigurationError(f"{name}: {key!r} is not a variable name")
         if not isinstance(secret, Secret) and (not isinstance(secret, str) or "\0" in secret):
             raise ConfigurationError(
                 f"{name}[{key!r}]: pass Secret(value, hosts=[...]), or text without NUL bytes"

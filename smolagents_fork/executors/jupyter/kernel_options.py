@@ -60,6 +60,6 @@ class KernelOptions(CallOptions):
         if self.before_tool is not None and inside:
             raise ConfigurationError(
                 f"before_tool with tool_placement[{inside[0]!r}]='sandbox': calls in the sandbox "
-                "do not come to the host, and before_tool would not be asked; leave the tool on "
+                "do not reach the host, so before_tool would not be called; leave the tool on "
                 "the host, or omit before_tool"
             )

@@ -643,7 +643,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def _file_store(self, action: str) -> Iterator[FileStore]:
         if not self._given_files.wanted:
             raise ConfigurationError(
-                f"{action}: this executor was made without files: pass files= to it, perhaps {{}}"
+                f"{action}: this executor was created without files: pass files= to it, even {{}}"
             )
         yield self._files.folder()
 

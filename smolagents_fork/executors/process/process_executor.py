@@ -243,7 +243,7 @@ class ProcessLauncher(GuestLauncher):
 def check_report(data: Any) -> dict[str, dict[str, str]]:
     """Check a READY frame and return the measures in force and those missing."""
     if type(data) is not dict or data.keys() != {"in_force", "missing"}:
-        raise ProtocolError("a READY frame has what is in force and what is missing")
+        raise ProtocolError("a READY frame needs the measures in force and those missing")
     for part in data.values():
         if type(part) is not dict or not all(type(text) is str for text in part.values()):
             raise ProtocolError("a READY frame needs a text for every measure")

@@ -48,7 +48,7 @@ class Secret:
         # No message has the value, whatever it is.
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
             raise ConfigurationError(
-                "Secret: the value is not printable ASCII text without blanks at its ends"
+                "Secret: the value is not printable ASCII text without leading or trailing spaces"
             )
         if len(_CHANGED.findall(value)) < _FEWEST_CHARACTERS:
             raise ConfigurationError(
@@ -104,7 +104,7 @@ def secrets_or_none(name: str, value: Any) -> dict[str, Secret] | None:
         )
     for variable, secret in value.items():
         if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
-            raise ConfigurationError(f"{name}: {variable!r} is not a variable's name")
+            raise ConfigurationError(f"{name}: {variable!r} is not a variable name")
         if not isinstance(secret, Secret):
             raise ConfigurationError(
                 f"{name}[{variable!r}]: a {type(secret).__name__}: pass Secret(value, hosts=[...])"

@@ -182,7 +182,7 @@ def test_forged_answers_about_files(contract, executor, monkeypatch):
         with pytest.raises(ProtocolError, match=r"list_files: .* the sandbox sent a list with"):
             executor.list_files()
     monkeypatch.setattr(stores, "read_file", lambda _self, _path, _most: b"12345")
-    with pytest.raises(ProtocolError, match=r"get_file: .* the sandbox sent 5 bytes, and 4 were"):
+    with pytest.raises(ProtocolError, match=r"get_file: .* the sandbox sent 5 bytes, but 4 were"):
         executor.get_file("data.csv", max_bytes=4)
 
 

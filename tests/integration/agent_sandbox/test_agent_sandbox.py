@@ -628,7 +628,7 @@ def test_cleanup_from_another_thread_ends_a_running_program(engine: Any) -> None
     ("keywords", "message"),
     [
         ({"secrets": {"A": 1}}, r"secrets\['A'\]: pass Secret"),
-        ({"secrets": {"A=B": "x"}}, "secrets: 'A=B' is not a name of a variable"),
+        ({"secrets": {"A=B": "x"}}, "secrets: 'A=B' is not a variable name"),
         ({"model_on_host": "gpt"}, "model_on_host='gpt': pass a model"),
         ({"memori": "1g"}, "AgentSandbox has no parameter 'memori'; did you mean 'memory'"),
         ({"timeout_seconds": 0}, "timeout_seconds=0: pass"),

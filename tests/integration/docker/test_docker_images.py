@@ -389,7 +389,7 @@ def test_install_packages_before_code_has_run(make):
 
 
 def test_contradictions():
-    with pytest.raises(ConfigurationError, match="exclude one another"):
+    with pytest.raises(ConfigurationError, match="are mutually exclusive"):
         DockerExecutor(image="a", dockerfile_content="FROM b")
     with pytest.raises(ConfigurationError, match="is not a requirement"):
         DockerExecutor(requirements=["--index-url=http://example.com"])

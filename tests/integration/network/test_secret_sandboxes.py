@@ -237,7 +237,7 @@ def test_container_has_the_value_nowhere(make, server, caplog):
         ({"allowed_hosts": None}, r"secrets= without allowed_hosts=: pass allowed_hosts=\['localh"),
         ({"allowed_hosts": ["b.test"]}, r"secrets\['TOKEN'\]: host 'localhost:\d+' is not in"),
         ({"secrets": {"TOKEN": TOKEN}}, r"secrets\['TOKEN'\]: a str: pass Secret"),
-        ({"secrets": {"A B": Secret(TOKEN, ["other.test"])}}, "'A B' is not a variable's name"),
+        ({"secrets": {"A B": Secret(TOKEN, ["other.test"])}}, "'A B' is not a variable name"),
         ({"secrets": [TOKEN]}, "a list: pass a mapping"),
         *(
             (

@@ -99,9 +99,9 @@ def test_tool_has_the_same_schema_behind_the_codec() -> None:
         ([{"type": "image_url", "image_url": "data:x"}], "other addresses and paths"),
         ([{"type": "video", "video": "x"}], "an element of type 'video' in a message"),
         ([{"type": ["text"], "text": "x"}], r"an element of type \['text'\]"),
-        (["text"], "an element of a message is a str; a dict is needed"),
-        ({"type": "text"}, "a message's content is a dict; a list is needed"),
-        (7, "a message's content is a int; a list is needed"),
+        (["text"], "an element of a message is a str; expected a dict"),
+        ({"type": "text"}, "a message's content is a dict; expected a list"),
+        (7, "a message's content is a int; expected a list"),
     ],
 )
 def test_content_that_could_make_the_host_read_something_is_refused(

@@ -70,10 +70,10 @@ def check_refused(model: Any, request: bytes, message: str, **keywords: Any) -> 
     ("request_", "message"),
     [
         (b"{", "request: "),
-        (encode([]), "a call of the model is a list; a dict is needed"),
-        (encode({"method": np.array([1])}), "its method is a ndarray; a str is needed"),
-        (encode({"method": "generate"}), "messages is a NoneType; a list is needed"),
-        (asked(tools=np.array([1, 2])), "tools is a ndarray; a list is needed"),
+        (encode([]), "a call of the model is a list; expected a dict"),
+        (encode({"method": np.array([1])}), "its method is a ndarray; expected a str"),
+        (encode({"method": "generate"}), "messages is a NoneType; expected a list"),
+        (asked(tools=np.array([1, 2])), "tools is a ndarray; expected a list"),
         (asked("__init__"), "method '__init__' is not served"),
         (asked(arguments={"api_base": "x"}), "argument 'api_base' of generate"),
         (encode({"method": "generate", "messages": ["x"]}), "a message is a str"),
@@ -89,10 +89,10 @@ def test_request_that_is_not_served_is_answered_with_the_reason(
     ("entries", "words"),
     [
         ({"stop_sequences": {"a"}}, "stop_sequences is a set; the host's model gets types of JSON"),
-        ({"stop_sequences": "a"}, "stop_sequences is a str; a list is needed"),
+        ({"stop_sequences": "a"}, "stop_sequences is a str; expected a list"),
         ({"stop_sequences": ["a", 1]}, "stop_sequences has an item that is not text"),
         ({"stop_sequences": np.array([1])}, "stop_sequences is a ndarray; the host's model gets"),
-        ({"response_format": ["a"]}, "response_format is a list; a dict is needed"),
+        ({"response_format": ["a"]}, "response_format is a list; expected a dict"),
         (
             {"response_format": {"type": [{"a"}]}},
             "response_format['type'][0] is a set; the host's model gets types of JSON",

@@ -67,8 +67,8 @@ def test_server_that_sends_nothing_is_said(
             check_head(address, 0.05)
     assert str(caught.value) == (
         f"the server at {address} accepts connections but sent nothing within 0.05 s: check the "
-        "address of the head; if the head is slow, pass RayEngine a larger "
-        "connect_timeout_seconds="
+        "address of the head; if the head is slow, pass a larger connect_timeout_seconds= to "
+        "RayEngine"
     )
 
 

@@ -164,7 +164,7 @@ def test_creation_that_fails_is_said(cluster: Any, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ExecutorStartError, match=r"^no node is large enough$"):
         nodes.start()
     monkeypatch.setattr(nodes, "do_create", lambda **_arguments: "odd")
-    with pytest.raises(ProtocolError, match="what was sent is not a SupervisorPlace"):
+    with pytest.raises(ProtocolError, match="expected SupervisorPlace"):
         nodes.start()
 
 
