@@ -58,8 +58,7 @@ def connect():
 def killed_for_memory():
     for path in "/sys/fs/cgroup/memory.events","/sys/fs/cgroup/memory/memory.oom_control":
         try:
-            with open(path) as lines: return any(line.startswith("oom_kill ") and "
-                "int(line.split()[1]) for line in lines)
+            with open(path) as lines: return any(line.startswith("oom_kill ") and int(line.split()[1]) for line in lines)
         except (OSError,ValueError): pass
     return False
 def state():
