@@ -130,8 +130,8 @@ def temporary_file(prefix: str) -> tuple[int, str]:
 @contextlib.contextmanager
 def locked_file(
     name: str, deadline: Deadline, waiting: Callable[[], None] = lambda: None
-) -> Iterator[None]:
-    """Lock a file of the user's own folder, which is removed afterwards.
+) -> Iterator[int]:
+    """Lock a file of the user's own folder, and give its descriptor; it is removed afterwards.
 
     No-op on Windows.
 
@@ -145,7 +145,7 @@ def locked_file(
         ExecutorStartError: the file is not one.
     """
     if sys.platform == "win32":  # pragma: no cover
-        yield
+        yield -1
         return
     path = os.path.join(user_folder(), name)
     while True:
@@ -157,7 +157,7 @@ def locked_file(
             if not _is_at(number, path):
                 continue
             try:
-                yield
+                yield number
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)

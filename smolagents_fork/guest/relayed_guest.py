@@ -27,6 +27,9 @@ class RelayedSandbox(Protocol):
     def why_lost(self) -> str:
         """Return :attr:`lost`, which may come a moment after the end of a stream."""
 
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run of code; never waits or raises."""
+
 
 class RelayedGuest(GuestProcess):
     """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
@@ -113,6 +116,10 @@ class RelayedGuest(GuestProcess):
             self._death = SandboxDiedError(f"{self._sandbox}: {reason}", cause=cause)
             self.kill()
         return self._death
+
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run; see :meth:`RelayedSandbox.record_call`."""
+        self._sandbox.record_call(seconds)
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; from any thread."""

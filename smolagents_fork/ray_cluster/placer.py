@@ -79,6 +79,7 @@ class Placer:
     def __init__(self, host: FrameSocket, head: str) -> None:
         self._host, self._head = host, head
         self._sending = threading.Lock()
+        self._histograms = ray_calls.make_histograms()
         self._leases: dict[str, SupervisorLease] = {}
         # Supervisors that are made, and still wanted.
         self._creations: set[str] = set()
@@ -203,6 +204,10 @@ class Placer:
     def do_heard(self) -> dict[str, float]:
         """Return for how many seconds each supervisor has not been heard of."""
         return {name: lease.heard_seconds_ago for name, lease in list(self._leases.items())}
+
+    def do_record(self, name: str, seconds: float, **tags: str) -> None:
+        """Record a time, with its node, kind and tenant."""
+        self._histograms[name].observe(seconds, tags)
 
     def _note_end(self, lease: SupervisorLease, reason: str) -> None:
         """Tell the host of the end of a lease, once."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import ray
 from ray.exceptions import RayActorError, RayError
+from ray.util.metrics import Histogram
 
 from .._version import fork_revision, upstream_version
 from ..codec import decode
@@ -30,6 +31,7 @@ __all__ = [
     "connect_to_ray",
     "describe_capacity",
     "fitting_nodes",
+    "make_histograms",
 ]
 
 _NAMESPACE = "smolagents_fork"
@@ -43,6 +45,7 @@ _SHOWN_SECONDS = 3.0
 _POLL_SECONDS = 1.0
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
 
 
 # -- the connection --
@@ -238,3 +241,16 @@ def _summary(error: BaseException) -> str:
         return type(error).__name__
     cause = f" ({lines[-1][:400]})" if len(lines) > 1 and _ERROR.match(lines[-1]) else ""
     return lines[0][:400] + cause
+
+
+def make_histograms() -> dict[str, Histogram]:
+    """Return histograms ``smolagents_fork_<name>_seconds``, by name."""
+    return {
+        name: Histogram(
+            f"smolagents_fork_{name}_seconds",
+            description=f"Time of a {name} of a sandbox, in seconds.",
+            boundaries=_BOUNDARIES,
+            tag_keys=("node", "kind", "tenant"),
+        )
+        for name in ("wait", "start", "request", "call")
+    }

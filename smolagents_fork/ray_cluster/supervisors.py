@@ -122,7 +122,7 @@ class Supervisors:
             SandboxDiedError: the node was lost meanwhile.
             ForkError: it did not start; says why.
         """
-        place, started = sandbox.supervisor.place, False
+        begun, place, started = time.monotonic(), sandbox.supervisor.place, False
         try:
             sandbox.start(options, seconds)
             started = True
@@ -138,6 +138,7 @@ class Supervisors:
         for supervisor in list(self._all):
             if supervisor.place.node == place.node:
                 supervisor.engine_error = ""
+        sandbox.record("start", time.monotonic() - begun, sandbox.tenant)
 
     def _has_other_nodes(self, reservation: Reservation, nodes: Collection[str]) -> bool:
         if reservation.node:
@@ -179,7 +180,7 @@ class Supervisors:
             SandboxDiedError: a node was lost while it was asked for a supervisor.
             ExecutorStartError: no node is large enough, or none was free in time.
         """
-        sandbox, busy = None, ""
+        begun, sandbox, busy = time.monotonic(), None, ""
         with self._changed:
             self._waiting.append(reservation)
             try:
@@ -192,6 +193,9 @@ class Supervisors:
             finally:
                 self._waiting.remove(reservation)
                 self._changed.notify_all()
+                times = {"name": "wait", "seconds": time.monotonic() - begun}
+                tags = {"node": "", "kind": reservation.kind, "tenant": tenant}
+                self.placer.request("record", **times, **tags)
         if sandbox is not None:
             return sandbox
         # Without the lock: Ray is asked for the capacity.

@@ -113,6 +113,11 @@ class FrameGuest:
         self._in_run = False
         self._next_interrupt = 0.0
 
+    @property
+    def recorder(self) -> object:
+        """Object that may keep figures of calls."""
+        return self.process
+
     def run(self, code: str, output: CallOutput, _deadline: Deadline) -> None:
         """Begin a run; see :class:`.session.guest.Guest`."""
         self.last_run += 1

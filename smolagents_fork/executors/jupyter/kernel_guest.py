@@ -160,6 +160,11 @@ class KernelGuest:
         #: The error of the stream that ended outside of a call.
         self._end: ConnectionLost | KernelGone | None = None
 
+    @property
+    def recorder(self) -> object:
+        """Object that may keep figures of calls."""
+        return self._connection.sandbox
+
     # -- runs and requests --
 
     def run(self, code: str, output: CallOutput, deadline: Deadline) -> None:

@@ -102,6 +102,14 @@ class Guest(Protocol):
     #: Noun for messages: what the next call starts in its place.
     noun: ClassVar[str]
 
+    @property
+    def recorder(self) -> object:
+        """Object that may keep figures of calls.
+
+        Its method ``record_call(seconds)``, if it has one, takes the time of each run of code,
+        tools included. It never waits and never raises.
+        """
+
     def run(self, code: str, output: CallOutput, deadline: Deadline) -> None:
         """Begin a run; :meth:`turn` gives its calls and its end.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -310,7 +311,14 @@ class Session:
                     raise ProgramInterruptedError(
                         "the code was interrupted by interrupt() before it began"
                     )
-                return self._run(guest, code, output)
+                begun = time.monotonic()
+                try:
+                    return self._run(guest, code, output)
+                finally:
+                    # An optional capability of sandboxes whose engine keeps figures of calls.
+                    record = getattr(guest.recorder, "record_call", None)
+                    if record is not None:
+                        record(time.monotonic() - begun)
             finally:
                 calls.end_run("end")
 

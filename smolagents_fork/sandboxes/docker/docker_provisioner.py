@@ -27,6 +27,7 @@ from .engine import (
     mapped_errors,
 )
 from .engine_address import EngineAddress
+from .images.build_record import remove_unfinished
 from .images.image_builder import prepare_image
 from .lifetime.labels import LABEL, own_id
 from .lifetime.orphans import reap, remove_container
@@ -309,9 +310,10 @@ class DockerProvisioner:
 
 
 def _reap(address: EngineAddress) -> None:
-    """Remove the containers that ended processes have left."""
+    """Remove the containers and images that ended processes have left."""
     client = connect(address, timeout=30)
     try:
         reap(client)
+        remove_unfinished(client, address)
     finally:
         disconnect(client)

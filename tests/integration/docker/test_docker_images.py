@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pty
 import random
 import re
+import secrets
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import certifi
@@ -29,7 +32,9 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.docker.engine import image_id
+from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images import image_plans
+from smolagents_fork.sandboxes.docker.images.build_record import remove_unfinished
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 pytestmark = pytest.mark.images
@@ -239,6 +244,22 @@ def builds_of(engine, pid):
     return [one for one in found if f":{pid}:" in one["Labels"][LABEL]]
 
 
+def test_stages_of_dockerfile_are_removed_and_images_with_names_stay(image, engine, throw_away):
+    mark = random.random()
+    content = (
+        f"FROM {image} AS unchanged\nFROM {image} AS made\nUSER root\n"
+        f"RUN echo {mark} > /made\nFROM {image}\nCOPY --from=made /made /tmp/made\n"
+    )
+    lines: list[str] = []
+    name = DockerExecutor.setup(dockerfile_content=content, progress=lines.append)
+    throw_away(name)
+    copied = next(number for number, line in enumerate(lines) if "Step 5/" in line)
+    stage = next(line for line in reversed(lines[:copied]) if line.startswith(" ---> "))
+    assert image_id(engine, stage.split()[-1]) is None
+    assert image_id(engine, name)
+    assert image_id(engine, image)
+
+
 def test_agent_without_a_terminal_prints_a_line_for_each_step_of_a_build(image, throw_away, capsys):
     requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
     throw_away(image_plans.plan(requirements=[requirement]).tag)
@@ -352,6 +373,62 @@ def test_name_that_is_a_digest_is_refused_before_the_build(make):
     with pytest.raises(ConfigurationError) as caught:
         make(image_name=name)
     assert str(caught.value).startswith(f"image_name='{name}': pass a name and a tag; ")
+
+
+STEPS = "FROM {}\nENV MARK={}\nLABEL mark=two\nRUN echo {}; {}\n"
+
+
+def marked(engine, mark):
+    """Images whose environment has the mark."""
+    images = inspected(engine, all=True)
+    return [one["Id"] for one in images if f"MARK={mark}" in (one["Config"]["Env"] or ())]
+
+
+def test_build_that_fails_leaves_no_image(image, engine):
+    mark = secrets.token_hex(8)
+    # What a step prints is not the id of an image that this build has made.
+    bystander = engine.images.build(
+        fileobj=io.BytesIO(f"FROM scratch\nENV MARK={mark}-other\n".encode()), rm=True
+    )[0].id
+    time.sleep(1.1)  # it is older than the build, by the engine's seconds
+    try:
+        printed = f"---> {bystander.removeprefix('sha256:')[:12]}"
+        content = STEPS.format(image, mark, f"' {printed}'", "exit 3")
+        lines: list[str] = []
+        with pytest.raises(ImageBuildError, match="exit code 3"):
+            DockerExecutor.setup(dockerfile_content=content, progress=lines.append)
+        assert f" {printed}" in lines
+        assert marked(engine, mark) == []
+        assert marked(engine, f"{mark}-other") == [bystander]
+    finally:
+        engine.api.remove_image(bystander)
+
+
+def test_build_whose_process_is_killed_leaves_no_image(image, engine):
+    mark = secrets.token_hex(8)
+    content = STEPS.format(image, mark, "begun", "sleep 300")
+    builder = set_up({"dockerfile_content": content})
+    try:
+        while b"RUN echo begun" not in (line := builder.stderr.readline()):
+            assert line
+        assert eventually(lambda: len(marked(engine, mark)) == 2)
+    finally:
+        builder.kill()
+        builder.communicate()
+
+    # The engine ends the step, and then the next process that starts an executor looks.
+    def removed():
+        remove_unfinished(engine, EngineAddress.of())
+        return marked(engine, mark) == []
+
+    assert eventually(removed)
+
+
+def test_steps_that_a_named_image_needs_stay(image, engine, throw_away):
+    mark = secrets.token_hex(8)
+    content = STEPS.format(image, mark, "begun", "true")
+    throw_away(DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None))
+    assert len(marked(engine, mark)) == 3
 
 
 def test_image_removed_before_a_start_is_built_again(throw_away, make, image, engine):

@@ -72,6 +72,8 @@ class DoubledPlacer:
         self.users: set[object] = set()
         #: Seconds that each creation may take.
         self.creation_seconds: list[float] = []
+        #: Name, seconds, node, kind and tenant of each time.
+        self.times: list[tuple[str, float, str, str, str]] = []
         #: Creations that were asked for, and those that were cancelled.
         self.creations: list[str] = []
         self.cancelled: list[str] = []
@@ -136,6 +138,9 @@ class DoubledPlacer:
 
     def do_heard(self) -> dict[str, float]:
         return dict.fromkeys(self._places, 0.5)
+
+    def do_record(self, name: str, seconds: float, node: str, kind: str, tenant: str) -> None:
+        self.times.append((name, seconds, node, kind, tenant))
 
 
 def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Supervisors:

@@ -126,6 +126,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
             pass
 
     monkeypatch.setattr(ray_calls, "CreatingSupervisor", Creating)
+    monkeypatch.setattr(ray_calls, "make_histograms", MagicMock())
     monkeypatch.setattr(ray_calls, "fitting_nodes", lambda _reservation: ["n"])
     monkeypatch.setattr(placer, "_LEAST_SECONDS", 0.1)
     monkeypatch.setattr(placer, "_CLOSE_SECONDS", 1.0)

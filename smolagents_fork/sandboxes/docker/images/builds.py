@@ -21,6 +21,7 @@ from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
 from ..engine_address import EngineAddress
 from .build_errors import engine_failure, late_message
+from .build_record import recorded_build
 from .image_plans import ImagePlan
 from .image_reference import parse_reference
 
@@ -80,7 +81,7 @@ class Build:
 
 
 def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
-    """Build an image from a Dockerfile.
+    """Build an image from a Dockerfile, and remove what the build leaves beside it.
 
     After the deadline the connection is closed, at which the engine ends the build and removes its
     containers.
@@ -116,8 +117,11 @@ def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
         )
 
     try:
-        with mapped_errors("building the image", image=image_plan.tag):
-            failure = _follow(build, start)
+        with (
+            mapped_errors("building the image", image=image_plan.tag),
+            recorded_build(build.client, build.address) as record,
+        ):
+            failure = _follow(build, start, record.take)
     except TimeoutError:
         raise ImageBuildError(late_message(image_plan.tag, build.deadline, build.lines)) from None
     except ExecutorStartError as error:
@@ -181,12 +185,17 @@ def pull(build: Build, tag: str) -> None:
         )
 
 
-def _follow(build: Build, start: Callable[[APIClient], Any]) -> str:
+def _follow(
+    build: Build,
+    start: Callable[[APIClient], Any],
+    take: Callable[[str], None] = lambda _line: None,
+) -> str:
     """Read the engine's progress to its end; return the error in it, empty without one.
 
     Args:
         build: Settings of the build.
         start: makes the request, and returns its events.
+        take: takes each line, too.
 
     Raises:
         TimeoutError: the deadline has passed.
@@ -210,6 +219,7 @@ def _follow(build: Build, start: Callable[[APIClient], Any]) -> str:
             failure = without_passwords(str(event.get("error") or "")) or failure
             for line in str(event.get("stream") or event.get("status") or "").splitlines():
                 if line.strip():
+                    take(line.rstrip())
                     build.take_line(line)
     except Exception:
         if not deadline.expired():

@@ -17,6 +17,7 @@ from ....folders.user_folder import locked_file, user_folder
 from ...provisioner import BUILT, STEP, ImageSpec, Report
 from ..engine import image_id, inspect_image, mapped_errors
 from ..engine_address import EngineAddress
+from .build_record import remove_unnamed
 from .builds import Build, build_dockerfile, pull
 from .image_plans import BASE_IMAGE_VARIABLE, DOCKERFILE, ImagePlan, is_address, plan
 from .image_reference import parse_reference
@@ -152,7 +153,7 @@ def _build(build: Build, image_plan: ImagePlan) -> None:
         install(build, image_plan, start)
     if replaced is not None:
         with mapped_errors("removing the image that was replaced", image=image_plan.tag):
-            _remove_unnamed(build.client, replaced)
+            remove_unnamed(build.client, [replaced], prune=True)
     size, base_size = (
         (inspect_image(build.client, image) or {}).get("Size", 0) / 1e6
         for image in (image_plan.tag, start or image_plan.tag)
@@ -160,14 +161,3 @@ def _build(build: Build, image_plan: ImagePlan) -> None:
     added = f", of which {size - base_size:.0f} MB are new" if start else ""
     seconds = build.deadline.elapsed() - begun
     build.report(f"{BUILT}{image_plan.tag} in {seconds:.1f} s, {size:.0f} MB{added}")
-
-
-def _remove_unnamed(client: DockerClient, image: str) -> None:
-    """Remove an image that has no name and that nothing needs."""
-    import docker
-
-    # A container or another image needs it, or it is gone.
-    with contextlib.suppress(docker.errors.APIError):
-        report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
-        if not report.get("RepoTags") and not report.get("RepoDigests"):
-            client.api.remove_image(image)
