@@ -69,7 +69,7 @@ def find_refused(name: str, members: Iterable[str], allowed: Sequence[str]) -> s
         members: names that are imported from it.
         allowed: entries of the list.
     """
-    if name == "__future__":  # a setting of the compiler
+    if name in ("__future__", "__main__"):  # a setting of the compiler, and the program itself
         return ""
     if not is_authorized(name, allowed):
         return name

@@ -58,7 +58,9 @@ x.y = eval('40 + 2')
 # case: its main module
 import sys
 kept = 5
-sys.modules['__main__'].kept == 5
+import __main__
+from __main__ import kept as same
+(sys.modules['__main__'].kept, __main__.kept, same) == (5, 5, 5)
 # case: changed members of modules
 import types
 counting = types.ModuleType('counting')
