@@ -43,6 +43,11 @@ class CompiledProgram:
         """The tree as written, for messages."""
         return ast.parse(self.source)
 
+    def locate_at_end(self, code: CodeType) -> CodeType:
+        """Return ``code``, which has one line, as code of the program's last line."""
+        lines = (line for _, _, line in self.code.co_lines() if line)
+        return code.replace(co_filename=self.filename, co_firstlineno=max(lines, default=1))
+
 
 def new_filename() -> str:
     """Return a file name for the code of the next program."""

@@ -30,6 +30,7 @@ __all__ = ["PlainEngine", "show_all_figures"]
 _Result = TypeVar("_Result")
 #: Name in the namespace of the program's value, which no program can write.
 _VALUE = "@value"
+_FORGET_VALUE = compile(f"variables.pop({_VALUE!r}, None)", "", "exec")
 _COROUTINE = 0x80  # CO_COROUTINE
 #: Importing a module runs in functions of these files; a stop there would leave half a module.
 _IMPORT_MACHINERY = "<frozen importlib."
@@ -121,8 +122,6 @@ class PlainEngine:
             outcome = self._within(program, use)
         except ProgramStop as stop:
             raise messages.make_stop_error(stop, program) from None
-        finally:
-            self._module.__dict__.pop(_VALUE, None)
         if isinstance(outcome, InterpreterError):
             raise outcome
         return outcome
@@ -160,6 +159,10 @@ class PlainEngine:
             raise
         except BaseException as error:
             return messages.make_failure(error, program)
+        finally:
+            # The value ends in a frame of the program, where warnings about it belong.
+            value = None
+            exec(program.locate_at_end(_FORGET_VALUE), {"variables": self._module.__dict__})
 
     def _execute(self, program: CompiledProgram) -> Any:
         """Run a program; return the value of its last statement."""

@@ -39,17 +39,18 @@ class Stop(BaseException):
 class LastValueRule:
     """Lets a cell show the value of an assignment, or of a block, that it ends with."""
 
-    def __init__(self, shell, keep_last_value):
-        self.shell = shell
+    def __init__(self, keep_last_value):
         self.keep_last_value = keep_last_value
 
     def visit(self, cell):
         """Change the tree of a cell before it runs; IPython calls this."""
         last = cell.body[-1] if cell.body else None
         if not isinstance(last, ast.Expr) and self.keep_last_value(cell.body, VALUE_KEY):
-            self.shell.user_ns[VALUE_KEY] = None
-            shown = ast.copy_location(ast.Expr(ast.Name(VALUE_KEY, ast.Load())), last)
-            cell.body.append(ast.fix_missing_locations(shown))
+            # Only the expression has the value then, so that it ends in a frame of the program.
+            shown = ast.parse("__smolagents_fork__.take_value()").body[0]
+            for node in ast.walk(shown):
+                ast.copy_location(node, last)
+            cell.body.append(shown)
         return cell
 
 
@@ -227,7 +228,7 @@ class KernelSide:
 
     def after(self, result=None, *_):
         self.running = False
-        self.shell.user_ns.pop(VALUE_KEY, None)
+        self.take_value()
         # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
@@ -305,11 +306,14 @@ class KernelSide:
 
     # -- value of the last expression --
 
+    def take_value(self):
+        """Return the value of a program that does not end with an expression, and forget it."""
+        return self.shell.user_ns.pop(VALUE_KEY, None)
+
     def show(self, value):
         """Display a value: the value itself if the codec can encode it, else its best forms."""
         if value is None:
             return
-        self.shell.user_ns["_"] = value
         try:
             picture = self.codec.draw_figure(value)
             data = self.codec.encode_message(picture, path="result", max_bytes=self.max_value_bytes)
@@ -669,13 +673,15 @@ def install(shell, modules, settings):
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     modules.loop.install(shell, modules.awaiting.ProgramLoop())
-    shell.ast_transformers.append(LastValueRule(shell, modules.value.keep_last_value))
+    shell.ast_transformers.append(LastValueRule(modules.value.keep_last_value))
     process.interrupt_only_the_program(shell.kernel, shell)
     shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
     shell.display_pub.publish = sandbox.with_pictures(shell.display_pub.publish)
     shell.display_formatter.format = sandbox.with_text(shell.display_formatter.format)
+    # The text of a value is its repr(), as in other executors, not IPython's form of its parts.
+    shell.display_formatter.formatters["text/plain"].pprint = False
     shell.showtraceback = process.uninterruptible(sandbox.show_exception)
     shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
     _compile_once(shell)
@@ -695,6 +701,8 @@ def install(shell, modules, settings):
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
         shell.user_ns[name] = modules.builtins.leave
+    for name in ("_", "__", "___"):
+        shell.user_ns.pop(name, None)  # a prompt's last values; these names are the program's
     try:
         # Colours are useless to a model; it needs frames with one line each.
         shell.InteractiveTB.set_mode(mode="Plain")

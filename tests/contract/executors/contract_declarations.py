@@ -269,6 +269,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_results_that_cannot_travel",
             "test_variables_that_cannot_travel",
             "test_outputs_that_cannot_travel",
+            "test_forgotten_await",
             "test_a_final_answer_that_cannot_travel",
             "test_the_text_of_an_answer_calls_no_tool",
             "test_tools_get_copies",

@@ -47,6 +47,16 @@ def test_top_level_await(executor):
     assert executor("found").output == [42, 42]
 
 
+@behaviour("Asynchronous code", "A call that ends with a coroutine logs that nothing awaited it.")
+def test_forgotten_await(contract, executor):
+    result = executor("main()")
+    if contract.differs:
+        result.output.close()
+    else:
+        assert "coroutine 'main' was never awaited\n  main()\n" in result.logs
+        assert "smolagents_fork" not in result.logs
+
+
 @behaviour("Asynchronous code", "No loop runs where the code does not await.")
 def test_no_loop_runs_without_await(executor):
     code = (

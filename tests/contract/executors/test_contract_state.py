@@ -23,8 +23,8 @@ def test_state_lives_on(contract):
     executor(
         "import math\nbase = 40\nclass Box:\n    content = [1]\ndef add(n):\n    return base + n"
     )
-    executor("base += 1\nBox.content.append(2)")
-    assert executor("(add(1), Box.content, math.floor(2.5))").output == (42, [1, 2], 2)
+    executor("base += 1\nBox.content.append(2)\n_, rest = 'first', 2\n'value'")
+    assert executor("(add(1), Box.content, math.floor(2.5), _)").output == (42, [1, 2], 2, "first")
 
 
 @behaviour("State", "A call that fails keeps its changes before the error.")
