@@ -7,6 +7,7 @@ also sent to kernels as a single file, so it imports the standard library only.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import functools
 import io
 import sys
@@ -18,6 +19,7 @@ __all__ = [
     "MOST_WITH_TEXT",
     "BytesWriter",
     "PrintContainer",
+    "flush_streams",
     "print_whole",
     "program_print",
     "truncate",
@@ -88,6 +90,13 @@ def print_whole(
 def program_print(*values: Any, file: Any = None, flush: bool = False, **keywords: Any) -> None:
     """Print in one write to the standard streams of this process; see :func:`print_whole`."""
     print_whole(*values, file=file, own=sys, flush=flush, **keywords)
+
+
+def flush_streams() -> None:
+    """Flush the standard streams, as Python does at its end; they may be the program's own."""
+    for name in ("stdout", "stderr"):
+        with contextlib.suppress(Exception, SystemExit, GeneratorExit):
+            getattr(sys, name).flush()
 
 
 class BytesWriter(io.RawIOBase):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ...codec.types.image_values import draw_figure
 from ...errors import InterpreterError, ProgramRefusedError
-from ...output import program_print
+from ...output import flush_streams, program_print
 from ...text.texts import is_successful_exit
 from .. import messages
 from ..last_value import keep_last_value
@@ -154,6 +154,7 @@ class PlainEngine:
                 self._displays.show_changed_figures()
                 if note := self._threads.note():
                     print(note, end="", file=sys.__stdout__)
+                flush_streams()
             return use(value)
         except (FinalAnswer, ProgramStop):
             raise

@@ -90,6 +90,8 @@ class KernelSide:
         #: Errors of the forms of the value that is formatted; ``None`` if there is none.
         self.formatting = None
         self.streams = (sys.stdout, sys.stderr)
+        #: Those that the program has put in their place.
+        self.program_streams = self.streams
         self.readers = self.process.output_of_processes()
         self.threads, self.leave = modules.builtins.ProgramThreads(), modules.builtins.leave
         self.stdin = modules.stdin.StdinChannel(self.kernel, self.comm_id, self.process.unbroken)
@@ -138,8 +140,7 @@ class KernelSide:
         if not self.running:
             raise RuntimeError(self.codec.RUN_ENDED)
         # Text printed before a call must arrive before it.
-        sys.stdout.flush()
-        sys.stderr.flush()
+        self.flush()
         number = self.stdin.send(*request)
         while True:
             # In slices, so that an interrupt and the end of the run are seen on every platform.
@@ -202,6 +203,12 @@ class KernelSide:
 
         stream_class.write, stream_class.flush = write_within_limit, flush_what_was_written
 
+    def flush(self):
+        """Send what is printed, also to streams of the program's own."""
+        self.output.flush_streams()
+        for stream in self.streams:
+            stream.flush()
+
     def keep_order(self, stream):
         """Forward what precedes a write: output of C code, and text of the other stream."""
         for reader in self.readers:
@@ -225,8 +232,14 @@ class KernelSide:
         self.running, self.over = True, False
         # Not at a call: a task of an earlier run has the context of that run.
         self.stdin.begin(self.kernel.get_parent("shell"), _parent_ident(self.kernel))
+        sys.stdout, sys.stderr = self.program_streams
 
     def after(self, result=None, *_):
+        if self.running:  # and not an empty program
+            # The kernel prepares its own for the next call, and flushes them.
+            self.output.flush_streams()
+            self.program_streams = (vars(sys).get("stdout"), vars(sys).get("stderr"))
+            sys.stdout, sys.stderr = self.streams
         self.running = False
         self.take_value()
         # The kernel converts these to text for its reply, and the conversion must not raise.
@@ -250,9 +263,7 @@ class KernelSide:
 
     def send_tail(self):
         """Send the last of the text that was not sent as it was printed."""
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
+        self.flush()
         text = self.late.value[-(self.streamed_length // 2) :]
         self.publish(
             {"kind": "tail", "left_out": self.late_length - len(text)},
@@ -299,9 +310,7 @@ class KernelSide:
     def publish_display(self, forms):
         """Send a MIME bundle with a picture, after the text printed before it."""
         data = self.codec.encode_message(forms, path="display", max_bytes=self.max_value_bytes)
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
+        self.flush()
         self.publish({"kind": "display"}, [data])
 
     # -- value of the last expression --
@@ -452,8 +461,7 @@ class KernelSide:
         if isinstance(etype, type) and issubclass(etype, Stop):
             self.shell._last_traceback = []
             return
-        sys.stdout.flush()
-        sys.stderr.flush()
+        self.flush()
         limit = self.max_error_chars
         text = self.output.truncate(self.message_of(evalue), limit // 4)
         trace = self.output.truncate("\n".join(str(line) for line in lines), limit)

@@ -62,6 +62,14 @@ def test_replaced_standard_output(contract):
     )
     result = executor(code)
     assert (result.output, result.logs) == (("kept\n", "also kept\n"), "shown\n")
+    code = "sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('wräpped')"
+    assert executor(code).logs == "wräpped\n"
+    assert executor("print('later')").logs == "later\n"
+    executor(
+        "class Loud:\n    def write(self, text):\n        before.write(text.upper())\n"
+        "before, sys.stdout = sys.stderr, Loud()"
+    )
+    assert executor("print('without flush')").logs == "WITHOUT FLUSH\n"
 
 
 @behaviour("Python", "Threads that outlive their run are named in its logs, and continue.")
