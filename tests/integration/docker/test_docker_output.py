@@ -48,7 +48,7 @@ def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):
     # The program undoes the kernel's bound; the host has one of its own.
     code = (
         "import sys\n"
-        "from ipykernel.iostream import OutStream\n"
+        "OutStream = type(sys.stdout)\n"
         f"for _ in range(100_000_000 // {piece}):\n"
         f"    OutStream.write.__wrapped__(sys.stdout, 'y' * {piece})\n"
         "    OutStream.flush.__wrapped__(sys.stdout)\n"
@@ -80,7 +80,7 @@ def test_message_over_the_limit_is_read_past(make):
     executor = make(max_value_bytes=1_000_000, max_print_outputs_length=1000)
     code = (
         "import sys\n"
-        "from ipykernel.iostream import OutStream\n"
+        "OutStream = type(sys.stdout)\n"
         "OutStream.write.__wrapped__(sys.stdout, 'z' * 40_000_000)\n"
         "OutStream.flush.__wrapped__(sys.stdout)\n"
         "'end'"
