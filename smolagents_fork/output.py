@@ -20,6 +20,7 @@ __all__ = [
     "BytesWriter",
     "PrintContainer",
     "flush_streams",
+    "ignore_settings",
     "print_whole",
     "program_print",
     "truncate",
@@ -97,6 +98,17 @@ def flush_streams() -> None:
     for name in ("stdout", "stderr"):
         with contextlib.suppress(Exception, SystemExit, GeneratorExit):
             getattr(sys, name).flush()
+
+
+def ignore_settings(
+    *,
+    encoding: object = None,
+    errors: object = None,
+    newline: object = None,
+    line_buffering: object = None,
+    write_through: object = None,
+) -> None:
+    """Stand for ``reconfigure`` of a stream that takes text and encodes none."""
 
 
 class BytesWriter(io.RawIOBase):

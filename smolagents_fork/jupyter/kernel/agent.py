@@ -224,6 +224,7 @@ class KernelSide:
             # The shell restores the method of before after the cell that has installed this.
             vars(stream).pop("write", None)
             stream.buffer = self.output.BytesWriter(stream)
+            stream.reconfigure = self.output.ignore_settings
         self.start_output()
         # Without it, a program that has assigned to the name could never end its agent's run.
         if "final_answer" in self.stubs:

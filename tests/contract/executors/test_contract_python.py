@@ -37,11 +37,12 @@ def test_output_of_code_in_c(contract):
     assert executor(code).logs.split() == ["one", "two", "three", "four", "five", "six"]
 
 
-@behaviour("Python", "A program may write bytes to its standard output.")
+@behaviour("Python", "A program may write bytes to its standard output, and set its encoding.")
 def test_bytes_on_standard_output(contract):
     executor = contract.make(("sys",))
     code = (
-        "import sys\nprint('one')\ncount = sys.stdout.buffer.write(b'tw\\xc3')\n"
+        "import sys\nsys.stdout.reconfigure(encoding='utf-8')\n"
+        "print('one')\ncount = sys.stdout.buffer.write(b'tw\\xc3')\n"
         "count += sys.stdout.buffer.write(bytearray(b'\\xb6\\n'))\nsys.stdout.buffer.flush()\n"
         "print('three')\ncount"
     )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ....output import BytesWriter
+from ....output import BytesWriter, ignore_settings
 from ....system.forks import ForkSafeLock, reset_in_child
 from ...program_displays import ProgramDisplays, show_images_by
 
@@ -53,6 +53,7 @@ class OutputStream(io.TextIOBase):
 
     encoding = "utf-8"
     errors = "strict"
+    reconfigure = staticmethod(ignore_settings)
 
     def __init__(self, name: str, write: Callable[[str], Any]) -> None:
         self.name = name
