@@ -146,6 +146,9 @@ class FrameGuest:
         Raises:
             ProtocolError: an invalid frame, or too many unrequested ones.
         """
+        if not self._ends:
+            # Ctrl-C came when the end had been taken: no other frame would follow.
+            return End(lambda: None)
         frame = self.process.turn(seconds)
         self._was_read = self._was_read or not self.process.unsent
         if frame is None:
@@ -165,7 +168,7 @@ class FrameGuest:
         if frame.kind not in self._ends:
             end = "a run" if self._in_run else "a request"
             raise ProtocolError(f"a {frame.kind.name} frame where {end} ends")
-        self._in_run = False
+        self._in_run, self._ends = False, ()
         if frame.kind is Kind.FAILED:
             return End(lambda: None, _failure(frame.body))
         return End(lambda: self._read(frame), is_final_answer=frame.kind is Kind.FINAL)
