@@ -32,8 +32,7 @@ lease=float(lease)
 # PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other end of
 # its standard input through /proc/1/fd.
 import ctypes
-if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: "
-    "prctl failed")
+if ctypes.CDLL(None).prctl(4,0,0,0,0): sys.exit("the lease cannot be protected from the code: prctl failed")
 def tell(line):
     os.set_blocking(1,False)
     try: os.write(1,b"\x1e"+line.encode()+b"\n")
