@@ -96,7 +96,6 @@ MADE = (
     "copy.copy(thing)",
     "copy.deepcopy(own())",
     "itertools.count()",
-    "queue.Queue()",
     "datetime.datetime.now()",
     "decimal.getcontext()",
     "typing.List[int]",
