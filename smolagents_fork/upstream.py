@@ -18,6 +18,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "agent_types": ("AgentAudio", "AgentImage", "AgentText", "AgentType"),
     "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
     "local_python_executor": (
+        "ALLOWED_DUNDER_METHODS",
         "BASE_BUILTIN_MODULES",
         "BASE_PYTHON_TOOLS",
         "MAX_WHILE_ITERATIONS",

@@ -35,8 +35,6 @@ THREADS_GONE_SECONDS = 10.0
 WEAK_LIMIT_SECONDS = 0.05
 #: A limit program that plain CPython still runs after this time has outlived the limit.
 WEAK_DEADLINE_SECONDS = 0.12
-# Dunder attributes that the present request lets through.
-_OPENED: set[str] = set()
 
 
 class WeakLimit(Exception):
@@ -99,16 +97,12 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
 
 def make_interpreter(request: dict[str, Any]) -> Any:
     """Make the fork's interpreter for a program or for probes, with the canary's tools."""
-    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits, policy
+    from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
-    # A hole that a search has to find; none in the next request.
-    closed = policy.ALLOWED_DUNDERS - _OPENED
-    _OPENED.clear()
-    _OPENED.update(request.get("extra_dunders", ()))
-    policy.ALLOWED_DUNDERS = closed | _OPENED
     interpreter = Interpreter(
         additional_authorized_imports=tuple(request["imports"]),
         limits=RunLimits(**request["limits"]),
+        extra_dunders=request.get("extra_dunders", []),
     )
     interpreter.send_tools(hostile_canary.tools())
     interpreter.send_variables(hostile_canary.variables())

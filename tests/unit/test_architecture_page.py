@@ -36,7 +36,7 @@ def is_guard(node: ast.Constant) -> bool:
 
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
-    rewriter = Rewriter(frozenset(), max_while=1_000_000)
+    rewriter = Rewriter(frozenset(), frozenset(), max_while=1_000_000)
     tree.body = rewriter.statements(tree.body)
     shown = _Named().visit(ast.fix_missing_locations(tree))
     assert _joined(ast.unparse(shown)) == _joined(REWRITTEN)

@@ -204,6 +204,7 @@ def evaluate_python_code(
         ),
         default_imports=(),
         state={} if state is None else state,
+        extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
     )
     interpreter.send_functions({}, _own_tools(custom_tools or {}))
     interpreter.send_tools(_own_tools(static_tools))
@@ -320,6 +321,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self.authorized_imports,
             limits=self._limits(),
             default_imports=(),
+            extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
             on_output=self._tell,
             on_display=self._show,
         )

@@ -65,6 +65,7 @@ class Interpreter:
         limits: what one run may use.
         default_imports: modules programs may always import.
         state: the dict to keep the program's globals in; a new one by default.
+        extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
         on_output: takes printed text while the program runs, in the thread that prints.
         on_display: takes the MIME bundle of each figure and displayed value, in the same way.
     """
@@ -76,6 +77,7 @@ class Interpreter:
         limits: RunLimits | None = None,
         default_imports: Iterable[str] = DEFAULT_IMPORTS,
         state: dict[str, Any] | None = None,
+        extra_dunders: Iterable[str] = (),
         on_output: Callable[[str], None] | None = None,
         on_display: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
@@ -83,11 +85,14 @@ class Interpreter:
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
+        self._extra_dunders = frozenset(extra_dunders)
         self._sizes = Sizes(self.meter)
         self._classes = ProgramClasses()
         authorized = {*default_imports, *additional_authorized_imports}
         self.modules = ModuleViews(authorized, self._overrides)
-        self._attributes = AttributeGuard(self._classes, weakref.proxy(self.modules))
+        self._attributes = AttributeGuard(
+            self._classes, weakref.proxy(self.modules), self._extra_dunders
+        )
         self._places = ProgramPlaces(self._write, self.state, self.modules.real, on_display)
         self._on_output = on_output
         self._threads = ProgramThreads(self.meter, self._places)
@@ -306,7 +311,9 @@ class Interpreter:
         self.state["__builtins__"] = self._namespace()
         if self.state.get("__name__") == self._classes.module:
             self.state["__name__"] = self._classes.module  # the object, not the text
-        program = compile_program(code, self._protected, self.limits.max_while_iterations)
+        program = compile_program(
+            code, self._protected, self._extra_dunders, self.limits.max_while_iterations
+        )
         bound = bind(program, self._guards, self._classes.register_code)
         return program, types.FunctionType(bound, self.state, "<module>")
 

@@ -28,12 +28,15 @@ _COROUTINE = 0x80  # CO_COROUTINE
 _ANNOTATIONS = __future__.annotations.compiler_flag
 
 
-def compile_program(source: str, protected: frozenset[str], max_while: int) -> CompiledProgram:
+def compile_program(
+    source: str, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
+) -> CompiledProgram:
     """Compile a program. Its code runs once it is bound.
 
     Args:
         source: its text.
         protected: names that the top level may not bind.
+        extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
 
     Raises:
@@ -56,6 +59,7 @@ def compile_program(source: str, protected: frozenset[str], max_while: int) -> C
             )
             rewriter = Rewriter(
                 protected,
+                extra_dunders,
                 max_while,
                 keeps_annotations=bool(plain.co_flags & _ANNOTATIONS),
             )

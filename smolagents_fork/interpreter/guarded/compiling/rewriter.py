@@ -127,6 +127,7 @@ class Rewriter:
 
     Args:
         protected: names of tools, which may not be bound at the top level.
+        extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
         keeps_annotations: whether annotations become text, in the program's own words.
     """
@@ -134,11 +135,13 @@ class Rewriter:
     def __init__(
         self,
         protected: frozenset[str],
+        extra_dunders: frozenset[str],
         max_while: int,
         *,
         keeps_annotations: bool = False,
     ) -> None:
         self._protected = protected
+        self._allowed_dunders = policy.ALLOWED_DUNDERS | extra_dunders
         self._max_while = max_while
         # Python 3.14 evaluates annotations only when somebody asks.
         self._evaluates_annotations = not (keeps_annotations or hasattr(ast, "TemplateStr"))
@@ -274,7 +277,7 @@ class Rewriter:
         if dunder:
             if bare and name in ("__class__", "__dict__"):
                 return self._refuse_dunder(name, node, called)
-            if name in policy.ALLOWED_DUNDERS or name == "__class__":
+            if name in self._allowed_dunders or name == "__class__":
                 return node
             if name == "__getattribute__" and not _is_object_or_super(node.value):
                 return self._refuse_dunder(name, node, called)

@@ -65,12 +65,18 @@ class AttributeGuard:
     Args:
         classes: the registry of the program's classes.
         views: what a program may see of modules.
+        extra_dunders: dunder attributes allowed on top of policy.
     """
 
-    def __init__(self, classes: ProgramClasses, views: ModuleViews) -> None:
+    def __init__(
+        self,
+        classes: ProgramClasses,
+        views: ModuleViews,
+        extra_dunders: frozenset[str],
+    ) -> None:
         self._classes = classes
         self._views = views
-        self._allowed = policy.ALLOWED_DUNDERS | policy.ALLOWED_UNDERSCORE
+        self._allowed = policy.ALLOWED_DUNDERS | policy.ALLOWED_UNDERSCORE | extra_dunders
 
     # -- whose --
 
