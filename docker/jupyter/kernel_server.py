@@ -160,15 +160,20 @@ class Application(IPKernelApp):
 
         Does nothing in a forked child, where the server's thread does not run.
         """
-        thread = self.control_thread
-        if self.server.client is None or not thread.is_alive():
+        threads = (self.control_thread, self.iopub_thread.thread)
+        if self.server.client is None or threading.current_thread() in threads:
             return
-        if thread is threading.current_thread():
-            self.server.go_on()
+        if not all(thread.is_alive() for thread in threads):
             return
         sent = threading.Event()
-        thread.io_loop.add_callback(self.server.go_on)
-        thread.io_loop.add_callback(sent.set)
+
+        def send():
+            loop = self.control_thread.io_loop
+            loop.add_callback(self.server.go_on)
+            loop.add_callback(sent.set)
+
+        # After what a flush has had published: the thread does that later than the flush returns.
+        self.iopub_thread.schedule(send)
         sent.wait(_SEND_OUTPUT_SECONDS)
 
     def init_kernel(self):

@@ -23,7 +23,7 @@ TRY = "try:\n    {}\nexcept BaseException as error:\n    caught = type(error).__
 #: Start of a row -> its programs, each with a part of its value's ``repr`` or of its error. Calls
 #: of one executor are parted by "---"; the outcome is that of the last one.
 ROWS_OF_CPYTHON: dict[str, list[tuple[str, str]]] = {
-    "`open`, but for": [
+    "`open`, except for": [
         *((f"{call}\n1", f"'{call.partition('(')[0]}' is not among the explicitly allowed")
           for call in ("open('x')", "exec('1')", "eval('1')", "compile('1', '', 'eval')", "input()",
                        "globals()", "breakpoint()", "exit()", "quit()", "__import__('os')",
@@ -163,7 +163,7 @@ ROWS_OF_UPSTREAM: dict[str, list[tuple[str, str]]] = {
         ("try:\n    raise KeyError('a')\nexcept (ValueError, KeyError) as e:\n    r = e.args\nr",
          "('a',)"),
     ],
-    "a name misspelt": [("total = 3\ntotl", "Did you mean: 'total'")],
+    "a misspelt name": [("total = 3\ntotl", "Did you mean: 'total'")],
     "`sum = 3`": [
         ("sum = 3\nsum", "3"),
         ("def f():\n    tool = 3\n    return tool\nf()", "3"),
