@@ -107,5 +107,7 @@ def test_cache_is_the_users_own(tmp_path, monkeypatch):
 
 def test_cache_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ExecutorStartError, match=r"the cache folder .*file/below cannot be made"):
+    with pytest.raises(
+        ExecutorStartError, match=r"the cache folder .*file/below cannot be created"
+    ):
         cache_folder(tmp_path / "file" / "below")
