@@ -100,9 +100,9 @@ class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
     def _file_store(self, action: str) -> Iterator[FileStore]:
         if self._inside_own_call():
             raise ExecutorError(
-                f"WasmExecutor: {action} was called by a tool that its own code waits for, as "
-                "does the guest that has the files; let the tool return the data, "
-                "or exchange files after the call"
+                f"WasmExecutor: {action} was called by a tool while the code that called the "
+                "tool waits for it; the files are in the same guest, which answers after the "
+                "call: let the tool return the data, or exchange files after the call"
             )
         with self._turn(action):
             yield self._files_of_guest(self._ask_file)

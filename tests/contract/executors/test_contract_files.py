@@ -301,7 +301,7 @@ def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
 
     executor.send_tools({"download": download})
     if contract.differs:
-        with pytest.raises(Exception, match="waits for the tool"):
+        with pytest.raises(Exception, match="code that called the tool waits"):
             executor("download('tool.txt')")
         return
     assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2

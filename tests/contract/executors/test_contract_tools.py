@@ -447,7 +447,7 @@ def test_exceptions_of_tools_that_would_end_a_process(contract, kind):
 def test_a_tool_that_uses_its_own_executor(contract):
     executor = contract.shared
     executor.send_tools({"again": lambda code: executor(code).output})
-    with pytest.raises(Exception, match=r"own code waits for|use another one"):
+    with pytest.raises(Exception, match=r"code that called the tool waits|use another one"):
         executor("again('6 * 7')")
     assert executor("6 * 7").output == 42
 

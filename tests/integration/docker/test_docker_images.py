@@ -229,7 +229,9 @@ def interrupted(engine, requirement, end):
         while b"installing" not in seen:
             seen = builder.stderr.readline()
             assert seen
-        eventually(lambda: builds_of(engine, builder.pid) or builder.poll() is not None)
+        # One that was killed ends a container that runs; one that never ran is left to `reap`.
+        states = ["running"] if end == signal.SIGKILL else ["created", "running"]
+        eventually(lambda: builds_of(engine, builder.pid, states) or builder.poll() is not None)
         builder.send_signal(end)
         builder.communicate(timeout=120)
     finally:
@@ -238,9 +240,10 @@ def interrupted(engine, requirement, end):
     return builder
 
 
-def builds_of(engine, pid):
-    """Containers in which the process builds."""
-    found = engine.api.containers(all=True, filters={"name": "smolagents-fork-build-"})
+def builds_of(engine, pid, states=()):
+    """Containers in which the process builds, in one of the states (all when empty)."""
+    filters = {"name": "smolagents-fork-build-", **({"status": states} if states else {})}
+    found = engine.api.containers(all=True, filters=filters)
     return [one for one in found if f":{pid}:" in one["Labels"][LABEL]]
 
 
