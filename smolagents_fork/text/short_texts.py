@@ -41,9 +41,9 @@ _SHORT_ITEMS = 10
 _SHORT_LEVELS = 3
 _SHORT_CHARACTERS = 200
 _CONTAINERS = (list, tuple, set, frozenset, deque)
-# Attributes of classes whose text is made of their fields: dataclasses, attrs, models of pydantic,
-# and the codec's placeholder of an instance.
-_FIELD_LISTS = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__", "_class_name")
+# Attributes of classes whose text is made of their fields: dataclasses and the codec's records,
+# attrs, models of pydantic.
+_FIELD_LISTS = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__")
 _BRACES = ("{", "}")
 _BRACKETS: dict[type, tuple[str, str]] = {
     tuple: ("(", ")"),

@@ -9,6 +9,7 @@ again as the value that it represents.
 from __future__ import annotations
 
 import enum
+import functools
 import itertools
 import re
 import sys
@@ -22,14 +23,24 @@ from smolagents_fork.codec.limits import Fault
 _NAME = re.compile(r"[^\W\d]\w{0,199}")
 
 
+@functools.lru_cache(100)
+def _dataclass_with(*names: str) -> Any:
+    """Return a dataclass of fields of these names."""
+    import dataclasses  # which is expensive
+
+    return dataclasses.make_dataclass("record", names, init=False, repr=False, eq=False)
+
+
 class Record:
     """Placeholder for an instance of a class with fields that is not registered here.
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``), and assigned as
-    attributes. ``dict(record)`` and ``vars(record)`` have them all.
+    attributes. ``dict(record)`` and ``vars(record)`` have them all, and ``dataclasses`` reads them.
     """
 
     __slots__ = ("__dict__", "_class_name", "_module")
+    __dataclass_fields__ = property(lambda self: _dataclass_with(*self).__dataclass_fields__)
+    __dataclass_params__ = property(lambda self: _dataclass_with(*self).__dataclass_params__)
     _module: str
     _class_name: str
 
@@ -135,6 +146,9 @@ class Member:
     def __hash__(self) -> int:
         return hash((self._module, self._class_name, self.name))
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return member_parts(self)
+
 
 class TextMember(Member, str):
     """Placeholder for a member of an enum of texts, such as a ``StrEnum``, which is its text."""
@@ -144,9 +158,6 @@ class TextMember(Member, str):
     def __new__(cls, _module: str, _class_name: str, _name: str | None, value: str) -> TextMember:
         return str.__new__(cls, value)
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return member_parts(self)
-
 
 class NumberMember(Member, int):
     """Placeholder for a member of an enum of whole numbers, such as an ``IntEnum``."""
@@ -155,9 +166,6 @@ class NumberMember(Member, int):
 
     def __new__(cls, _module: str, _class_name: str, _name: str | None, value: int) -> NumberMember:
         return int.__new__(cls, value)
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return member_parts(self)
 
 
 # Types that a member is an instance of, if its value is -> its placeholder.

@@ -14,6 +14,7 @@ import json
 import numbers
 import pathlib
 import pickle
+import pprint
 import uuid
 from typing import Any, NamedTuple
 
@@ -71,6 +72,10 @@ def test_an_unknown_dataclass_becomes_a_readable_record() -> None:
     assert (dict(record), {**record}) == ({"x": 1, "y": record.y},) * 2
     assert list(record) == ["x", "y"]
     assert "x" in dir(record)
+    assert dataclasses.is_dataclass(record)
+    assert dataclasses.asdict(record) == {"x": 1, "y": [{"x": 2, "y": 3}]}
+    assert dataclasses.astuple(record) == (1, [(2, 3)])
+    assert pprint.pformat(record, width=5) == repr(record)
     record.x = 5
     assert (record.x, record["x"]) == (5, 5)
     with pytest.raises(AttributeError, match="'Point' record has no field 'z'"):
