@@ -112,6 +112,19 @@ def _path_of(cls: type[pathlib.PurePath]) -> Decode:
     return make
 
 
+# -- constants --
+
+_CONSTANTS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
+
+
+def _constant(_: Encoder, value: Any) -> Any:
+    return {"$": "constant", "v": repr(value)}
+
+
+def _constant_of(_: Decoder, tree: dict[str, Any]) -> Any:
+    return _CONSTANTS[plain_text(tree["v"])]
+
+
 # -- containers: lists, tuples, sets, deques, dicts and their kinds, ranges and slices --
 
 # Default factories that a defaultdict may have.
@@ -324,6 +337,7 @@ ENCODERS.update(
         str: lambda encoder, value: encoder.value(str.__str__(value)),
         bytes: _bytes,
         bytearray: _bytearray,
+        **dict.fromkeys(map(type, _CONSTANTS.values()), _constant),
         uuid.UUID: lambda _, value: {"$": "UUID", "v": value.hex},
         pathlib.PurePath: _path,
         list: _list,
@@ -359,6 +373,7 @@ TAGS.update(
         "str": row(lambda d, t: str(d.raw(t["v"]), "utf-8", "surrogatepass")),
         "bytes": row(lambda d, t: bytes(d.raw(t["v"]))),
         "bytearray": row(lambda d, t: bytearray(d.raw(t["v"]))),
+        "constant": row(_constant_of),
         "UUID": row(lambda _, t: uuid.UUID(hex=plain_text(t["v"]))),
         "Path": row(_path_of(pathlib.Path), work=5_000, memory=400),
         "PurePosixPath": row(_path_of(pathlib.PurePosixPath), work=5_000, memory=400),

@@ -28,6 +28,7 @@ PLAIN_VALUES: dict[str, Any] = {
     "dates": [datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 1, 12, 30, 1, 5)],
     "durations": [datetime.timedelta(days=-1, seconds=5), datetime.time(1, 2)],
     "exact": [decimal.Decimal("1.10"), fractions.Fraction(1, 3)],
+    "constants": [..., NotImplemented],
     "others": [uuid.UUID(int=5), range(1, 10, 3), slice(1, None, 2), pathlib.PurePosixPath("/a")],
     "collections": [collections.deque([1, 2]), collections.OrderedDict(a=1)],
 }

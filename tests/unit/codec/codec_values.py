@@ -147,6 +147,7 @@ SAMPLES: dict[str, Any] = {
     "deque": collections.deque([1, 2], maxlen=5),
     "pure paths": [pathlib.PurePosixPath("a/b"), pathlib.PureWindowsPath("c:/x")],
     "decimal": [decimal.Decimal("1.10"), decimal.Decimal("sNaN"), decimal.Decimal("-Infinity")],
+    "constants": [..., NotImplemented],
     "fraction": fractions.Fraction(1, 3),
     "uuid": uuid.UUID(int=7),
     "folded hour": dt.datetime(
