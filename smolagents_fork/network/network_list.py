@@ -20,6 +20,8 @@ __all__ = ["PROXY_VARIABLES", "NetworkAccess", "NetworkList"]
 
 #: Variables that the list sets for clients, in upper and lower case.
 PROXY_VARIABLES = tuple(proxy_environment(PROXY_PORT))
+# Variables without whose values programs do not work.
+_SYSTEM_VARIABLES = ("HOME", "LANG", "LOGNAME", "MPLBACKEND", "PATH", "TMPDIR", "USER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +68,12 @@ class NetworkList(Options):
             )
 
     def check_names(self, name: str, variables: Iterable[str], own: Iterable[str]) -> None:
-        """Refuse variables that are set for the list of hosts.
+        """Refuse variables that a sandbox with a list of hosts sets.
 
         Args:
             name: Name of the option.
             variables: Names of its variables, in any case, which some clients ignore.
-            own: Names of those that the list sets.
+            own: Names of those that the sandbox sets.
 
         Raises:
             ConfigurationError: names the variable.
@@ -79,8 +81,8 @@ class NetworkList(Options):
         for variable in variables if self.allowed_hosts is not None else ():
             if variable.upper() in own:
                 raise ConfigurationError(
-                    f"{name}[{variable!r}]: allowed_hosts= sets this variable itself, for clients "
-                    "in the sandbox; leave it out, or pass another name"
+                    f"{name}[{variable!r}]: a sandbox with allowed_hosts= sets this variable "
+                    "itself; leave it out, or pass another name"
                 )
 
     @property
@@ -121,7 +123,8 @@ class NetworkAccess(NetworkList):
                 f"secrets= without allowed_hosts=: pass allowed_hosts={hosts}; its proxy sends them"
             )
         check_reach(self.secrets, self._entries)
-        self.check_names("secrets", self.secrets, (*PROXY_VARIABLES, *TRUST_VARIABLES))
+        own = (*PROXY_VARIABLES, *TRUST_VARIABLES, *_SYSTEM_VARIABLES)
+        self.check_names("secrets", self.secrets, own)
 
     def check_environment(self, name: str, environment: Mapping[str, Any]) -> None:
         """Refuse variables that show a secret, or have the name of one that the list sets.

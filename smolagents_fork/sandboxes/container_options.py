@@ -255,6 +255,8 @@ class ContainerOptions(Options):
     def check_together(self) -> None:
         """Refuse root, shared networks and ports without a network, unless they are allowed."""
         super().check_together()
+        _refuse_gateway("environment", self.environment or {})
+        _refuse_gateway("container_run_kwargs['environment']", self.run_environment)
         if not self.allow_shared_network:
             _refuse_shared("network", self.network)
             for name in ("network", "network_mode"):
@@ -334,6 +336,15 @@ def _refuse_shared(name: str, network: object) -> None:
         "network of your own (docker network create), or allow_shared_network=True if that is "
         "intended"
     )
+
+
+def _refuse_gateway(name: str, variables: Mapping[str, Any]) -> None:
+    for variable in variables:
+        if variable.startswith("KG_"):
+            raise ConfigurationError(
+                f"{name}[{variable!r}]: variables that begin with KG_ are the executor's, for the "
+                "kernel gateway; leave it out, or pass another name"
+            )
 
 
 def _refuse_root(name: str, user: object) -> None:

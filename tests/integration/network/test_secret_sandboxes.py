@@ -242,10 +242,10 @@ def test_container_has_the_value_nowhere(make, server, caplog):
         *(
             (
                 {"secrets": {name: Secret(TOKEN, ["localhost"])}, "allowed_hosts": ["localhost"]},
-                rf"^secrets\['{name}'\]: allowed_hosts= sets this variable itself, for clients in "
-                "the sandbox; leave it out, or pass another name$",
+                rf"^secrets\['{name}'\]: a sandbox with allowed_hosts= sets this variable itself; "
+                "leave it out, or pass another name$",
             )
-            for name in ("https_proxy", "HTTP_PROXY", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT")
+            for name in ("https_proxy", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT", "PATH", "HOME")
         ),
     ],
 )

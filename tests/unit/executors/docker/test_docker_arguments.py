@@ -9,6 +9,7 @@ import pytest
 from smolagents_fork import AgentSandbox
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.docker.agent_sandbox import AgentArguments
 from smolagents_fork.executors.docker.options import DockerOptions
 from smolagents_fork.sandboxes.docker import engine
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, volume_arguments
@@ -71,8 +72,28 @@ def test_variables_of_the_list_of_hosts_are_refused(executor_class, option, name
     with pytest.raises(ConfigurationError) as caught:
         executor_class(allowed_hosts=["example.org"], **{option: {name: "http://proxy.test"}})
     assert str(caught.value) == (
-        f"{option}[{name!r}]: allowed_hosts= sets this variable itself, for clients in the "
-        "sandbox; leave it out, or pass another name"
+        f"{option}[{name!r}]: a sandbox with allowed_hosts= sets this variable itself; "
+        "leave it out, or pass another name"
+    )
+
+
+@pytest.mark.parametrize("options_class", [DockerOptions, AgentArguments])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("environment['KG_IP']", {"environment": {"KG_IP": "0.0.0.0"}}),
+        (
+            "container_run_kwargs['environment']['KG_AUTH_TOKEN']",
+            {"container_run_kwargs": {"environment": ["KG_AUTH_TOKEN=x"]}},
+        ),
+    ],
+)
+def test_variables_of_the_kernel_gateway_are_refused(options_class, name, arguments):
+    with pytest.raises(ConfigurationError) as caught:
+        options_class.of("Executor", (), arguments)
+    assert str(caught.value) == (
+        f"{name}: variables that begin with KG_ are the executor's, for the kernel gateway; "
+        "leave it out, or pass another name"
     )
 
 
