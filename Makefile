@@ -84,10 +84,7 @@ other-python: $(VENV)/.dev
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
-	@TEST_SECONDS=86400 FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
-		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
-		$(RUN) pytest --hypothesis-profile=search \
-		tests/fuzz tests/cases/test_generated.py tests/unit/codec tests/unit/bridge tests/unit/process
+	@$(RUN) tests.fuzz.fuzz_search $(or $(SECONDS),600) $(or $(SEED),$(shell date +%s))
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared

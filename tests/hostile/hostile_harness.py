@@ -87,8 +87,8 @@ class Worker:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        codes = request.get("programs", [request])
-        asked = "\n".join(one["code"] for one in codes)
+        codes = request.get("probes") or [one["code"] for one in request["programs"]]
+        asked = "\n".join(codes)
         answer = self._line(request["deadline"] * len(codes) + ANSWERING_SECONDS, asked)
         if "harness" in answer:
             raise RuntimeError(f"{answer['harness']} while running\n{asked}")

@@ -24,6 +24,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import case_harness
@@ -132,8 +133,8 @@ def words(value: object) -> str:
         return f"<{type(value).__name__} whose words raise {type(error).__name__}>"
 
 
-def run_probes(request: dict[str, Any]) -> dict[str, Any]:
-    """Run many short programs in one interpreter; stop at the first fault.
+def run_probes(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Run many short programs in one interpreter; say which begins; stop at the first fault.
 
     Policy may refuse a program before it runs, which would hide other probes in it. Hence each
     probe is a separate program.
@@ -147,10 +148,8 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     interpreter = make_interpreter(request)
     before = hostile_canary.fingerprint()
     ran = 0
-    stop_at = time.monotonic() + request["deadline"] - 2.5
     for probe in [request["prelude"], *request["probes"]]:
-        if time.monotonic() > stop_at:
-            break
+        say({"begins": probe})
         shown, why = "", ""
         printed = io.StringIO()
         if request.get("apart"):
@@ -193,7 +192,7 @@ def child(request: dict[str, Any], numbers: list[int], out: int) -> None:
     lift = limit_memory()
     if "probes" in request:
         hostile_canary.TRIPPED.clear()
-        answer = run_probes(request)
+        answer = run_probes(request, say)
         lift()
         say(answer)
         return
@@ -296,7 +295,11 @@ def serve_one(request: dict[str, Any]) -> dict[str, Any]:
     """Run all programs of a request, in as many children as necessary."""
     if "probes" in request:
         lines, status = serve_child(request, [])
-        return lines[-1] if lines else {"reached": [_death(status)], "probe": "", "ran": 0}
+        last_line = lines[-1] if lines else {"begins": ""}
+        if "begins" not in last_line:
+            return last_line
+        probe = last_line["begins"]
+        return {"reached": [_death(status)], "probe": probe, "ran": len(lines[:-1])}
     answers: dict[int, dict[str, Any]] = {}
     changed: list[str] = []
     left = list(range(len(request["programs"])))

@@ -8,7 +8,7 @@ from pathlib import Path
 import hostile_harness
 import hostile_table
 import pytest
-from hostile_harness import LIMITS, Program, Worker
+from hostile_harness import HANGS_SECONDS, LIMITS, Program, Worker
 
 #: Number of programs per test, so that the shared state is not compared for each program.
 PART = 30
@@ -39,10 +39,9 @@ def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Wo
             "apart": True,
             "prelude": "None",
             "probes": [p.code for p in programs],
-            "code": "the default modules alone",
             "imports": [],
             "limits": LIMITS,
-            "deadline": 300,
+            "deadline": HANGS_SECONDS,
         }
     )
     assert answer["reached"] == [], answer
