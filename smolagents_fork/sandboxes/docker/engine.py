@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import re
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -42,7 +41,6 @@ __all__ = [
 API_TIMEOUT_SECONDS = 60
 # An engine answers a ping without other work: one that takes longer does not answer at all.
 PING_SECONDS = 3.0
-_LOCAL_SOCKET = "/var/run/docker.sock"
 # For a client that has not asked the engine yet; the path of the ping has no version in it.
 _ANY_VERSION = "1.41"
 # Not every message about a runtime: "OCI runtime create failed" begins those of other causes.
@@ -88,7 +86,6 @@ def _make_client(address: EngineAddress, version: str, timeout: int) -> DockerCl
     import docker
 
     try:
-        _check_socket(address.url or f"unix://{_LOCAL_SOCKET}")
         client = docker.from_env(version=version, timeout=timeout, environment=address.variables)
     except (docker.errors.InvalidConfigFile, AttributeError, TypeError, ValueError) as error:
         # docker-py's errors for a configuration whose entries have other types.
@@ -101,6 +98,7 @@ def _make_client(address: EngineAddress, version: str, timeout: int) -> DockerCl
     missing = find_missing_helpers()
     if missing is not None:
         leave_out(client.api, missing)
+    _close_failed_connections(client.api)
     _keep_authority(client.api)
     return client
 
@@ -110,6 +108,16 @@ def _check_url(address: EngineAddress) -> None:
         _ = urlsplit(address.url).port
     except ValueError as error:
         raise ConfigurationError(f"{address.setting}={str(address)!r}: {error}") from None
+
+
+def _close_failed_connections(api: APIClient) -> None:
+    """Have a connection to a local socket closed where it fails."""
+    if str(api.base_url) == "http+docker://localhost":
+        from .local_adapter import LocalAdapter
+
+        adapter: Any = api.get_adapter(str(api.base_url))
+        own = LocalAdapter(f"http+unix://{adapter.socket_path}", adapter.timeout)
+        api.mount("http+docker://", own)
 
 
 def _keep_authority(api: APIClient) -> None:
@@ -192,18 +200,6 @@ def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
         if ipaddress.ip_address(host).is_loopback:
             return None
     return host
-
-
-def _check_socket(host: str) -> None:
-    """Connect to a local socket once: docker-py leaves its own open when it is refused.
-
-    Raises:
-        OSError: there is none, no process listens, or this user may not.
-    """
-    if host.startswith("unix://") and hasattr(socket, "AF_UNIX"):
-        with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(PING_SECONDS)
-            sock.connect(host.removeprefix("unix://"))
 
 
 def _unavailable(address: EngineAddress, error: Exception) -> str:
