@@ -87,8 +87,8 @@ class KernelSide:
         self.streamed_length = settings["streamed_length"]
         self.max_value_bytes = settings["max_value_bytes"]
         self.max_error_chars = settings["max_error_chars"]
-        #: Errors of the forms of the value that is formatted; ``None`` if there is none.
-        self.formatting = None
+        #: Has ``failures`` in a thread that formats a value: errors of its forms.
+        self.formatting = threading.local()
         self.streams = (sys.stdout, sys.stderr)
         #: Those that the program has put in their place.
         self.program_streams = self.streams
@@ -356,12 +356,12 @@ class KernelSide:
 
         @functools.wraps(format_forms)
         def format_safely(value, *args, **kwargs):
-            outer, self.formatting = self.formatting, []
+            outer = getattr(self.formatting, "failures", None)
+            self.formatting.failures = failures = []
             try:
                 forms, metadata = format_forms(value, *args, **kwargs)
-                failures = self.formatting
             finally:
-                self.formatting = outer
+                self.formatting.failures = outer
             if failures and "text/plain" not in forms:
                 forms["text/plain"] = _safe_repr(self.texts, value)
             return forms, metadata
@@ -456,8 +456,9 @@ class KernelSide:
 
     def show_traceback(self, etype, evalue, lines):
         """Replace the shell's method, which does not limit the length of a message."""
-        if self.formatting is not None:
-            self.formatting.append(etype)
+        failures = getattr(self.formatting, "failures", None)
+        if failures is not None:
+            failures.append(etype)
             return
         if isinstance(etype, type) and issubclass(etype, Stop):
             self.shell._last_traceback = []

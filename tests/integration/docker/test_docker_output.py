@@ -112,6 +112,31 @@ def test_output_of_other_processes_belongs_to_the_call_that_started_them(bounded
         assert bounded(f"{number}").logs == ""
 
 
+def test_displays_of_threads_hide_no_error(bounded):
+    program = """
+import threading
+class Slow:
+    def __init__(self):
+        self.begun, self.end = threading.Event(), threading.Event()
+    def _repr_html_(self):
+        self.begun.set()
+        self.end.wait()
+        return "slow"
+values = [Slow(), Slow()]
+threads = [threading.Thread(target=display, args=[value]) for value in values]
+for value, thread in zip(values, threads):
+    thread.start()
+    value.begun.wait()
+for value, thread in zip(values, threads):
+    value.end.set()
+    thread.join()
+1 / 0
+"""
+    with pytest.raises(AgentError, match="ZeroDivisionError: division by zero"):
+        bounded(program)
+    assert [display.value for display in bounded.displays] == ["slow", "slow"]
+
+
 def test_program_that_breaks_the_kernels_side_harms_itself_only(make):
     executor = make(timeout_seconds=2, interrupt_grace_seconds=0.2)
     executor.send_variables({"given": 1})
