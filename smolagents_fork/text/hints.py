@@ -10,6 +10,7 @@ import ast
 import builtins
 import contextlib
 import difflib
+import dis
 import errno
 import itertools
 import re
@@ -194,23 +195,32 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     return ""
 
 
-# Modules that start processes -> errors with which the kernel, or Pyodide, refuses one. To a
-# subprocess, EACCES says that the program is not executable.
+# Functions that start processes -> errors with which the kernel, or Pyodide, refuses one. To the
+# first, EACCES says that the program is not executable.
 _REFUSALS = {
-    "multiprocessing": (errno.EPERM, errno.EACCES, errno.ENOTSUP),
-    "subprocess": (errno.EPERM, errno.ENOTSUP),
+    **dict.fromkeys(
+        ("fork", "fork_exec", "_fork_exec", "posix_spawn", "execv", "execve"),
+        (errno.EPERM, errno.ENOSYS),
+    ),
+    **dict.fromkeys(("forkpty", "SemLock"), (errno.EACCES,)),
 }
 
 
 def _is_refused_process(error: OSError) -> bool:
-    """Tell whether a module that starts processes raised an error because it may not."""
+    """Tell whether the line that raised an error starts a process, which was refused."""
     entry = error.__traceback__
-    while entry is not None:
-        module = entry.tb_frame.f_globals.get("__name__")
-        if type(module) is str and error.errno in _REFUSALS.get(module.split(".")[0], ()):
-            return True
+    names = {name for name, errors in _REFUSALS.items() if error.errno in errors}
+    if entry is None or not names:
+        return False
+    while entry.tb_next is not None:
         entry = entry.tb_next
-    return False
+    code = entry.tb_frame.f_code
+    lines = [range(*place) for *place, line in code.co_lines() if line == entry.tb_lineno]
+    return any(
+        instruction.argval in names
+        for instruction in dis.get_instructions(code)
+        if type(instruction.argval) is str and any(instruction.offset in line for line in lines)
+    )
 
 
 def hint(
@@ -360,7 +370,10 @@ _ADVICE = (
         "The code's files are in its working folder: use relative paths, such as 'data.csv'",
     ),
     (
-        re.compile(r"WebAssembly has no processes|No module named '_multiprocessing'"),
+        re.compile(
+            r"WebAssembly has no processes|emscripten does not support processes"
+            r"|lacks multiprocessing\.synchronize|No module named '_multiprocessing'"
+        ),
         _NO_PROCESSES,
     ),
     (

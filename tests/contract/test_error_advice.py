@@ -173,6 +173,8 @@ def test_command_of_a_notebook(named: tuple[str, Any], code: str):
     "code",
     [
         "import subprocess\nsubprocess.run(['true'])",
+        "import os\nos.fork()",
+        "import os\nos.spawnv(os.P_WAIT, '/bin/true', ['true'])",
         "import multiprocessing\nmultiprocessing.Process(target=print).start()",
         "import multiprocessing\nmultiprocessing.Queue()",
     ],
@@ -181,6 +183,22 @@ def test_processes(named: tuple[str, Any], code: str):
     if named[0] in ("local", "docker"):
         pytest.skip("code can start processes here")
     assert error_of(named, code).count(NO_PROCESSES) == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["forkpty()", "execv('/bin/true', ['true'])", "posix_spawn('/bin/true', ['true'], {})"]
+)
+def test_processes_that_wasm_has_no_function_for(named: tuple[str, Any], call: str):
+    if named[0] != "process":
+        pytest.skip("code can start processes here, or does not have the function")
+    assert error_of(named, f"import os\nos.{call}").count(NO_PROCESSES) == 1
+
+
+def test_error_that_is_not_of_a_process(named: tuple[str, Any]):
+    code = "import os\nstart = os.fork\nraise PermissionError(1, 'Operation not permitted')"
+    if named[0] == "local":
+        code = code.replace("os.fork", "os.getpid")
+    assert NO_PROCESSES not in error_of(named, code)
 
 
 def test_system_of_wasm(named: tuple[str, Any]):
