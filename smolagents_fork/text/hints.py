@@ -303,6 +303,7 @@ def advice(
     *,
     of_module: Callable[[str], str] = import_advice,
     own_loopback: bool = False,
+    proxied: bool = False,
 ) -> str:
     """Return lines for an error of code that its surroundings explain, or the empty string.
 
@@ -311,6 +312,7 @@ def advice(
         network_remedy: how a sandbox gets a network; empty if this one has it.
         of_module: returns advice about an absent module or package.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
+        proxied: whether the kernel refuses connections beside a proxy as it refuses files.
     """
     lines = [text for pattern, text in _ADVICE if pattern.search(message)]
     missing = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
@@ -321,16 +323,19 @@ def advice(
         missing += _PACKAGE.findall(command[1] or "")
     lines += [of_module(name) for name in missing[:1] if not is_standard(name)]
     text = "".join(f"\n{line}" for line in lines if line)
-    return text + network_hint(message, network_remedy, own_loopback=own_loopback)
+    return text + network_hint(message, network_remedy, own_loopback=own_loopback, proxied=proxied)
 
 
-def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> str:
+def network_hint(
+    message: str, remedy: str, *, own_loopback: bool = False, proxied: bool = False
+) -> str:
     """Return a line for an error of code that looked for a network, or the empty string.
 
     Args:
         message: Message of the error.
         remedy: how a sandbox gets a network; empty if this one has it.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
+        proxied: whether the kernel refuses connections beside a proxy as it refuses files.
     """
     # Without a network nothing else can refuse.
     is_loopback = bool(remedy) or _LOOPBACK.search(message) is not None
@@ -339,7 +344,8 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
             "\nThe sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the "
             "agent a tool, which runs outside"
         )
-    if not remedy or not _UNREACHABLE.search(message):
+    is_refused = _UNREACHABLE.search(message) or (proxied and _DENIED.search(message))
+    if not remedy or not is_refused:
         return ""
     return f"\nThis sandbox has no network: {remedy}, or give the agent a tool, which runs outside"
 
@@ -348,11 +354,12 @@ def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> st
 _UNREACHABLE = re.compile(
     r"name resolution|Name or service not known|No address associated with hostname"
     r"|Network is unreachable|WebAssembly has no sockets|urllib3 only works in Node\.js"
-    # Landlock's refusal of an address beside the proxy's, which names no file; asyncio's words.
-    r"|\[(?:Errno 13\] )?Permission denied(?!: )|\[Errno (?:13|101)\] Connect call failed"
+    r"|\[Errno (?:13|101)\] Connect call failed"  # asyncio's words
     # Where packets are dropped, as a cluster's network policy does.
     r"|Connection timed out|[Cc]onnect ?timeout|TimeoutError: timed out|<urlopen error timed out>"
 )
+# Landlock's refusal of an address, which names no file.
+_DENIED = re.compile(r"\[(?:Errno 13\] )?Permission denied(?!: )")
 # The second for ::1, which is tried after 127.0.0.1 and which a sandbox without IPv6 does not have.
 _REFUSED = re.compile(r"Connection refused|Cannot assign requested address")
 _LOOPBACK = re.compile(r"127\.0\.0\.1|localhost|::1|Cannot assign requested address")

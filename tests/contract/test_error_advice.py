@@ -223,6 +223,24 @@ def test_loopback(named: tuple[str, Any], code: str):
     assert ("This sandbox has no network: " in text) is (named[0] != "docker")
 
 
+def test_refusal_that_is_not_of_a_connection(named: tuple[str, Any]):
+    text = error_of(named, "raise PermissionError(13, 'Permission denied')")
+    assert "This sandbox has no network" not in text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "PermissionError: [Errno 13] Permission denied",
+        "Cannot connect to host 1.1.1.1:443 ssl:default [Permission denied]",
+    ],
+)
+def test_connection_that_passes_the_proxy_by(message: str):
+    assert advice(message, "use docker", proxied=True) == (
+        "\nThis sandbox has no network: use docker, or give the agent a tool, which runs outside"
+    )
+
+
 def test_database_outside_the_folder():
     assert RELATIVE in advice("OperationalError: unable to open database file")
     assert advice("OperationalError: no such table: a") == ""

@@ -70,11 +70,13 @@ class GuestExecutor(SandboxExecutor):
         return _program_error(failure.name)(failure.value + self._advice(failure.value))
 
     def _advice(self, message: str) -> str:
-        options = self.options
-        return advice(message, options.network_remedy, of_module=options.module_advice)
+        options, proxied = self.options, self._proxy is not None
+        return advice(
+            message, options.network_remedy, of_module=options.module_advice, proxied=proxied
+        )
 
     def _network_hint(self, logs: str) -> str:
-        return network_hint(logs, self.options.network_remedy)
+        return network_hint(logs, self.options.network_remedy, proxied=self._proxy is not None)
 
 
 def _file_request(body: bytes) -> Request:
