@@ -10,37 +10,45 @@ import socket
 from typing import Any
 
 from docker.transport import UnixHTTPAdapter
-from docker.transport.unixconn import UnixHTTPConnection, UnixHTTPConnectionPool
+from urllib3 import HTTPConnectionPool
+from urllib3.connection import HTTPConnection
 
 __all__ = ["LocalAdapter"]
 
 
-class _Connection(UnixHTTPConnection):
+class _Connection(HTTPConnection):
+    def __init__(self, *args: Any, unix_socket: str, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self._path = unix_socket
+
     def connect(self) -> None:
         sock = socket.socket(socket.AF_UNIX)
         try:
             sock.settimeout(self.timeout)
-            sock.connect(self.unix_socket)
+            sock.connect(self._path)
         except BaseException:
             sock.close()
             raise
         self.sock = sock
 
 
-class _Pool(UnixHTTPConnectionPool):
-    def _new_conn(self) -> Any:
-        timeout: Any = self.timeout  # stubs of the two classes disagree
-        return _Connection(self.base_url, self.socket_path, timeout)
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
 
 
 class LocalAdapter(UnixHTTPAdapter):
     """docker-py's adapter for a local socket, with these connections."""
 
-    def get_connection(self, url: Any, proxies: Any = None) -> _Pool:  # noqa: ARG002 - docker-py's
+    def get_connection(self, url: Any, proxies: Any = None) -> Any:  # noqa: ARG002 - docker-py's
         """Return the connections for an address; requests calls this."""
         with self.pools.lock:
-            pool: _Pool | None = self.pools.get(url)
+            pool = self.pools.get(url)
             if pool is None:
-                pool = _Pool(url, self.socket_path, self.timeout, maxsize=self.max_pool_size)
+                pool = _Pool(
+                    "localhost",
+                    timeout=self.timeout,
+                    maxsize=self.max_pool_size,
+                    unix_socket=self.socket_path,
+                )
                 self.pools[url] = pool
         return pool
