@@ -315,6 +315,8 @@ def advice(
         proxied: whether the kernel refuses connections beside a proxy as it refuses files.
     """
     lines = [text for pattern, text in _ADVICE if pattern.search(message)]
+    if _NO_PROCESSES in lines:
+        return f"\n{_NO_PROCESSES}"  # not that a private module is missing
     missing = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
     lines += [_standard_advice(name) for name in missing[:1] if is_standard(name)]
     command = _COMMAND.search(message)

@@ -65,7 +65,14 @@ def named(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
         "docker": DockerExecutor,
         "wasm": WasmExecutor,
     }
-    imports = ["multiprocessing.*", "os", "socket", "subprocess", "urllib.request"]
+    imports = [
+        "concurrent.futures",
+        "multiprocessing.*",
+        "os",
+        "socket",
+        "subprocess",
+        "urllib.request",
+    ]
     with kinds[request.param](imports) as executor:
         yield request.param, executor
 
@@ -177,12 +184,27 @@ def test_command_of_a_notebook(named: tuple[str, Any], code: str):
         "import os\nos.spawnv(os.P_WAIT, '/bin/true', ['true'])",
         "import multiprocessing\nmultiprocessing.Process(target=print).start()",
         "import multiprocessing\nmultiprocessing.Queue()",
+        "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor(1)",
     ],
 )
 def test_processes(named: tuple[str, Any], code: str):
     if named[0] in ("local", "docker"):
         pytest.skip("code can start processes here")
-    assert error_of(named, code).count(NO_PROCESSES) == 1
+    text = error_of(named, code)
+    assert text.count(NO_PROCESSES) == 1
+    assert "has no network" not in text
+    assert "standard library" not in text
+
+
+def test_error_that_a_pool_of_threads_passes_on():
+    executor = LocalPythonExecutor(["multiprocessing.*"])
+    executor.send_tools({})
+    code = (
+        "from multiprocessing.pool import ThreadPool\ndef refuse(item):\n"
+        "    raise PermissionError(13, 'Permission denied', 'x.txt')\n"
+        "with ThreadPool(1) as pool:\n    pool.map(refuse, [1])"
+    )
+    assert NO_PROCESSES not in error_of(("local", executor), code)
 
 
 @pytest.mark.parametrize(
