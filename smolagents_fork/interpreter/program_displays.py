@@ -22,6 +22,7 @@ _FORMS = {
     "_repr_latex_": "text/latex",
     "_repr_markdown_": "text/markdown",
 }
+_TEXTS = (str, bytes)
 
 
 def bundle_of(value: Any) -> dict[str, Any]:
@@ -32,7 +33,12 @@ def bundle_of(value: Any) -> dict[str, Any]:
     """
     forms: dict[str, Any] = {}
     cls = type(value)
-    if callable(getattr(cls, "savefig", None)):
+    if callable(getattr(cls, "_repr_mimebundle_", None)):
+        with contextlib.suppress(Exception):
+            bundle = value._repr_mimebundle_(include=None, exclude=None)
+            bundle = bundle[0] if isinstance(bundle, tuple) else bundle  # beside its metadata
+            forms |= {str(key): form for key, form in bundle.items() if isinstance(form, _TEXTS)}
+    if "image/png" not in forms and callable(getattr(cls, "savefig", None)):
         target = io.BytesIO()
         with contextlib.suppress(Exception):
             value.savefig(target, format="png", bbox_inches="tight")
@@ -41,12 +47,13 @@ def bundle_of(value: Any) -> dict[str, Any]:
         if mime_type not in forms and callable(getattr(cls, name, None)):
             with contextlib.suppress(Exception):
                 form = getattr(value, name)()
-                if isinstance(form, (str, bytes)):
+                if isinstance(form, _TEXTS):
                     forms[mime_type] = form
-    try:
-        forms["text/plain"] = str.__str__(repr(value))
-    except Exception as error:
-        forms["text/plain"] = f"<{class_name(value)} whose repr() raised {class_name(error)}>"
+    if "text/plain" not in forms:
+        try:
+            forms["text/plain"] = str.__str__(repr(value))
+        except Exception as error:
+            forms["text/plain"] = f"<{class_name(value)} whose repr() raised {class_name(error)}>"
     return forms
 
 

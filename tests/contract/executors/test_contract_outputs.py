@@ -325,8 +325,17 @@ def test_display_that_cannot_be_read(contract):
         assert [display.value for display in executor.displays] == ["*x*"]
 
 
-@behaviour("Output", "A displayed DataFrame comes as HTML.")
+@behaviour("Output", "A displayed object comes in its forms, such as a DataFrame's HTML.")
 def test_shown_tables_come_as_html(contract):
+    bundle = "{'text/html': '<b>1</b>', 'text/plain': 'one', 'other/form': b'2'}"
+    contract.shared(
+        f"class Own:\n    def _repr_mimebundle_(self, **options):\n        return {bundle}\n"
+        "    def _repr_html_(self):\n        return 'other'\ndisplay(Own())"
+    )
+    (display,) = contract.shared.displays
+    assert (display.value, display.forms["text/plain"]) == ("<b>1</b>", "one")
+    if contract.kind.name != "local":  # whose value is the object
+        assert contract.shared("Own()").output == "one"
     if contract.without_wheels("pandas", "pandas"):
         return
     executor = contract.science
