@@ -207,6 +207,7 @@ class _ProxyThread:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_EXIT_SECONDS / 2)
+        await asyncio.sleep(0)  # a task that has just ended has yet to close its source
         self._loop.stop()
 
 
