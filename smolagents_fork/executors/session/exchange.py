@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from ...bridge import Dispatcher
+from ...bridge.exceptions import describe_exception
 from ...codec import encode
 from ...deadline import Deadline
 from ...errors import ExecutorError, ProtocolError
@@ -139,7 +140,7 @@ class Exchange:
             raise
         except BaseException:
             # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
-            error = ["RuntimeError", [_CANCELLED], _CANCELLED]
+            error = describe_exception(RuntimeError(_CANCELLED))
             call.reply(encode({"call": None, "error": error}), self._limit)
             raise
         call.reply(reply, self._limit)
