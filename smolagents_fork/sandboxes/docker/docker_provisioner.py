@@ -175,9 +175,13 @@ class DockerProvisioner:
         gateway = self._open_gateway_socket()
         try:
             return self._start_with(spec, gateway)
-        except (ConfigurationError, ExecutorStartError) as error:
+        except BaseException as error:
+            if gateway is None:
+                raise
+            gateway.close()
             # An engine on another machine does not have the socket.
-            if gateway is None or gateway.path not in str(error):
+            refused = isinstance(error, (ConfigurationError, ExecutorStartError))
+            if not refused or gateway.path not in str(error):
                 raise
         return self._start_with(spec, None)
 
@@ -236,8 +240,6 @@ class DockerProvisioner:
             except BaseException:
                 if connection is not None:
                     connection.close()
-                if gateway is not None:
-                    gateway.close()
                 self._removals.remove(name, wait=True)
                 raise
         return DockerSandbox(
