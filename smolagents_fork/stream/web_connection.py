@@ -87,7 +87,11 @@ def _connect_by_proxy(url: str, proxy: str, deadline: Deadline) -> socket.socket
         account = ":".join(get_auth_from_url(first.geturl()))
         headers = make_headers(proxy_basic_auth=account) if account != ":" else {}
         connection.set_tunnel(base.hostname, _port(base), headers)
-    connection.connect()
+    try:
+        connection.connect()
+    except BaseException:
+        connection.close()
+        raise
     sock: socket.socket = connection.sock
     return sock
 
