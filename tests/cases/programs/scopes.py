@@ -11,6 +11,14 @@ def f():
     created = 42
 f()
 created
+# case: global-private-name
+__count = 0
+def f():
+    global __count, __repr__
+    __count += 1
+    __repr__ = "a variable"
+f()
+(__count, __repr__)
 # case: global-in-nested-function
 x = "g"
 def outer():

@@ -249,3 +249,9 @@ class M(type):
     def __prepare__(m, n, b): return Namespace()
 class C(metaclass=M):
     leak(random._os)
+# hostile: builtins-replaced-in-a-class
+class A:
+    global __builtins__
+    __builtins__ = {"len": trip}
+def f(): return len()
+f()

@@ -556,10 +556,7 @@ class Rewriter:
 
     def _visit_Global(self, node: ast.Global) -> ast.stmt:
         for name in node.names:
-            if name in self._protected:
-                self._refused_bindings.append(_ERASES_TOOL.format(name))
-            elif name[:2] == "__" and name not in policy.ALLOWED_DUNDER_NAMES:
-                self._refused_bindings.append(f"Forbidden access to name: {name}")
+            self._bind(name, "module")
         # At the top level every name is global already.
         return place(ast.Pass(), node) if self._scope.kind == "module" else node
 
