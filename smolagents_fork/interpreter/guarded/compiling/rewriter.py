@@ -351,7 +351,7 @@ class Rewriter:
             return False
         values = [a.value for a in node.args if isinstance(a, ast.Constant)]
         name = node.func.attr
-        if name in ("ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"):
+        if name in ("ljust", "rjust", "center", "zfill", "to_bytes"):
             return not values or (type(values[0]) is int and values[0] <= 1000)
         if name == "replace" and len(values) >= 2:
             old, new = values[:2]

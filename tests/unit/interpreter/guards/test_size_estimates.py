@@ -23,7 +23,7 @@ USES = {
     "<<": (("3",), "v << 5", "v << 20_000"),
     "join": (TEXTS, "v.join([v, v])", "(v * 1000).join([v] * 90)"),
     "replace": (TEXTS, "v.replace(v, v + v)", "(v * 1000).replace(v, v * 20)"),
-    "expandtabs": (TEXTS, "v.expandtabs(9)", "v.expandtabs(20_000)"),
+    "expandtabs": (TEXTS, "v.expandtabs(9)", "(v * 1000).expandtabs(90)"),
     **{
         name: (TEXTS, f"v.{name}(9)", f"v.{name}(20_000)")
         for name in ("center", "ljust", "rjust", "zfill")
