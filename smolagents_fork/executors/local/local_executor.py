@@ -131,8 +131,7 @@ def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
     except Exception:  # the program has appended a value that is not text
         printed = PrintContainer(interpreter.limits.max_print_outputs_length)
     state["_print_outputs"] = printed
-    count = interpreter.meter.count["counter"]
-    state["_operations_count"] = {"counter": count if type(count) is int else 0}
+    state["_operations_count"] = {"counter": interpreter.meter.count}
 
 
 #: Types whose instances an agent can inspect without running a program's code.

@@ -191,7 +191,6 @@ class Interpreter:
 
     def _final_answer(self, tool: Callable[..., Any]) -> Callable[..., Any]:
         def final_answer(*arguments: Any, **keywords: Any) -> Any:
-            self.meter.check()
             self.meter.finish(tool(*arguments, **keywords))
 
         return final_answer
@@ -242,7 +241,8 @@ class Interpreter:
         self._places.stderr.targets.clear()
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
-        self.state["_operations_count"] = meter.count = {"counter": 0}
+        self.state["_operations_count"] = {"counter": 0}
+        meter.count = 0
         program, function = self._compile(code)
         value: Any = None
         failure: InterpreterError | None = None
@@ -250,7 +250,6 @@ class Interpreter:
             threads.waited = False
             try:
                 meter.begin(limits, tools)
-                self.state["_operations_count"] = meter.count
                 try:
                     with self._places.routed():
                         value = self._loops.run(function()) if program.is_async else function()
@@ -272,7 +271,7 @@ class Interpreter:
                 threads.end()
                 self._loops.close()
                 meter.ready_for_callbacks()
-                self._keep_own_state()
+                self.state.pop("__builtins__", None)
         self.output.value = logs = self.output.text()
         if isinstance(end, FinalAnswer):
             return Result(self._with_source(answer), logs, True)
@@ -298,12 +297,6 @@ class Interpreter:
                 text = textwrap.dedent(inspect.getsource(value))
                 value.__source__ = ast.unparse(ast.parse(text))  # type: ignore[attr-defined]
         return value
-
-    def _keep_own_state(self) -> None:
-        """Write what is the interpreter's own into the state, whatever the program bound."""
-        self.state.pop("__builtins__", None)
-        self.state["_print_outputs"] = self.output
-        self.state["_operations_count"] = self.meter.count
 
     def _compile(self, code: str) -> tuple[CompiledProgram, types.FunctionType]:
         # A function takes its builtins from its globals when it is made. The key stays while the

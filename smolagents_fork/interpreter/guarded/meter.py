@@ -43,6 +43,8 @@ _CHARGES = 600
 #: A portion that took less than the first, in seconds, doubles the next one; one that took longer
 #: than the second makes it smaller.
 _QUICK_PORTION, _SLOW_PORTION = 0.0025, 0.02
+#: Seconds between two looks at the deadline while a program waits.
+_SLICE = 0.05
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,8 @@ class Meter:
         self.running = False
         #: Whether the program may call tools now.
         self.tools = False
-        #: Operations used, in the form in which upstream shows them.
-        self.count = {"counter": 0}
+        #: Operations of the run that ended last.
+        self.count = 0
         #: The run's number, and the program's threads with the number of the run they belong to.
         self.number = 0
         self.threads: dict[int, int] = {}
@@ -159,7 +161,6 @@ class Meter:
         """Start a run, with or without tools: everything counted so far is forgotten."""
         self.limits = limits
         self.end = self.answer = None
-        self.count = {"counter": 0}
         self.empty()
         self._portion, self._portion_since = _FIRST_TICKS, monotonic()
         self.used = self._charged = 0
@@ -177,7 +178,7 @@ class Meter:
             self.running = self.tools = False
             self.number += 1
             self._return_ticks()
-        self.count["counter"] = self.used
+        self.count = self.used
 
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
@@ -226,7 +227,6 @@ class Meter:
         """
         self.check()
         now = monotonic()
-        self.count["counter"] = self.used
         if not self.running:
             self._look_afterwards()
         elif self.used >= self.limits.max_operations:
@@ -313,21 +313,19 @@ class Meter:
             self._halt(InterruptStop("the code was interrupted by interrupt(); its state is kept"))
         self._halt(TimeStop(self._too_long()))
 
-    def waiting(self) -> float | None:
+    def waiting(self) -> float:
         """Check at every turn of a wait, which ends here with the run.
 
         Returns:
-            Seconds to the deadline, ``None`` without one.
+            Seconds to the next check.
         """
         self.check()
-        if self._away and not self._interrupted:
-            return None  # the clock is stopped
-        if self.deadline == math.inf or not self.running:
-            return None
+        if not self.running or (self._away and not self._interrupted):
+            return _SLICE  # the clock is stopped
         seconds_left = self.deadline - monotonic()
         if seconds_left <= 0:
             self.out_of_time()
-        return seconds_left
+        return min(seconds_left, _SLICE)
 
     # -- while a tool of the host works --
 

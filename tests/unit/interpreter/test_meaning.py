@@ -36,7 +36,7 @@ def test_rounds_and_calls_are_counted(code: str, count: int) -> None:
     interpreter.send_tools({"tool": lambda: None, "final_answer": lambda value: value})
     interpreter.run(code)
     # One for the program itself. The clock decides about the portions in which ticks are booked.
-    assert interpreter.state["_operations_count"]["counter"] == count
+    assert interpreter.meter.count == count
 
 
 def test_state_is_kept_and_holds_nothing_of_ours() -> None:

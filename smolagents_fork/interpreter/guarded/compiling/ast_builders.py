@@ -7,7 +7,7 @@ nor a library that looks at names, closures or globals of a function finds one.
 from __future__ import annotations
 
 import ast
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ....errors import ProgramRefusedError
 from .. import policy
@@ -17,7 +17,6 @@ __all__ = [
     "call",
     "check_nodes",
     "const",
-    "function_definition",
     "guard",
     "load",
     "place",
@@ -64,15 +63,6 @@ def const(value: object) -> ast.Constant:
 def assign(name: str, value: ast.expr) -> ast.Assign:
     """Build ``name = value``."""
     return ast.Assign(targets=[store(name)], value=value)
-
-
-def function_definition(
-    name: str, body: list[ast.stmt], *, is_async: bool = False
-) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """Build a function without parameters."""
-    definition: Any = ast.parse(f"{'async ' * is_async}def f(): pass").body[0]
-    definition.name, definition.body = name, body
-    return definition  # type: ignore[no-any-return]
 
 
 def _below(node: ast.AST) -> list[ast.AST]:

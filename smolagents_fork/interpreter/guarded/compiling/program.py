@@ -13,7 +13,7 @@ from ....errors import InterpreterError, ProgramRefusedError
 from ...last_value import keep_last_value
 from ...program_text import CompiledProgram, compiler_errors, new_filename, register_program
 from ..meter import recursion_room
-from .ast_builders import assign, check_nodes, const, function_definition, load, place
+from .ast_builders import assign, check_nodes, const, load, place
 from .rewriter import Rewriter
 
 __all__ = ["bind", "compile_program"]
@@ -108,9 +108,9 @@ def _rewritten(
     start: list[ast.stmt] = [ast.Global(names=sorted(names))] if names else []
     start.append(rewriter.tick(like))
     start.append(assign(_RESULT, const(None)))
-    function = function_definition(
-        _FUNCTION, [*start, *body, ast.Return(value=load(_RESULT))], is_async=is_async
-    )
+    function: Any = ast.parse(f"{'async ' * is_async}def f(): pass").body[0]
+    function.name = _FUNCTION
+    function.body = [*start, *body, ast.Return(value=load(_RESULT))]
     place(function, like)
     module = ast.Module(body=[function], type_ignores=[])
     code = compile(module, filename, "exec", plain.co_flags & _ANNOTATIONS, dont_inherit=True)
@@ -153,8 +153,8 @@ def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> Code
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 constant = bind_constants(constant)
-            elif isinstance(constant, str) and constant.startswith(prefix):
-                constant = constant[len(prefix) :]  # a qualified name, up to Python 3.10
+            elif isinstance(constant, str):
+                constant = constant.removeprefix(prefix)  # of a qualified name, up to Python 3.10
             elif isinstance(constant, frozenset):
                 constant = guards.get(constant, constant)
             constants.append(constant)
@@ -162,10 +162,8 @@ def bind(program: CompiledProgram, guards: Mapping[Any, Any], note: Any) -> Code
         qualified: str | None = getattr(code, "co_qualname", None)
         if top:
             changes["co_name"] = "<module>"
-            if qualified is not None:
-                changes["co_qualname"] = "<module>"
-        elif qualified is not None and qualified.startswith(prefix):
-            changes["co_qualname"] = qualified[len(prefix) :]
+        if qualified is not None:
+            changes["co_qualname"] = "<module>" if top else qualified.removeprefix(prefix)
         bound_code = code.replace(**changes)
         note(bound_code)
         return bound_code

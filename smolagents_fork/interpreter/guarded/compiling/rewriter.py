@@ -67,10 +67,6 @@ def _is_object_or_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "object"
 
 
-def _has_documentation(node: Any) -> bool:
-    return ast.get_docstring(node, clean=False) is not None
-
-
 @dataclasses.dataclass
 class Scope:
     """One scope of the program while it is rewritten.
@@ -81,7 +77,6 @@ class Scope:
         receiver: the name of a method's first argument, which the method never binds anew.
         receiver_uses: how many accesses ask whether the receiver is of a class of the program.
         loops: how many loops of this scope are around.
-        numbers: where the next hidden variable comes from; shared by scopes of one function.
     """
 
     kind: str
@@ -89,7 +84,6 @@ class Scope:
     receiver: str | None = None
     receiver_uses: int = 0
     loops: int = 0
-    numbers: Iterator[int] = dataclasses.field(default_factory=lambda: iter(range(1 << 30)))
 
 
 def normal(name: str) -> str:
@@ -198,9 +192,7 @@ class Rewriter:
     def _inside(self, scope_kind: str, **changes: Any) -> Iterator[Scope]:
         """Enter a scope; without ``changes`` it continues the rules of the one around it."""
         outer = self._scope
-        new = Scope(scope_kind, outer.class_name, numbers=outer.numbers)
-        for name, value in changes.items():
-            setattr(new, name, value)
+        new = Scope(scope_kind, **{"class_name": outer.class_name, **changes})
         self._scopes.append(new)
         try:
             yield new
@@ -209,11 +201,10 @@ class Rewriter:
 
     def _temporary(self) -> _Temporary:
         """Give a place for a value that nothing else uses: in a class not in its namespace."""
+        name = f"@{next(self._numbers)}"
         if self._scope.kind == "class":
-            name = f"v{next(self._numbers)}"
             return lambda context: ast.Attribute(guard("scratch"), name, context)
-        hidden = f"@{next(self._scope.numbers)}"
-        return lambda context: ast.Name(hidden, context)
+        return lambda context: ast.Name(name, context)
 
     # -- counting --
 
@@ -320,27 +311,18 @@ class Rewriter:
 
     def _visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func
+        first: list[ast.expr] = []
         if isinstance(function, ast.Attribute):
             if function.attr in _CHECKED_METHODS and not self._is_small_call(node):
-                name = place(const(function.attr), function)
-                return self._guard_call("sized_call", node, self._visit(function.value), name)
-            node.func = self._visit_Attribute(function, called=True)
-        elif isinstance(function, ast.Name):
-            node.func = self._visit_Name(function)
+                first = [self._visit(function.value), place(const(function.attr), function)]
+                node.func = place(guard("sized_call"), function)
+            else:
+                node.func = self._visit_Attribute(function, called=True)
         else:
             node.func = self._visit(function)
-        self._arguments_of(node)
-        return node
-
-    def _arguments_of(self, node: ast.Call) -> None:
-        node.args = self._visit_all(node.args)
+        node.args = [*first, *self._visit_all(node.args)]
         for keyword in node.keywords:
             keyword.value = self._visit(keyword.value)
-
-    def _guard_call(self, name: str, node: ast.Call, *first: ast.expr) -> ast.expr:
-        self._arguments_of(node)
-        node.func = place(guard(name), node.func)
-        node.args = [*first, *node.args]
         return node
 
     @staticmethod
@@ -472,10 +454,8 @@ class Rewriter:
         assert isinstance(target, (ast.Attribute, ast.Subscript))
         holder = self._visit(target.value)
         if isinstance(target, ast.Attribute):
-            name = normal(target.attr)
-            if policy.is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
-                self._refused_bindings.append(f"Cannot assign to dunder attribute: {name}")
-            part, key = "attribute_part", const(mangle(name, self._scope.class_name))
+            name = mangle(normal(target.attr), self._scope.class_name)
+            part, key = "attribute_part", const(name)
         else:
             part, key = "item_part", self._visit(target.slice)
         # One call reads the part, before the value is evaluated, and gives what writes it.
@@ -521,9 +501,9 @@ class Rewriter:
         node.returns = self._annotation(node.returns)
         self._visit_all(getattr(node, "type_params", []))
         receiver = self._receiver(node) if self._scope.kind == "class" else None
-        first = int(_has_documentation(node))
+        first = int(ast.get_docstring(node, clean=False) is not None)
         like = node.body[first] if len(node.body) > first else node.body[0]
-        with self._inside("function", numbers=itertools.count(), receiver=receiver) as inner:
+        with self._inside("function", receiver=receiver) as inner:
             body = self.statements(node.body)
         start = [self.tick(like)]
         if inner.receiver_uses and receiver is not None:
@@ -550,7 +530,7 @@ class Rewriter:
         for keyword in node.keywords:
             keyword.value = self._visit(keyword.value)
         self._visit_all(getattr(node, "type_params", []))
-        with self._inside("class", class_name=node.name, numbers=itertools.count()):
+        with self._inside("class", class_name=node.name):
             node.body = self.statements(node.body)
         return node
 
@@ -589,7 +569,7 @@ class Rewriter:
             test = self._visit(node.test)
             body = self.statements(node.body)
         orelse = self.statements(node.orelse)
-        # Where "else" may run in the loop it needs no name.
+        # Where "else" may run in the loop it needs no name. Each round sets the name to None.
         kept = any(isinstance(n, (ast.Break, ast.Continue)) for n in walk(*orelse))
         finished = self._temporary()
         leave = [_set(finished, const(True))] if kept else orelse
@@ -598,7 +578,7 @@ class Rewriter:
         )
         rounds = call("repeat", const(None), const(self._max_while + 1))
         loop = ast.For(
-            target=self._temporary()(ast.Store()),
+            target=finished(ast.Store()),
             iter=call("compress", rounds, guard("ticks")),
             body=[place(stop, node.test), *body],
             orelse=[place(ast.Expr(value=call("while_exceeded")), first)],
@@ -606,9 +586,8 @@ class Rewriter:
         whole: list[ast.stmt] = [loop]
         if kept:
             # Set back first: the statement may run again before "else" ends.
-            back = _set(finished, const(False))
-            other = ast.If(test=finished(ast.Load()), body=[back, *orelse], orelse=[])
-            whole = [_set(finished, const(False)), loop, other]
+            back = _set(finished, const(None))
+            whole.append(ast.If(test=finished(ast.Load()), body=[back, *orelse], orelse=[]))
         return [place(statement, node) for statement in whole]
 
     def _visit_ListComp(self, node: Any) -> ast.expr:

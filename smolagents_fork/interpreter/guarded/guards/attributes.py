@@ -102,8 +102,10 @@ class AttributeGuard:
         """Read the attribute ``name`` of ``value`` as a program may see it."""
         name = exact_name(name)
         if is_a(value, types.ModuleType) and not policy.is_dunder(name):
-            # A view says what is refused and why.
-            return self.check(self._default(self.check(value), name, default))
+            view = self.check(value)  # says what is refused and why
+            if default is _MISSING:
+                return self.check(getattr(view, name))
+            return self.check(getattr(view, name, default))
         try:
             attribute = getattr(value, name)
         except AttributeError:
@@ -113,10 +115,6 @@ class AttributeGuard:
                 raise
             attribute = None  # refused whether it is there or not
         return self._judge(value, name, attribute)
-
-    @staticmethod
-    def _default(value: Any, name: str, default: Any) -> Any:
-        return getattr(value, name) if default is _MISSING else getattr(value, name, default)
 
     def _is_open(self, value: Any, name: str) -> bool:
         """Tell whether a name that is not plain may be read of ``value``."""

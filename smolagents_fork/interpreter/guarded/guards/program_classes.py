@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["ProgramClasses", "real_namespace"]
@@ -48,10 +48,6 @@ class ProgramClasses:
     def __contains__(self, cls: Any) -> bool:
         return id(cls) in self.identities or self._recognize(cls)
 
-    def __iter__(self) -> Iterator[type]:
-        classes = [reference() for reference in list(self._references.values())]
-        return iter([cls for cls in classes if cls is not None])
-
     def owns(self, value: Any) -> bool:
         """Tell whether ``value`` is a registered class or function, or an instance of a class."""
         if type(value) is types.FunctionType:
@@ -60,8 +56,9 @@ class ProgramClasses:
 
     def adopt(self, other: ProgramClasses) -> None:
         """Take what programs of ``other`` made for what those of this interpreter make."""
-        for cls in other:
-            self.register(cls)
+        for reference in list(other._references.values()):
+            if (cls := reference()) is not None:
+                self.register(cls)
         self._modules.update(other._modules)
         self._codes.update(other._codes)
 

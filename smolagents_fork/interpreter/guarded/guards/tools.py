@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-import threading
 import types
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -70,8 +69,7 @@ class ToolCaller:
         finally:
             self._working.pop(token, None)
             meter.resume(number)
-            if threading.get_ident() in meter.threads:
-                meter.check_thread()
+            meter.check_thread()
             # Also when it raised: that may be how it ended because of the interruption.
             meter.check_interrupted()
         return self._check(result)

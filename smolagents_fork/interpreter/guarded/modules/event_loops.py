@@ -14,9 +14,6 @@ from ..meter import Meter
 
 __all__ = ["EventLoops"]
 
-#: Seconds between two looks at the deadline while a loop waits.
-_SLICE = 0.05
-
 
 class _Selector(selectors.DefaultSelector):
     def __init__(self, meter: Meter) -> None:
@@ -24,8 +21,8 @@ class _Selector(selectors.DefaultSelector):
         self._meter = meter
 
     def select(self, timeout: float | None = None) -> Any:
-        seconds_left = self._meter.waiting()
-        return super().select(min(s for s in (timeout, seconds_left, _SLICE) if s is not None))
+        longest = self._meter.waiting()
+        return super().select(longest if timeout is None else min(timeout, longest))
 
 
 class EventLoops:

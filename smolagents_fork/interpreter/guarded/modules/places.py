@@ -15,7 +15,7 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ....output import BytesWriter, ignore_settings
@@ -146,17 +146,13 @@ class ProgramPlaces:
                 if _users == 0:
                     _restore()
 
-    @contextmanager
-    def routed_thread(self) -> Iterator[None]:
+    def routed_thread(self) -> AbstractContextManager[None]:
         """Let libraries find this in this thread, while a run is going on."""
-        with _route(self):
-            yield
+        return _route(self)
 
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspended(self) -> AbstractContextManager[None]:
         """Let libraries find the host's values in this thread: a tool works."""
-        with _route(None):
-            yield
+        return _route(None)
 
     def _show_open_figures(self) -> None:
         self.register_figures()

@@ -26,8 +26,7 @@ __all__ = ["ENDING_SECONDS", "ProgramThreads"]
 
 #: Seconds that the end of a run waits for threads that it has ended.
 ENDING_SECONDS = 1.0
-#: Seconds between two looks at the deadline while a program sleeps.
-_SLICE = 0.05
+#: Seconds between two looks at the threads that are left.
 _SHORT_SLICE = 0.005
 
 
@@ -64,10 +63,10 @@ class ProgramThreads:
         end = time.monotonic() + seconds
         while True:
             rest = end - time.monotonic()
-            limit = self._meter.waiting()
+            longest = self._meter.waiting()
             if rest <= 0:
                 return
-            time.sleep(min(rest, _SLICE) if limit is None else min(rest, limit, _SLICE))
+            time.sleep(min(rest, longest))
 
     def start(self, thread: threading.Thread, start: Callable[[], None]) -> None:
         """Start a thread of the program's, which belongs to the run that goes on.
