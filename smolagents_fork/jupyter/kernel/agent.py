@@ -16,9 +16,9 @@ import ctypes
 import functools
 import importlib.util
 import inspect
+import itertools
 import json
 import os
-import re
 import sys
 import threading
 import warnings
@@ -28,6 +28,11 @@ import weakref
 PICKLE_KEY = "__smolagents_fork_pickle__"
 # Variable of the value of a program that does not end with an expression.
 VALUE_KEY = "__smolagents_fork_value__"
+# Names that the shell gives to people at a prompt, and which are the program's.
+PROMPT_NAMES = (
+    *("In", "Out", "_", "__", "___", "_ih", "_oh"),
+    *("__builtin__", "exit", "get_ipython", "open", "quit"),
+)
 # Types of the messages on the control channel that ask for a file, and of the answers.
 FILE_REQUEST, FILE_REPLY = "smolagents_fork_file_request", "smolagents_fork_file_reply"
 
@@ -93,7 +98,7 @@ class KernelSide:
         #: Those that the program has put in their place.
         self.program_streams = self.streams
         self.readers = self.process.output_of_processes()
-        self.threads, self.leave = modules.builtins.ProgramThreads(), modules.builtins.leave
+        self.threads = modules.builtins.ProgramThreads()
         self.stdin = modules.stdin.StdinChannel(self.kernel, self.comm_id, self.process.unbroken)
         #: Number of the current run, and whether one is running.
         self.run = 0
@@ -538,7 +543,7 @@ class KernelSide:
         return {
             name: value
             for name, value in self.shell.user_ns.items()
-            if hidden.get(name, absent) is not value and value is not self.leave
+            if hidden.get(name, absent) is not value
         }
 
     def variables(self):
@@ -644,8 +649,9 @@ def _compile_once(shell):
 
     manager.transform_cell, compiler.ast_parse = transform_commands, parse_program
     shell.should_run_async = should_run_async
-    folder = os.path.dirname(compiler.get_code_name("", "", 0))
-    warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(folder))
+    numbers = itertools.count(1)
+    compiler.get_code_name = lambda *_: f"<program {next(numbers)}>"
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<program ")
 
 
 def _packer_of_text(pack, texts):
@@ -709,10 +715,11 @@ def install(shell, modules, settings):
     builtins.print = modules.output.program_print
     # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-    for name in ("exit", "quit"):
-        shell.user_ns[name] = modules.builtins.leave
-    for name in ("_", "__", "___"):
-        shell.user_ns.pop(name, None)  # a prompt's last values; these names are the program's
+    # The shell would remove them from the builtins while a program runs.
+    shell.builtin_trap.auto_builtins.update(dict.fromkeys(("exit", "quit"), modules.builtins.leave))
+    for name in PROMPT_NAMES:
+        shell.user_ns.pop(name, None)
+    shell.user_module.__doc__ = None
     try:
         # Colours are useless to a model; it needs frames with one line each.
         shell.InteractiveTB.set_mode(mode="Plain")

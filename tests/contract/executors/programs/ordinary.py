@@ -55,6 +55,11 @@ x = A()
 x.__class__ = B
 x.y = eval('40 + 2')
 (Row(1, 2)._1, x.__dict__, type(x), globals()['A']) == (2, {'y': 42}, B, A)
+# case: names of its namespace
+public = [name for name in globals() if not name.startswith('_')]
+(public, __doc__, type(open), exit is quit) == ([], None, type(len), True)
+# case: file name of its code
+(lambda: 0).__code__.co_filename.startswith('<program ')
 # case: its main module
 import sys
 kept = 5
