@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import collections.abc
 import datetime as dt
 import decimal
 import fractions
@@ -228,7 +229,7 @@ def _default_dict_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
 
 
 def _view(encoder: Encoder, value: Any) -> Any:
-    # Views of a dict become lists, since the dict behind them stays here.
+    # Views of a mapping become lists, since the mapping behind them stays here.
     return encoder.items(value, len(value))
 
 
@@ -242,12 +243,6 @@ def _bounds(tag: str) -> Encode:
 def _slice_of(decoder: Decoder, tree: dict[str, Any]) -> slice:
     start, stop, step = decoder.items(tree["v"])
     return slice(start, stop, step)
-
-
-_DICTS: tuple[dict[Any, Any], ...] = ({}, collections.OrderedDict())
-_VIEWS = [
-    view for mapping in _DICTS for view in (mapping.keys(), mapping.values(), mapping.items())
-]
 
 
 # -- dates, times and time zones --
@@ -349,7 +344,7 @@ ENCODERS.update(
         collections.Counter: _mapping("Counter"),
         collections.defaultdict: _default_dict,
         dict: _dict,
-        **dict.fromkeys(map(type, _VIEWS), _view),
+        collections.abc.MappingView: _view,
         range: _bounds("range"),
         slice: _bounds("slice"),
         dt.datetime: _datetime,
@@ -359,6 +354,8 @@ ENCODERS.update(
         # Exact numbers of libraries that say so, such as those of sympy and gmpy2.
         numbers.Integral: lambda encoder, value: encoder.value(int(value)),
         numbers.Rational: _fraction,
+        # Mappings of libraries, such as the headers of a response.
+        collections.abc.Mapping: lambda encoder, value: encoder.value(dict(value)),
     }
 )
 TAGS.update(

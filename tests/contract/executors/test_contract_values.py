@@ -50,6 +50,18 @@ def test_plain_values_both_ways(contract, name):
             assert [type(one) for one in back] == [type(one) for one in value]
 
 
+@behaviour("Values", "Mappings that are not dicts are read like one.")
+def test_mappings_of_libraries(contract):
+    executor = contract.shared
+    executor.send_tools({"headers": lambda **_: collections.UserDict({"Age": "3"})})
+    executor.send_variables({"chain": collections.ChainMap({"a": 1}, {"b": 2})})
+    code = (
+        "import collections\nfound = headers(of=collections.UserDict(x=1))\n"
+        "(found['Age'], dict(found), chain['b'], sorted(chain))"
+    )
+    assert executor(code).output == ("3", {"Age": "3"}, 2, ["a", "b"])
+
+
 @behaviour("Values", "Arrays keep type, shape and values.")
 def test_arrays(contract):
     if contract.without_wheels("numpy", "numpy"):

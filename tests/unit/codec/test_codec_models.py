@@ -1,15 +1,18 @@
-"""Objects of attrs and pydantic cross by their fields; views of a dict become lists."""
+"""Objects of attrs and pydantic cross by their fields; other mappings and views as plain data."""
 
 from __future__ import annotations
 
 import collections
+import types
 from typing import Any
 
 import attrs
 import pydantic
 import pytest
+from requests.structures import CaseInsensitiveDict
 
 from smolagents_fork import codec
+from smolagents_fork.errors import EncodeError
 
 
 @attrs.define
@@ -51,8 +54,25 @@ def test_object_crosses_by_its_fields(value: Any) -> None:
     assert codec.decode(codec.encode(record)) == record
 
 
-@pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict, collections.UserDict])
 def test_views_become_lists(kind: Any) -> None:
     value = kind(a=1, b=[2])
     views = [value.keys(), value.values(), value.items()]
     assert codec.decode(codec.encode(views)) == [["a", "b"], [1, [2]], [("a", 1), ("b", [2])]]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [collections.UserDict, collections.ChainMap, types.MappingProxyType, CaseInsensitiveDict],
+)
+def test_mappings_of_libraries_become_dicts(kind: Any) -> None:
+    value = codec.decode(codec.encode([kind({"Name": [1], "b": kind({})})]))
+    assert value == [{"Name": [1], "b": {}}]
+    assert type(value[0]) is dict
+
+
+def test_mapping_that_contains_itself_is_refused() -> None:
+    value: Any = collections.UserDict()
+    value["self"] = value
+    with pytest.raises(EncodeError, match=r"value\['self'\]: this UserDict contains itself"):
+        codec.encode(value)
