@@ -9,7 +9,7 @@ A client that sends the header ``Received-Messages`` can lose its connection and
 see :class:`Conversation`. Until it does, the program's output waits.
 
 It leaves out what only a person at a terminal or an editor uses: history, profile and
-configuration files, debugger, heartbeat, subshells. C code that keeps Python's lock keeps the
+configuration files, debugger, heartbeat, subshells. C code that keeps the GIL keeps the
 server from answering, too: the container's first process answers then.
 
 Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
@@ -106,7 +106,7 @@ class Stream(OutStream):
         """Send the text; return when the client's socket has it, if the client reads.
 
         The server sends it in a thread of its own, which could no longer do so while C code that
-        comes next keeps Python's lock.
+        comes next keeps the GIL.
         """
         super().flush()
         Application.instance().send_output()
@@ -461,7 +461,7 @@ class Server:
     def model(self):
         """Return the description of the kernel, as a gateway gives it.
 
-        ``serves_itself`` is this server's own: while C code keeps Python's lock, it is silent.
+        ``serves_itself`` is this server's own: while C code keeps the GIL, it is silent.
         """
         return {
             "id": self.kernel_id,
