@@ -160,6 +160,15 @@ def test_the_state_is_a_dict_that_both_sides_write() -> None:
         made("for i in range(10**6):\n    _operations_count['counter'] = -10**9")
 
 
+def test_output_in_the_state_is_the_programs_where_its_value_has_a_str() -> None:
+    made = executor()
+    inspected = (
+        "class A:\n    def __getattribute__(self, name): return super().__getattribute__(name)"
+    )
+    made(f"{inspected}\nprint('printed')\nA()")
+    assert str(made.state["_print_outputs"]) == "printed\n"
+
+
 def test_a_tool_shows_only_what_describes_it() -> None:
     class Search(FinalAnswerTool):  # type: ignore[misc]
         name = "search"

@@ -468,10 +468,14 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         # What upstream's agent reads after an error is of this call, though none may run.
         interpreter.output = PrintContainer(self.max_print_outputs_length)
         try:
-            with self._control.run(code) as allowed:
-                result = interpreter.run(allowed)
-                if not result.is_final_answer:
-                    shown.add_value(result.output)
+            try:
+                with self._control.run(code) as allowed:
+                    result = interpreter.run(allowed)
+                    if not result.is_final_answer:
+                        shown.add_value(result.output)
+            finally:
+                # Before the output's text is made, which is a run of its own.
+                _write_figures(interpreter, interpreter.state)
         except ForkError as error:
             failed = error
         except Exception as error:
@@ -487,7 +491,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             )
         finally:
             self.displays = tuple(shown.displays)
-            _write_figures(interpreter, interpreter.state)
         if not isinstance(failed, InterpreterError):
             raise failed
         failure = as_upstreams(failed, self._format_output)
