@@ -112,6 +112,8 @@ const pyodide = await loadPyodide({
   _makeSnapshot: mode === "snapshot",
   _loadSnapshot: snapshotFile ? Deno.readFileSync(snapshotFile) : undefined,
 });
+// The engine's terminals would read this process's input, which is the host's connection.
+for (const terminal of ["/dev/tty", "/dev/tty1"]) pyodide.FS.unlink(terminal);
 pyodide.FS.writeFile(SOURCES_PATH, readSources());
 if (!snapshotFile) pyodide.runPython(`import sys; sys.path.insert(0, "${SOURCES_PATH}")`);
 if (mode === "snapshot") {

@@ -14,7 +14,7 @@ from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, Prog
 
 @pytest.fixture(scope="module")
 def executor(wasm_machine: None) -> Iterator[WasmExecutor]:
-    with WasmExecutor(["asyncio", "os", "pathlib", "socket", "threading"]) as made:
+    with WasmExecutor(["asyncio", "getpass", "os", "pathlib", "socket", "threading"]) as made:
         yield made
 
 
@@ -35,6 +35,8 @@ def test_random_numbers_are_not_the_snapshots():
         ("import threading\nthreading.Thread(target=print).start()", "can't start new thread"),
         ("import socket\nsocket.socket()", "WebAssembly has no sockets"),
         ("import os\nos.system('true')", "WebAssembly has no processes"),
+        ("open('/dev/tty').read()", "No such file or directory"),
+        ("import getpass\ngetpass.getpass()", "EOFError"),
     ],
 )
 def test_missing_thing_is_an_ordinary_error(executor: WasmExecutor, code: str, words: str):
