@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,24 +116,25 @@ def by_ordinary_user(
 class NewResources:
     """File descriptors and threads of this process that are newer than this object.
 
-    They are compared by name, not counted: those of an earlier test may disappear meanwhile.
+    They are compared by what they name, since those of an earlier test may disappear meanwhile.
+    A thread that keeps leases opens its selector again and again, under any number.
     """
 
     def __init__(self) -> None:
         gc.collect()
         self._before = self._all()
 
-    def _all(self) -> set[object]:
-        found: set[object] = set(threading.enumerate())
+    def _all(self) -> Counter[object]:
+        found: Counter[object] = Counter(threading.enumerate())
         for number in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # the descriptor of the folder being read
-                found.add(f"{number} -> {os.readlink(f'/proc/self/fd/{number}')}")
+                found[os.readlink(f"/proc/self/fd/{number}")] += 1
         return found
 
     def new(self) -> set[object]:
         """Return new ones, after a wait for those that end by themselves."""
         eventually(lambda: not self._all() - self._before, 20.0)
-        return self._all() - self._before
+        return set(self._all() - self._before)
 
 
 def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
