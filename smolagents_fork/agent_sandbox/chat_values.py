@@ -1,9 +1,9 @@
 """Messages and tools of models as plain values, and what a sandbox may send the host's model.
 
 This module converts what a program in the sandbox sends to exact built-in types: the host's model
-gets
-text, images, and the description of tools. An address or a path never passes, since a model on the
-host might read what it names. The program trusts the host, whose answers are upstream's objects.
+gets text, images, and the description of tools. An address or a path never passes, since a model on
+the host might read what it names. The program trusts the host, whose answers are upstream's
+objects.
 """
 
 from __future__ import annotations

@@ -94,8 +94,7 @@ class CallOptions(Options):
     max_print_outputs_length: int | None = option(
         None,
         "maximum number of characters kept of the output of one call: the first and the last "
-        "half, with a note "
-        "between",
+        "half, with a note between",
         accept.count_or_none,
         form="characters; `None`: 50,000",
         elsewhere="max_output max_output_bytes max_output_length max_output_size max_stdout "
