@@ -54,7 +54,10 @@ def check_head(address: str, seconds: float) -> None:
     deadline = Deadline(seconds)
     try:
         connection = within(
-            seconds, lambda: socket.create_connection(target, timeout=seconds), late
+            seconds,
+            lambda: socket.create_connection(target, timeout=seconds),
+            late,
+            socket.socket.close,
         )
     except OSError as error:
         raise EngineUnavailableError(unreachable % error) from error

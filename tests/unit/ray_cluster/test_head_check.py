@@ -11,6 +11,7 @@ from pathlib import Path
 
 import certificates
 import pytest
+from background import eventually
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.ray_cluster.head_check import check_head, find_refused_token
@@ -99,13 +100,19 @@ def test_address_that_nobody_has_is_said(address: str):
 
 
 def test_name_look_up_that_hangs_is_limited(monkeypatch: pytest.MonkeyPatch):
-    ended = threading.Event()
-    monkeypatch.setattr(socket, "create_connection", lambda *_args, **_kw: ended.wait(_SECONDS))
+    ended, connection = threading.Event(), socket.socket()
+
+    def connected(_address: object, timeout: float) -> socket.socket:
+        ended.wait(_SECONDS)
+        return connection
+
+    monkeypatch.setattr(socket, "create_connection", connected)
     try:
         with pytest.raises(EngineUnavailableError, match=r"\(no answer within 0\.05 s\)"):
             check_head("slow.test:1", 0.05)
     finally:
         ended.set()
+    assert eventually(lambda: connection.fileno() < 0)
 
 
 def test_address_without_a_port_is_not_checked():
