@@ -391,10 +391,11 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             finally:
                 self.state["_print_outputs"] = logs = output.logs()
                 self.displays = output.displays
+            # Code that catches the error and prints it has not ended with it.
+            notes = self._network_hint(logs) + self._refusals()
             return Execution(
                 outcome.output,
-                # Code that catches the error and prints it has not ended with it.
-                logs + self._network_hint(logs) + self._refusals(),
+                logs.removesuffix("\n") + notes + "\n" if notes else logs,
                 outcome.is_final_answer,
                 self.displays,
                 output.cut_length,

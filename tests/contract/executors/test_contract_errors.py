@@ -330,6 +330,7 @@ def test_missing_network_is_named_where_its_error_is_printed(contract):
     assert logs.startswith("failed: ")
     remedy = REMEDIES.get(contract.kind.column) or REMEDIES[contract.kind.name]
     assert f"\nThis sandbox has no network: {remedy}, or give the agent a tool" in logs
+    assert logs.endswith("outside\n")
 
 
 @behaviour("Errors", "A traceback shows the code's own lines, and none of libraries.")

@@ -81,7 +81,7 @@ def test_unlisted_hosts_are_named(contract):
     )
     assert told in str(caught.value)
     code = "try: urllib.request.urlopen('http://evil.test/')\nexcept OSError: pass"
-    assert made(code).logs.endswith(told)
+    assert made(code).logs.endswith(f"{told}\n")
     assert made("print(1)").logs == "1\n"
 
 
