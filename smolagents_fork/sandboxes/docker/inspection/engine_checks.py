@@ -99,8 +99,8 @@ class EngineChecks:
                 patient.api.inspect_distribution(base)  # type: ignore[no-untyped-call]
         except ExecutorError as error:
             return fail(
-                f"the base image {base} is not on the engine, and no registry gives it: {error}",
-                f"give the engine a way to the registry, load the image (docker load), or set "
+                f"the base image {base} is not on the engine, and no registry provides it: {error}",
+                f"give the engine access to the registry, load the image (docker load), or set "
                 f"{BASE_IMAGE_VARIABLE} to one that it has",
             )
         finally:
