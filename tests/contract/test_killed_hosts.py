@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of 
 NESTED = """
 import os
 here = os.getcwd()
-for _ in range(2000):
-    os.mkdir("d")
-    os.chdir("d")
+for _ in range(100):
+    os.mkdir("d" * 60)
+    os.chdir("d" * 60)
 os.chdir(here)
 os.mkdir("closed")
 os.chmod("closed", 0)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from background import eventually, run_python
+from background import PATIENCE_SECONDS, eventually, run_python
 
 from smolagents_fork.folders import removal
 from smolagents_fork.folders.removal import REMOVING, discard_tree, remove_tree
@@ -43,7 +43,10 @@ def test_a_large_folder_is_away_at_once_and_removed_behind(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_small_folder_is_removed_at_once(tmp_path: Path) -> None:
+def test_a_small_folder_is_removed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_AT_ONCE_SECONDS", PATIENCE_SECONDS)
     (tmp_path / "top" / "a").mkdir(parents=True)
     discard_tree(str(tmp_path / "top"))
     assert os.listdir(tmp_path) == []
