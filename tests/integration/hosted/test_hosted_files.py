@@ -32,5 +32,6 @@ def test_files_of_several_pieces_go_in_and_out(executor: Any):
 
 def test_pieces_of_files_do_not_stay_in_the_kernels_history(executor: Any):
     executor.put_file(b"x" * 600_000, "kept/large")
-    sizes = executor("sum(len(one) for one in In)").output
+    history = "get_ipython().history_manager.input_hist_raw"
+    sizes = executor(f"sum(len(one) for one in {history})").output
     assert int(sizes) < 600_000

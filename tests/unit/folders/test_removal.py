@@ -43,9 +43,7 @@ def test_a_large_folder_is_away_at_once_and_removed_behind(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_small_folder_is_removed_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_folder_is_removed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "_AT_ONCE_SECONDS", PATIENCE_SECONDS)
     (tmp_path / "top" / "a").mkdir(parents=True)
     discard_tree(str(tmp_path / "top"))
