@@ -178,7 +178,10 @@ def run_reference(code: str, namespace: dict[str, Any] | None = None) -> Outcome
     Objects left by the program are collected here, and their output is discarded. A loop or
     coroutine that is collected later would cause an error in another test.
     """
-    space = {"__name__": "__main__"} if namespace is None else namespace
+    space: dict[str, Any] = {"__name__": "__main__"} if namespace is None else namespace
+    if sys.version_info < (3, 11):
+        # CPython 3.10 overlooks annotations in a case of match, and then has no such dict.
+        space.setdefault("__annotations__", {})
     hook, sys.unraisablehook = sys.unraisablehook, lambda _told: None
     try:
         with warnings.catch_warnings(), decimal.localcontext(decimal.Context()):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import random
 import struct
+import weakref
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_calls_carry_raw_arguments_and_results() -> None:
 
 
 def test_pieces_of_a_call_are_the_arguments_memory_until_the_reply() -> None:
-    array = np.arange(5000.0)
+    array: Any = np.arange(5000.0)
     sent: list[Any] = []
 
     def host(*pieces: Any) -> bytes:
@@ -135,7 +136,8 @@ def test_pieces_of_a_call_are_the_arguments_memory_until_the_reply() -> None:
     assert type(head) is bytes
     with pytest.raises(ValueError, match="released"):
         len(data)
-    array.resize(6000)  # which nothing refers to
+    array, freed = None, weakref.ref(array)
+    assert freed() is None
     calls.call("f", [1], {})
     assert len(sent) == 1
     # A message has a limited number of parts.
