@@ -1,4 +1,4 @@
-"""Sockets to web addresses, by the proxy and with the certificates that ``requests`` would use."""
+"""Sockets to web addresses, as ``requests`` would reach them, and to Unix sockets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .http_exchange import time_left
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["connect", "connect_to", "tls_context"]
+__all__ = ["connect", "connect_to", "connect_to_path", "tls_context"]
 
 
 def connect_to(url: str, session: requests.Session, deadline: Deadline) -> socket.socket:
@@ -70,6 +70,26 @@ def connect(
     except BaseException:
         sock.close()
         raise
+
+
+def connect_to_path(path: str, seconds: float | None) -> socket.socket:
+    """Connect to a Unix socket, which is closed when that fails.
+
+    Args:
+        path: its path.
+        seconds: limit of each wait for it.
+
+    Raises:
+        OSError: nothing listens there, it does not answer, or this user may not.
+    """
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.settimeout(seconds)
+        sock.connect(path)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def _connect_by_proxy(url: str, proxy: str, deadline: Deadline) -> socket.socket:

@@ -6,12 +6,13 @@ then names any code.
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 from docker.transport import UnixHTTPAdapter
 from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection
+
+from ...stream.web_connection import connect_to_path
 
 __all__ = ["LocalAdapter"]
 
@@ -22,14 +23,7 @@ class _Connection(HTTPConnection):
         self._path = unix_socket
 
     def connect(self) -> None:
-        sock = socket.socket(socket.AF_UNIX)
-        try:
-            sock.settimeout(self.timeout)
-            sock.connect(self._path)
-        except BaseException:
-            sock.close()
-            raise
-        self.sock = sock
+        self.sock = connect_to_path(self._path, self.timeout)
 
 
 class _Pool(HTTPConnectionPool):

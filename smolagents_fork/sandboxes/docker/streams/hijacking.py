@@ -25,7 +25,7 @@ from urllib.parse import urlencode, urlsplit
 
 from ....deadline import Deadline
 from ....stream.http_exchange import request, time_left
-from ....stream.web_connection import connect_to
+from ....stream.web_connection import connect_to, connect_to_path
 from ....system.forks import disconnect_in_child
 
 if TYPE_CHECKING:
@@ -144,14 +144,7 @@ def _connect_locally(api: APIClient, transport: str, deadline: Deadline) -> sock
         pipe.settimeout(time_left(deadline))
         pipe.connect(adapter.npipe_path)
         return socket_to(pipe)
-    sock = socket.socket(socket.AF_UNIX)
-    try:
-        sock.settimeout(time_left(deadline))
-        sock.connect(adapter.socket_path)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+    return connect_to_path(adapter.socket_path, time_left(deadline))
 
 
 class BlockingConnection(Protocol):
