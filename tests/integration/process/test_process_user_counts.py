@@ -103,9 +103,10 @@ def test_watches_of_epoll_are_shared(tmp_path: Path) -> None:
 
 def test_pipes_leave_those_of_others_their_size(tmp_path: Path) -> None:
     found = attacked("pipes", tmp_path)
-    for count, refusals in found["attacks"]:
-        assert count >= 4
-        assert refusals == ["Too many open files in system"]
+    assert min(count for count, _ in found["attacks"]) >= 4
+    # One that is far ahead of the others comes to its own limit on descriptors first.
+    refusals = {text for _, texts in found["attacks"] for text in texts}
+    assert refusals - {"Too many open files"} == {"Too many open files in system"}
     assert found["size"] == 65_536
     assert found["neighbour"] == [["x", 42]]
 
