@@ -218,9 +218,6 @@ def _hosted_checks(
     """Return the checks of a hosted executor: its SDK and its credentials.
 
     Args:
-        extra: name of the extra that installs the SDK.
-        module: of the SDK.
-        variable: Variable that has the credentials.
         file: with credentials, in the user's home; empty for none.
     """
 
@@ -276,8 +273,6 @@ def cluster_files(
     """Return what an administrator of Kubernetes applies and builds once.
 
     Args:
-        namespace: Namespace of the sandboxes.
-        image: Image of a warm pool's pods.
         warm_pool: name of a warm pool to make; ``None``: none.
         packages: import names; their distributions are installed in the image.
 

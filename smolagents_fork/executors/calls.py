@@ -33,10 +33,6 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
     """Start ``function`` in a new thread, and return a future of the running loop for its result.
 
     Cancelling the future does not end the thread. The thread does not keep the process alive.
-
-    Args:
-        function: called without arguments.
-        name: Name of the thread.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Result] = loop.create_future()
@@ -86,11 +82,7 @@ def check_encodable(code: str) -> None:
 
 
 class _TaskCall:
-    """A call of a task.
-
-    Args:
-        lock: Lock of the executor that is called.
-    """
+    """A call of a task."""
 
     def __init__(self, lock: CallLock) -> None:
         self.lock = lock

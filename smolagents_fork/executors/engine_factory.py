@@ -40,8 +40,6 @@ class EngineFactory:
         """Make an executor for containers, or for processes where the engine is to have them.
 
         Args:
-            additional_authorized_imports: Import names as for the executor.
-            logger: Logger as for the executor.
             **keywords: Keywords of the engine's constructor, and of ``DockerExecutor`` or
                 ``ProcessExecutor``. Both get an argument that both have, and the executor alone if
                 an engine or a pool is given.

@@ -63,11 +63,7 @@ RESERVED_NAMES = frozenset({"class", "instance"})
 
 
 def describe_saved_instance(reference: str) -> str:
-    """Word the error of an agent that was saved with an executor instance.
-
-    Args:
-        reference: of the instance's class.
-    """
+    """Word the error of an agent that was saved with an executor instance."""
     return (
         f"the agent was saved with an executor instance ({reference}), which cannot be saved; pass "
         "executor=<an instance>, executor_class=<a class> or executor_type=<a name> to load it"

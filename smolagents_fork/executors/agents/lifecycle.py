@@ -58,9 +58,6 @@ def clean_up(agent: CodeAgent) -> None:
     taken a step or got another executor since the first. An executor that the user gave to a
     managed agent is the user's, and stays. All are tried: the first error is raised, and the next
     call tries again. Safe on an agent whose constructor failed anywhere.
-
-    Args:
-        agent: the agent, possibly half constructed.
     """
     if _visiting.get():
         _close_executor(agent)
@@ -128,11 +125,7 @@ def interrupt_step(agent: MultiStepAgent) -> None:
 
 
 def interrupt_managed_agents(agent: MultiStepAgent) -> None:
-    """Interrupt the managed agents of an agent.
-
-    Args:
-        agent: their manager.
-    """
+    """Interrupt the managed agents of an agent."""
     for managed in agent.managed_agents.values():
         interrupt = getattr(managed, "interrupt", None)
         if callable(interrupt):
@@ -145,9 +138,6 @@ def without_frames(error: _Error) -> _Error:
     Their frames refer to the agent, so that an agent with a failed step would be in a cycle, and
     its sandbox would not end with the last reference to it. Errors that the caller of the agent
     is handling keep theirs.
-
-    Args:
-        error: Error that the agent handles.
 
     Returns:
         The same error.
@@ -184,10 +174,6 @@ def text_of_output(agent: MultiStepAgent, output: Any) -> str:
 
     Executors have a method ``text_of_output(output)``, since the output may be of a class of the
     code's own.
-
-    Args:
-        agent: Agent whose code gave the output.
-        output: an output or a final answer.
 
     Returns:
         ``str(output)``, a short form of what is too large for it, or the reason why there is none;

@@ -38,8 +38,6 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
     and what they replaced in the agent's state returns.
 
     Args:
-        agent: Agent to run.
-        task: Task as the agent's prompt words it.
         arguments: Arguments of ``agent.run()``, without the task.
 
     Returns:

@@ -67,7 +67,6 @@ def requirements_of_agent(agent: MultiStepAgent, others: Iterable[str]) -> set[s
     """Return the requirements of a saved agent.
 
     Args:
-        agent: Agent to be saved.
         others: requirements of its tools and managed agents.
     """
     requirements = saved_requirements([*others, *getattr(agent, "authorized_imports", ())])

@@ -105,7 +105,6 @@ def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str
     """Return the entries that ``CodeAgent.to_dict`` adds or replaces.
 
     Args:
-        agent: Agent to be saved.
         requirements: Requirements that upstream found. A release of upstream would start the agent
             with another executor or none, so they ask for the fork unless the code runs in
             ``local``.

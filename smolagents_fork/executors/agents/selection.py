@@ -294,8 +294,6 @@ def _arguments_of_agent(
     """Return what every executor gets of its agent, by place and by keyword.
 
     Args:
-        agent: Agent whose executor is made.
-        factory: Class or function that makes it.
         signature: What it takes; a logger that it takes by keyword only is given so.
     """
     from smolagents_fork.upstream import LocalPythonExecutor

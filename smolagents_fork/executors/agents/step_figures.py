@@ -37,10 +37,8 @@ def run_code(agent: CodeAgent, step: Any, code: str) -> CodeOutput:
     """Run ``code`` in the agent's executor, and show its displays wherever people look.
 
     Args:
-        agent: Agent whose code it is.
         step: upstream's ``ActionStep``; gets ``observations_images``, also if the code raises, and
             the code that ``before_run`` has put in place of the model's.
-        code: Code of the step.
     """
     about = AgentStep(agent.name, step.step_number, step.model_output or "")
     executor = agent.python_executor
@@ -138,12 +136,7 @@ def _encode_images(forms: dict[str, Any]) -> dict[str, Any]:
 
 
 def messages_for_model(agent: MultiStepAgent, messages: list[ChatMessage]) -> list[ChatMessage]:
-    """Return the messages without figures, if the agent's model takes none.
-
-    Args:
-        agent: Agent that asks its model.
-        messages: Messages of the agent's memory.
-    """
+    """Return the messages without figures, if the agent's model takes none."""
     model = agent.model
     if not getattr(model, "flatten_messages_as_text", False) and not _is_without_vision(model):
         return messages
@@ -161,10 +154,6 @@ def figures_refused(agent: MultiStepAgent, messages: list[ChatMessage]) -> bool:
     """Note that the model failed on messages, if the figures in them may be the reason.
 
     Figures that the model has taken in an earlier request are not the reason.
-
-    Args:
-        agent: Agent whose model raised.
-        messages: Messages of the request.
 
     Returns:
         whether the next request will have no figures.

@@ -24,10 +24,6 @@ class StepStream(Generator[Any, Any, None]):
     Python's cannot be closed; this one interrupts the agent, and the waiting thread gets
     ``StopIteration``.
 
-    Args:
-        agent: Agent that takes the steps.
-        steps: upstream's generator of them.
-
     Example:
         >>> from smolagents_fork.executors.agents.step_stream import StepStream
         >>> stream = StepStream(agent, (number for number in range(3)))  # doctest: +SKIP

@@ -145,11 +145,7 @@ class AgentArguments(NetworkList, Limits, ImageSpec, ContainerOptions, EngineOpt
 
 
 class _AgentProgram:
-    """The program that runs, if one does. From any thread.
-
-    Args:
-        interrupt: interrupts the executor's code.
-    """
+    """The program that runs, if one does. From any thread."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
@@ -477,10 +473,7 @@ def _program_error(
     """Return the error of a program.
 
     Args:
-        code: its exit code.
-        output: what it printed.
         stopped: why it was ended from here; empty: it was not.
-        model_error: last exception of the host's model.
     """
     shown = output[-_SHOWN_CHARACTERS:]
     if stopped and code == -_SIGKILL:

@@ -115,20 +115,13 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         """Have the image prepared, and show what is built; return its name.
 
         Args:
-            provisioner: prepares it.
-            imports: see :meth:`image_spec`.
             plain: see :func:`.shown_progress`.
         """
         with shown_progress(plain) as report:
             return provisioner.prepare_image(self.image_spec(imports), report=report)
 
     def sandbox_spec(self, image: str, proxy: ConnectionProxy | None = None) -> SandboxSpec:
-        """Return the specification of a sandbox.
-
-        Args:
-            image: to start.
-            proxy: see :class:`SandboxSpec`.
-        """
+        """Return the specification of a sandbox."""
         return SandboxSpec(
             image=image,
             limits=self.resources,
@@ -146,14 +139,7 @@ def connection_to(
     image: str,
     proxy: ConnectionProxy | None = None,
 ) -> KernelConnection:
-    """Return a connection that starts a sandbox with ``options``.
-
-    Args:
-        provisioner: starts the sandbox.
-        options: of the executor or the pool.
-        image: to start.
-        proxy: see :class:`SandboxSpec`.
-    """
+    """Return a connection that starts a sandbox with ``options``."""
     settings = KernelSettings(
         max_print_outputs_length=options.print_length,
         max_value_bytes=options.max_value_bytes,
@@ -165,12 +151,7 @@ def connection_to(
 
 
 def start_advice(limits: Limits, *, own_image: bool) -> str:
-    """Return advice for the end of a failed start's message; may be empty.
-
-    Args:
-        limits: Limits of the container.
-        own_image: whether the image is the user's.
-    """
+    """Return advice for the end of a failed start's message; may be empty."""
     advice = []
     if own_image:
         advice.append(
@@ -199,7 +180,6 @@ def engine_for(engine: object, options: DockerOptions) -> Engine:
 
     Args:
         engine: the argument; ``None``: Docker's engine.
-        options: Options of the sandboxes.
 
     Raises:
         ConfigurationError: it is not an engine, or an option makes no sense there.
@@ -219,8 +199,6 @@ def chosen_engine(engine: object, pool: _HasEngine | None, options: DockerOption
 
     Args:
         engine: the executor's argument; ``None``: the pool's, or Docker's.
-        pool: the executor's pool, if it has one.
-        options: Options of the executor.
 
     Raises:
         ConfigurationError: as :func:`engine_for`, or another engine than the pool's.

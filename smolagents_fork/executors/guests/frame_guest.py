@@ -40,12 +40,7 @@ _FRAMES = {
 
 
 class GuestLauncher(ABC):
-    """Starts the guests of one executor; a :class:`.session.guest.GuestSource`.
-
-    Args:
-        options: the executor's.
-        imports: modules programs may import.
-    """
+    """Starts the guests of one executor; a :class:`.session.guest.GuestSource`."""
 
     def __init__(self, options: GuestOptions, imports: Sequence[str]) -> None:
         self._options = options
@@ -87,12 +82,7 @@ class GuestLauncher(ABC):
 
 
 class FrameGuest:
-    """A guest that speaks in frames; a :class:`.session.guest.Guest`.
-
-    Args:
-        process: the guest's process.
-        max_value_bytes: largest encoded value.
-    """
+    """A guest that speaks in frames; a :class:`.session.guest.Guest`."""
 
     noun: ClassVar[str] = "process"
 

@@ -19,13 +19,7 @@ __all__ = ["GuestExecutor"]
 
 
 class GuestExecutor(SandboxExecutor):
-    """An executor whose programs run under a worker in a process of its own.
-
-    Args:
-        additional_authorized_imports: as in :class:`SandboxExecutor`.
-        logger: as in :class:`SandboxExecutor`.
-        options: limits, callbacks, functions of the host.
-    """
+    """An executor whose programs run under a worker in a process of its own."""
 
     #: The executor's name in messages.
     label: ClassVar[str]

@@ -93,9 +93,5 @@ class GuestOptions(CallOptions):
         return ""
 
     def module_advice(self, name: str) -> str:
-        """Return advice about a module that the code misses.
-
-        Args:
-            name: Name of the module or the package.
-        """
+        """Return advice about a module that the code misses."""
         return import_advice(name)

@@ -45,13 +45,7 @@ class GatewayArguments(KernelOptions):
 
 
 class GatewayExecutor(KernelExecutor):
-    """An executor whose code runs in a kernel of a hosted sandbox.
-
-    Args:
-        arguments: arguments of the constructor.
-        image: of the sandbox, for messages.
-        create: creates a sandbox before a deadline.
-    """
+    """An executor whose code runs in a kernel of a hosted sandbox."""
 
     options: GatewayArguments
 

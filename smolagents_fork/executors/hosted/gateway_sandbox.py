@@ -56,8 +56,6 @@ class WebGateway:
     """A running sandbox whose gateway has a web address; a :class:`.provisioner.GatewaySandbox`.
 
     Args:
-        created: the sandbox.
-        spec: that it was started from.
         end: ends it in the background; called once.
     """
 

@@ -76,8 +76,6 @@ class KernelConnection:
 
     Args:
         provisioner: starts the sandbox; closed with the connection.
-        spec: of the sandbox.
-        settings: of the kernel.
     """
 
     def __init__(
@@ -115,11 +113,7 @@ class KernelConnection:
         return self._spec
 
     def use_image(self, image: str) -> None:
-        """Use another image for later sandboxes.
-
-        Args:
-            image: name that the provisioner returned.
-        """
+        """Use another image for later sandboxes."""
         self._spec = dataclasses.replace(self._spec, image=image)
 
     # -- opening --
@@ -253,10 +247,7 @@ class KernelConnection:
         """Open a stream to the sandbox and the kernel's WebSocket on it.
 
         Args:
-            sandbox: that has the kernel.
-            session_id: of the conversation.
             received: number of its messages that have been received over earlier connections.
-            deadline: of all steps together.
 
         Raises:
             ConnectionLost: the stream could not be opened, or ended.
@@ -404,20 +395,12 @@ class KernelConnection:
             self._provisioner.close()
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for pending removals of sandboxes; return whether all are done.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
+        """Wait for pending removals of sandboxes; return whether all are done."""
         return self._provisioner.wait_until_removed(timeout)
 
 
 def status_after_end(sandbox: GatewaySandbox) -> SandboxStatus:
-    """Return the status of a sandbox whose stream has ended, which the engine may notice later.
-
-    Args:
-        sandbox: that has ended itself, or lost its stream.
-    """
+    """Return the status of a sandbox whose stream has ended, which the engine may notice later."""
     deadline = Deadline(_NOTICE_SECONDS)
     while (status := sandbox.status()).running and not deadline.expired():
         time.sleep(0.05)

@@ -42,7 +42,6 @@ def failure_text(error: Failure, advise: Callable[[str], str]) -> str:
     """Return the traceback, with its cause or with advice if that is known.
 
     Args:
-        error: of the kernel.
         advise: returns advice about the message of an error, with its type.
     """
     text = error.traceback or error.value

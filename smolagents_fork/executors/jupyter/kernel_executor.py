@@ -27,9 +27,6 @@ class KernelExecutor(SandboxExecutor):
     """An executor whose code runs in a kernel, which a connection starts and speaks to.
 
     Args:
-        additional_imports: as in :class:`Executor`.
-        logger: as in :class:`Executor`.
-        options: limits, callbacks, functions of the host.
         packages: installs what the sandbox does not have from its image.
         of_pool: whether a pool decides what is installed.
         network_remedy: how the sandbox gets a network; empty if it has one, or nobody knows how.

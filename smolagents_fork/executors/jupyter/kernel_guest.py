@@ -43,7 +43,6 @@ class KernelGuestSource:
 
     Args:
         connection: starts sandboxes; closed with this object.
-        startup_seconds: limit of a start.
     """
 
     def __init__(self, connection: KernelConnection, startup_seconds: float) -> None:
@@ -52,9 +51,6 @@ class KernelGuestSource:
 
     def start(self, stop: Callable[[], bool]) -> KernelGuest:
         """Start a kernel, or take the one to which the connection is open.
-
-        Args:
-            stop: see :class:`KernelGuest`.
 
         Raises:
             ExecutorStartError: it did not start in time, or has ended.
@@ -77,11 +73,7 @@ class KernelGuestSource:
 
 
 class Collector(Sink):
-    """Messages of one run of a kernel, collected to the output and the value of a call.
-
-    Args:
-        output: takes what is printed and displayed.
-    """
+    """Messages of one run of a kernel, collected to the output and the value of a call."""
 
     def __init__(self, output: CallOutput) -> None:
         self._call = output
@@ -139,8 +131,6 @@ class KernelGuest:
     """A kernel in a sandbox, which ends with it; a :class:`.session.guest.Guest`.
 
     Args:
-        connection: to the kernel.
-        channel: that is open.
         stop: returns whether what the kernel does not read need not be sent any longer.
     """
 

@@ -52,8 +52,6 @@ class Packages:
         """Install the packages that provide the import names ``names`` into the sandbox.
 
         Args:
-            ask: makes a request of the kernel.
-            names: import names.
             must_stay: the reason not to replace the sandbox by one that has them.
 
         Raises:
@@ -101,7 +99,6 @@ def _without_secrets(settings: dict[str, str], *, needed: bool) -> dict[str, str
     """Return those of pip's index settings that the code may read.
 
     Args:
-        settings: by variable.
         needed: whether packages are to be installed with them.
 
     Raises:

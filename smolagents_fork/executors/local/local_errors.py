@@ -62,7 +62,6 @@ def as_upstreams(
     """Return ``error`` as a class that is upstream's error too, with a passive cause.
 
     Args:
-        error: the interpreter's.
         text_of: makes the text of an exception within the limits of a call.
     """
     error_type = next(error_type for error_type in type(error).__mro__ if error_type in _JOINED)

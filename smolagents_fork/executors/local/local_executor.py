@@ -99,11 +99,6 @@ def _own_tools(
     """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards.
 
     A tool by a name that code cannot write is left out, with a warning that names it.
-
-    Args:
-        tools: by name.
-        before_call: see :func:`directly`.
-        after_call: see :func:`directly`.
     """
 
     def check(name: str, _tool: Any) -> None:
@@ -148,7 +143,6 @@ def _passive(value: Any, text_of: Callable[[Any], str]) -> Any:
     converts it in any case, but by methods of that class.
 
     Args:
-        value: an output.
         text_of: makes the text of a value within the limits of a call.
     """
     if type(value) in _PASSIVE:

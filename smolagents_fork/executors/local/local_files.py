@@ -24,11 +24,7 @@ __all__ = ["LocalFiles"]
 
 
 class LocalFiles:
-    """The work folder of one executor: made when it is first used, removed with its owner.
-
-    Args:
-        initial_files: files that the folder has at the start.
-    """
+    """The work folder of one executor: made when it is first used, removed with its owner."""
 
     def __init__(self, initial_files: GivenFiles) -> None:
         self._given = initial_files

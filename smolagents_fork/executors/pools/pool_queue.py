@@ -57,7 +57,6 @@ class Waiter(Generic[_Sandbox]):
     """An entry of the queue, with the sandbox or the error that it receives.
 
     Args:
-        tenant: Tenant whose executor waits.
         notify: called after either was given, in the thread that gave it.
     """
 

@@ -31,7 +31,6 @@ class PooledExecutor(SandboxExecutor, Generic[_Sandbox]):
 
         Args:
             pool: the pool; ``None``: the executor starts its sandbox itself.
-            options: arguments of the constructor.
         """
         self._pool, self._pooled, self._tenant = pool, options.ready, options.tenant
         self._control.log.tenant = options.tenant
@@ -55,10 +54,6 @@ class PooledExecutor(SandboxExecutor, Generic[_Sandbox]):
 
         Waiting for a pool needs no thread. When the task is cancelled, the executor that is being
         made is closed.
-
-        Args:
-            arguments: of the constructor.
-            keywords: of the constructor, perhaps with ``pool`` and ``tenant``.
         """
         pool = cls.pool_class.check("pool", keywords.get("pool"))
         tenant = keywords.get("tenant", "")

@@ -107,10 +107,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
     def check(cls: type[_Self], name: str, value: Any) -> _Self | None:
         """Return a pool of this class, or ``None``; check of an executor's option.
 
-        Args:
-            name: Name of the option.
-            value: Value given for the option, a pool or ``None``.
-
         Raises:
             ConfigurationError: it is neither.
         """
@@ -299,10 +295,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     def _take(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox | None:
         """Return the sandbox that ``waiter`` was given; ``None`` if it has to wait for another.
-
-        Args:
-            waiter: Waiter of the caller.
-            seconds: Seconds that it waited at most.
 
         Raises:
             ExecutorStartError: it was given none in time, or the start for it failed.

@@ -190,9 +190,6 @@ class ProcessLauncher(GuestLauncher):
     """Starts children that share a folder, one after the other.
 
     Args:
-        options: the executor's.
-        imports: modules programs may import besides the built-in list.
-        place: where the children run.
         proxy: serves their listeners; ``None``: they have none.
     """
 

@@ -38,7 +38,6 @@ class Bindings:
     """Tools, variables and sources of one executor.
 
     Args:
-        options: of the calls.
         on_call: called with a record of every call of a tool.
         before_call: called with name and arguments before a tool is; ``None``: nothing is.
         allow_pickle: whether values that the codec refuses are pickled.

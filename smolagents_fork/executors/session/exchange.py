@@ -34,11 +34,7 @@ StopReason = Literal["timeout", "interrupt", "tools", "answer", "end"]
 
 
 class NotStopped(Exception):
-    """The guest did not stop within the grace period.
-
-    Args:
-        reason: for which it was to stop.
-    """
+    """The guest did not stop within the grace period."""
 
     def __init__(self, reason: StopReason) -> None:
         super().__init__(reason)

@@ -242,7 +242,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         """Have a new guest carry out a request for a file; return the body of its answer.
 
         Args:
-            ask: makes requests of the guest.
             body: see :mod:`smolagents_fork.guest.worker_files`.
         """
 
@@ -493,9 +492,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     @contextlib.contextmanager
     def _turn(self, action: str) -> Iterator[None]:
         """Let one caller at a time enter; raise where a call would wait for itself.
-
-        Args:
-            action: name of the method, for messages.
 
         Raises:
             ExecutorClosedError: after ``cleanup()``.

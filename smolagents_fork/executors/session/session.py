@@ -65,9 +65,6 @@ class Session:
     """Runs and requests of one executor, with their limits and errors.
 
     Args:
-        limits: of calls.
-        source: starts guests.
-        bindings: tools and variables that each guest gets.
         prepare: gives a new guest what it gets besides; called before the bindings do.
     """
 
@@ -243,10 +240,6 @@ class Session:
     def request(self, request: Request, action: str) -> bytes:
         """Make a request of the guest, which is started if necessary; return the answer.
 
-        Args:
-            request: for the guest.
-            action: for messages.
-
         Raises:
             ExecutorError: the guest refused.
             SandboxDiedError: the guest has ended.
@@ -288,10 +281,6 @@ class Session:
 
     def run(self, code: str, output: CallOutput) -> Outcome:
         """Run ``code``.
-
-        Args:
-            code: of the program.
-            output: takes what it prints and displays.
 
         Raises:
             ProgramInterruptedError: it was interrupted, or never began; its state is kept.
@@ -393,8 +382,6 @@ class Session:
         """Drop a guest that is of no more use, and return the error that says so.
 
         Args:
-            guest: to drop.
-            error: what happened.
             when: beginning of the message.
         """
         self._drop()

@@ -72,7 +72,6 @@ def installation(options: SetupOptions, note: Callable[[str], None]) -> Installa
     """Find or make what guests are started from.
 
     Args:
-        options: where things are, and how long fetching them may take.
         note: takes a line for the user's log before something is fetched or made.
 
     Raises:
@@ -93,9 +92,6 @@ def installation(options: SetupOptions, note: Callable[[str], None]) -> Installa
 
 def check_imports(imports: Sequence[str]) -> None:
     """Refuse imports that lead to JavaScript, and modules that the guest's Python does not have.
-
-    Args:
-        imports: modules programs may import.
 
     Raises:
         ConfigurationError: names the modules, and what to do about them.
@@ -118,8 +114,6 @@ class PyodideSource:
     """Starts guests that all have the same packages; from any thread.
 
     Args:
-        options: Options of the executor or the pool.
-        imports: modules programs may import.
         note: takes a line for the user's log before something is fetched or made.
 
     Raises:
@@ -213,9 +207,6 @@ class WasmLauncher(GuestLauncher):
     """Starts guests one after the other.
 
     Args:
-        options: the executor's.
-        imports: modules programs may import.
-        source: starts a guest.
         first: a guest that a pool has started; ``None`` to start the first one, too.
     """
 

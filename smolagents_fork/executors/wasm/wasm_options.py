@@ -89,9 +89,5 @@ class WasmOptions(GuestOptions, SetupOptions):
         return "use executor_type='docker' with network='bridge'"
 
     def module_advice(self, name: str) -> str:
-        """Return advice about a module that the code misses, whose wheel would be fetched.
-
-        Args:
-            name: Name of the module or the package.
-        """
+        """Return advice about a module that the code misses, whose wheel would be fetched."""
         return installed_import_advice(name)
