@@ -56,7 +56,6 @@ class Multiplexer:
     """The connections of one port, over standard input and output.
 
     Args:
-        listener: Listening socket of the port.
         successor: Socket that the next multiplexer connects to.
     """
 
@@ -223,11 +222,7 @@ class Multiplexer:
 
 
 def replace_predecessor(port: int) -> socket.socket:
-    """End the multiplexer before, if there is one; return the socket for the next.
-
-    Args:
-        port: Port of both.
-    """
+    """End the multiplexer before, if there is one; return the socket for the next."""
     name = _NAME % port
     end = time.monotonic() + _PATIENCE_SECONDS
     while True:

@@ -314,11 +314,7 @@ class ContainerOptions(Options):
         return "host" in (extra.get("network"), extra.get("network_mode"), self.network)
 
     def network_remedy(self, owner: str) -> str:
-        """Return the advice that gives code a network; empty if it has one.
-
-        Args:
-            owner: Owner that has the options, for the message.
-        """
+        """Return the advice that gives code a network; empty if it has one."""
         if self.has_network:
             return ""
         hosts = "" if owner == "pool" else "allowed_hosts= or "  # which a pool does not take

@@ -21,10 +21,8 @@ class CarriedConnections:
     """Connections of one sandbox to the proxy of this process, over one stream after another.
 
     Args:
-        proxy: Proxy of this process.
         open_multiplexer: Starts a multiplexer in the sandbox, which listens, in so many seconds,
             and returns its stream; raises OSError where it ends, or does not listen in time.
-        sandbox: Name of the sandbox, for messages.
     """
 
     def __init__(
@@ -69,21 +67,13 @@ class CarriedConnections:
 
 
 def multiplexer_command(port: int) -> list[str]:
-    """Return the command of a multiplexer, for any Python 3 of an image.
-
-    Args:
-        port: Port of the sandbox's loopback.
-    """
+    """Return the command of a multiplexer, for any Python 3 of an image."""
     source = resources.files(__package__).joinpath("connection_multiplexer.py").read_text("utf-8")
     return ["python3", "-I", "-S", "-c", source, str(port)]
 
 
 def wait_until_listening(stream: ByteStream, deadline: Deadline) -> None:
     """Wait until a multiplexer says that its port can be connected to.
-
-    Args:
-        stream: Stream of its input and output.
-        deadline: Deadline of the wait.
 
     Raises:
         OSError: it ended, or did not say so in time.

@@ -69,9 +69,6 @@ def index_addresses() -> list[str]:
 def secret_settings(settings: Mapping[str, str]) -> list[str]:
     """Return the variables with an address that contains a user name or a password.
 
-    Args:
-        settings: Settings as :func:`index_settings` returns them.
-
     Example:
         >>> secret_settings({"PIP_INDEX_URL": "https://user:word@host/simple"})
         ['PIP_INDEX_URL']

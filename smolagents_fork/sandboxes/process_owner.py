@@ -87,9 +87,6 @@ def process_is_gone(owner: str) -> bool:
     """Tell whether the kernel says that a process of this machine no longer runs.
 
     An owner on another machine, or one that cannot be identified, counts as alive.
-
-    Args:
-        owner: Owner as :func:`owner_text` returned it.
     """
     parts = _TEXT.fullmatch(owner)
     if parts is None or parts[1] != this_machine():

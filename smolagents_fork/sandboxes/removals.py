@@ -55,11 +55,7 @@ _reaped: set[Hashable] = set()
 
 
 class Removals:
-    """Removals from one engine.
-
-    Args:
-        address: Address of the engine.
-    """
+    """Removals from one engine."""
 
     def __init__(self, address: Hashable) -> None:
         self._address = address
@@ -69,7 +65,6 @@ class Removals:
 
         Args:
             name: Name of the object, unlike all others of this process.
-            remove: removes it.
 
         Raises:
             ExecutorStartError: the process is exiting.
@@ -83,10 +78,6 @@ class Removals:
     @contextlib.contextmanager
     def starting(self, name: str, remove: Removal) -> Iterator[None]:
         """Register an object as :meth:`register` does, and delay the exit until the block ends.
-
-        Args:
-            name: Name of the object, unlike all others of this process.
-            remove: removes it.
 
         Raises:
             ExecutorStartError: the process is exiting.
@@ -121,7 +112,6 @@ class Removals:
         """Remove an object; no-op when it is gone.
 
         Args:
-            name: Name of the object.
             wait: do it now; otherwise in the background.
         """
         with _pending.lock:
@@ -138,9 +128,6 @@ class Removals:
         """Wait for pending removals from the engine; return whether all are done.
 
         A removal that has failed before is tried once more.
-
-        Args:
-            timeout: seconds.
         """
         end = time.monotonic() + timeout
         repeated = False
@@ -163,12 +150,7 @@ class Removals:
         return [name for name, entry in known.items() if entry and entry[0] == self._address]
 
     def wait_for(self, name: str, timeout: float) -> bool:
-        """Wait for one object's removal, whatever happens to others; return whether it is done.
-
-        Args:
-            name: Name of the object.
-            timeout: seconds.
-        """
+        """Wait for one object's removal, whatever happens to others; return whether it is done."""
         end = time.monotonic() + timeout
         while name in _pending.known:
             if time.monotonic() > end:
@@ -178,11 +160,7 @@ class Removals:
 
 
 def wait_until_tried(timeout: float) -> bool:
-    """Wait until each removal in the background has been tried; return whether that is so.
-
-    Args:
-        timeout: seconds.
-    """
+    """Wait until each removal in the background has been tried; return whether that is so."""
     return _wait_until(_is_idle, timeout)
 
 

@@ -164,7 +164,6 @@ def check_size(name: str, size: object, *, optional: bool = True) -> None:
     """Reject invalid sizes; ``None`` means unlimited where that is allowed.
 
     Args:
-        name: Name of the parameter.
         size: its argument: text with a unit, or a whole number of bytes.
         optional: whether ``None`` is allowed.
 

@@ -18,10 +18,6 @@ _READ_BYTES = 1 << 20
 def read_pieces(stream: ByteStream, *, deadline: Deadline) -> Iterator[bytes]:
     """Yield the output of a started program; closes the stream.
 
-    Args:
-        stream: to the program.
-        deadline: Deadline of the program.
-
     Raises:
         ExecutorError: it took too long, or the stream broke.
     """

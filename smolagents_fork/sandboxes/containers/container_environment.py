@@ -11,14 +11,7 @@ __all__ = ["container_environment"]
 def container_environment(
     spec: SandboxSpec, token: str, *, user: str, address: str = "127.0.0.1"
 ) -> dict[str, str]:
-    """Return the variables of a container: those of its programs, then the user's.
-
-    Args:
-        spec: Description of the sandbox.
-        token: Token that the gateway asks its clients for.
-        user: the option of that name.
-        address: Address that the gateway listens on.
-    """
+    """Return the variables of a container: those of its programs, then the user's."""
     # A user that is a number has no entry in the passwd file of most images.
     name = user.partition(":")[0]
     name = "sandbox" if not name or name.isdigit() else name

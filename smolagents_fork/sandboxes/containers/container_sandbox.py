@@ -17,13 +17,7 @@ _MULTIPLEXER_SECONDS = 30.0
 
 
 class ContainerSandbox(ABC):
-    """One running container, in which the engine starts programs.
-
-    Args:
-        name: Name that the engine knows it by.
-        gateway_token: Token that its gateway asks for.
-        spec: Description that it was started from.
-    """
+    """One running container, in which the engine starts programs."""
 
     def __init__(self, name: str, gateway_token: str, spec: SandboxSpec) -> None:
         self.name, self.gateway_token, self.spec = name, gateway_token, spec

@@ -49,7 +49,6 @@ def relay_command(port: int, seconds: float) -> list[str]:
     """Return the command of the relay.
 
     Args:
-        port: of the kernel.
         seconds: that the kernel may take to listen.
     """
     return ["python3", "-I", "-S", "-c", _RELAY, str(port), str(seconds)]

@@ -50,12 +50,6 @@ class DockerSandbox(ContainerSandbox):
     """One running container. Made by :class:`DockerProvisioner`.
 
     Args:
-        client: docker-py client.
-        container: docker-py's object for the container.
-        name: Name of the container.
-        gateway_token: Token that its gateway asks for.
-        spec: Specification that it was started from.
-        removals: Removals from its engine.
         published_host: address at which its gateway's published port is reached; ``None`` without.
         connection: to its first process, which renews its lease: see create_arguments.
         gateway: socket that its gateway connects to; ``None`` where it does not.
@@ -282,9 +276,5 @@ class DockerSandbox(ContainerSandbox):
         self._removals.remove(self.name, wait=False)
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait until it is removed, after :meth:`remove`; return whether it is.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
+        """Wait until it is removed, after :meth:`remove`; return whether it is."""
         return self._removals.wait_for(self.name, timeout)

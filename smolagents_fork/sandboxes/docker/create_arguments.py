@@ -38,11 +38,6 @@ def container_arguments(
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
     Args:
-        spec: Description of the sandbox.
-        options: Options of the container.
-        name: Name of the container.
-        token: Token that the gateway asks its clients for.
-        published: whether the gateway's port is published.
         socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.
     """
@@ -205,7 +200,6 @@ def lease_arguments(command: Sequence[str], seconds: float) -> dict[str, Any]:
     """Return docker-py's arguments that run ``command`` under the lease.
 
     Args:
-        command: the container's main process and its arguments.
         seconds: the lease; rounded up.
     """
     return {

@@ -88,12 +88,7 @@ def _is_installed(program: str) -> bool:
 
 
 def leave_out(api: APIClient, missing: MissingHelpers) -> None:
-    """Have a client send the other credentials only.
-
-    Args:
-        api: docker-py's low-level client.
-        missing: what it does without.
-    """
+    """Have a client send the other credentials only."""
     number, path = temporary_file("docker-")
     try:
         with open(number, "w", encoding="utf-8") as file:

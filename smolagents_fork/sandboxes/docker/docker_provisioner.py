@@ -79,7 +79,6 @@ class DockerProvisioner:
     """A provisioner of containers.
 
     Args:
-        options: Options of the containers.
         address: Address of the engine; ``None``: the one that the environment names.
 
     Raises:
@@ -114,11 +113,6 @@ class DockerProvisioner:
     def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
         """Pull or build an image unless the engine has it, and return its name.
 
-        Args:
-            spec: Description of the image.
-            report: takes one line at a time while something is built.
-            rebuild: build again, without what was built before.
-
         Raises:
             ImageBuildError: a build failed, or the time ran out.
             ExecutorStartError: an image to use as it is cannot be pulled.
@@ -129,9 +123,6 @@ class DockerProvisioner:
 
     def image_digest(self, image: str) -> str:
         """Return the digest by which the engine knows an image; the same content has the same.
-
-        Args:
-            image: Name of the image.
 
         Raises:
             ExecutorStartError: the engine does not have it.
@@ -299,11 +290,7 @@ class DockerProvisioner:
         return [number[:12] for number in read_entries("container", summaries, own_id)]
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for pending removals, also after :meth:`close`; return whether all are done.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
+        """Wait for pending removals, also after :meth:`close`; return whether all are done."""
         return self._removals.wait(timeout)
 
     def close(self) -> None:

@@ -142,9 +142,6 @@ def disconnect(client: DockerClient) -> None:
 
     The client's own ``close`` is not enough. The HTTP client closes a pool of connections when the
     last reference to it is gone, and an attached stream refers to it in a cycle.
-
-    Args:
-        client: docker-py client.
     """
     for adapter in list(client.api.adapters.values()):
         pools: Any = getattr(getattr(adapter, "poolmanager", None), "pools", None)
@@ -161,11 +158,7 @@ def _ping(api: APIClient, seconds: float) -> Any:
 
 
 def engine_time(client: DockerClient) -> float:
-    """Return the seconds of the epoch by the engine's clock.
-
-    Args:
-        client: docker-py client.
-    """
+    """Return the seconds of the epoch by the engine's clock."""
     date = _ping(client.api, PING_SECONDS).headers.get("Date")
     return parsedate_to_datetime(date).timestamp() if date else time.time()
 
@@ -181,12 +174,7 @@ def check_answers(client: DockerClient) -> None:
 
 
 def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
-    """Return the name or address of the engine's machine; ``None`` when that is this one.
-
-    Args:
-        client: docker-py client.
-        address: Address that it was connected to.
-    """
+    """Return the name or address of the engine's machine; ``None`` when that is this one."""
     base = urlsplit(str(client.api.base_url))
     if base.scheme == "http+docker":
         if base.hostname != "ssh":
@@ -262,7 +250,6 @@ def one_call_client(api: APIClient, seconds: float) -> APIClient:
     """Return a copy of a low-level client for one call to which docker-py sets no limit.
 
     Args:
-        api: docker-py's low-level client.
         seconds: until the answer has to begin.
     """
     own = client_copy(api, seconds)
@@ -321,12 +308,7 @@ def _make_helper_error(action: str, figures: str, error: Exception) -> ExecutorS
 
 
 def inspect_image(client: DockerClient, image: str) -> Mapping[str, Any] | None:
-    """Return the engine's description of an image; ``None`` if the engine does not have it.
-
-    Args:
-        client: docker-py client.
-        image: Name or id of the image.
-    """
+    """Return the engine's description of an image; ``None`` if the engine does not have it."""
     import docker
 
     with mapped_errors("looking for the image", image=image):
@@ -340,12 +322,7 @@ def inspect_image(client: DockerClient, image: str) -> Mapping[str, Any] | None:
 
 
 def image_id(client: DockerClient, image: str) -> str | None:
-    """Return the id of an image; ``None`` if the engine does not have it.
-
-    Args:
-        client: docker-py client.
-        image: Name or id of the image.
-    """
+    """Return the id of an image; ``None`` if the engine does not have it."""
     description = inspect_image(client, image)
     return None if description is None else str(description["Id"])
 

@@ -29,11 +29,7 @@ class EngineAddress:
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> EngineAddress:
-        """Return the address that ``DOCKER_HOST`` and its companions name.
-
-        Args:
-            environment: variables and their values.
-        """
+        """Return the address that ``DOCKER_HOST`` and its companions name."""
         return cls(
             environment.get("DOCKER_HOST", ""),
             environment.get("DOCKER_CERT_PATH"),

@@ -26,9 +26,6 @@ _IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 def entry_id(entry: Mapping[str, Any]) -> str:
     """Return the id of a container or image.
 
-    Args:
-        entry: Entry as the engine lists it.
-
     Raises:
         ValueError: it has none, so nothing can be done with it.
 
@@ -47,9 +44,6 @@ def container_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
     A name that others have for it, in a link, is not one of them.
 
-    Args:
-        entry: Entry as the engine lists it.
-
     Example:
         >>> container_names({"Names": ["/web/database", "/database"]})
         ('database',)
@@ -62,30 +56,18 @@ def container_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def container_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of a container; the short id of one without a name.
-
-    Args:
-        entry: Entry as the engine lists it.
-    """
+    """Return the name of a container; the short id of one without a name."""
     return next(iter(container_names(entry)), "") or entry_id(entry)[:12]
 
 
 def labels_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the labels of a container, image or volume; none if the engine names none.
-
-    Args:
-        entry: Entry as the engine lists it.
-    """
+    """Return the labels of a container, image or volume; none if the engine names none."""
     labels = entry.get("Labels")
     return labels if isinstance(labels, Mapping) else {}
 
 
 def created_at(entry: Mapping[str, Any]) -> float:
-    """Return when a container or image was made, in seconds of the epoch; now if it does not say.
-
-    Args:
-        entry: Entry as the engine lists it.
-    """
+    """Return when a container or image was made, in seconds of the epoch; now if unknown."""
     created, now = entry.get("Created"), time.time()
     # An engine that does not know it sends a date before 1970.
     return float(created) if isinstance(created, (int, float)) and 0 < created < now else now
@@ -95,7 +77,6 @@ def usage(raw: Mapping[str, Any], *, limited: bool) -> ExecutorStats:
     """Return a container's resource use without the files that the kernel keeps in memory.
 
     Args:
-        raw: the engine's answer.
         limited: whether the container has a limit of memory; the engine names one in any case.
     """
     memory = raw.get("memory_stats", {})

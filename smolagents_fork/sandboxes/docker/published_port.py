@@ -28,11 +28,6 @@ def published_host(
 ) -> str | None:
     """Return the address at which published ports of containers are reached from here.
 
-    Args:
-        client: docker-py client.
-        address: Address of the engine.
-        options: Options of the containers.
-
     Returns:
         ``None`` if no port is published: none is needed, or the engine's own connection has to
         reach the gateway.
@@ -87,10 +82,6 @@ def connect_to_gateway(
     is sent first; any answer will do.
 
     Args:
-        host: address on this side.
-        port: Number of the port.
-        deadline: Deadline of the whole start.
-        is_running: returns whether the container still runs.
         answered: whether the gateway has answered before.
 
     Raises:

@@ -123,11 +123,7 @@ class ClusterClient:
         """Call the API and return its answer.
 
         Args:
-            action: Action for messages.
-            function: method of the official client.
-            *args: Arguments of it.
             seconds: Seconds for all attempts together.
-            **keywords: Keywords of it.
 
         Raises:
             EngineUnavailableError: no answer, or the server is unavailable.
@@ -149,7 +145,6 @@ class ClusterClient:
         """Return the pods of the fork, as the API describes them; see :meth:`call` for errors.
 
         Args:
-            seconds: Seconds for all attempts together.
             **parameters: Parameters of the query, such as ``limit``.
         """
         pod_list = self.call(
@@ -163,33 +158,18 @@ class ClusterClient:
         return list(pod_list.get("items") or ())
 
     def read_pod(self, name: str, *, seconds: float = _CALL_SECONDS) -> dict[str, Any]:
-        """Return a pod, as the API describes it; see :meth:`call` for errors.
-
-        Args:
-            name: Name of the pod.
-            seconds: Seconds for all attempts together.
-        """
+        """Return a pod, as the API describes it; see :meth:`call` for errors."""
         read = self.core.read_namespaced_pod
         return self.call(f"asking for pod {name}", read, name, self.namespace, seconds=seconds)
 
     def create_pod(self, manifest: Mapping[str, Any]) -> None:
-        """Create a pod; see :meth:`call` for errors.
-
-        Args:
-            manifest: Manifest of the pod.
-        """
+        """Create a pod; see :meth:`call` for errors."""
         name, image = manifest["metadata"]["name"], manifest["spec"]["containers"][0]["image"]
         create = self.core.create_namespaced_pod
         self.call(f"creating pod {name} (image {image})", create, self.namespace, manifest)
 
     def log_lines(self, pod: str, lines: int, *, seconds: float = _CALL_SECONDS) -> list[str]:
-        """Return the last lines of a pod's log; see :meth:`call` for errors.
-
-        Args:
-            pod: Name of the pod.
-            lines: how many at most.
-            seconds: Seconds for all attempts together.
-        """
+        """Return the last lines of a pod's log; see :meth:`call` for errors."""
         text = self._answer(
             f"reading the log of pod {pod}",
             self.core.read_namespaced_pod_log,
@@ -201,9 +181,6 @@ class ClusterClient:
 
     def warnings(self, pod: str) -> list[dict[str, Any]]:
         """Return the warnings among a pod's events, the last one at the end.
-
-        Args:
-            pod: Name of the pod.
 
         Returns:
             the events as the API describes them; none where the account may not list events.
@@ -298,8 +275,6 @@ class ClusterClient:
         """Return the error for an answer of the API.
 
         Args:
-            action: Action that was refused.
-            status: HTTP status.
             body: Body of the answer, mostly a ``Status`` as JSON.
         """
         reason = _reason(body) or f"HTTP status {status}"
@@ -326,10 +301,8 @@ class ClusterClient:
         """Open the WebSocket of an exec or an attachment.
 
         Args:
-            pod: Name of the pod.
             subresource: ``exec`` or ``attach``.
             parameters: Parameters of the query; a list is given once for each entry.
-            seconds: Seconds to wait at most.
 
         Raises:
             EngineUnavailableError: no answer.

@@ -185,11 +185,7 @@ class ChannelSocket:
 
 
 class RelayStream(ChannelSocket):
-    """Exec of a program that joins the stream to a port; its error ends the stream with its words.
-
-    Args:
-        sock: see :class:`ChannelSocket`.
-    """
+    """Exec of a program that joins the stream to a port, whose error ends it with its words."""
 
     def recv(self, size: int, /) -> bytes:
         """Return bytes; see :meth:`ChannelSocket.recv`.

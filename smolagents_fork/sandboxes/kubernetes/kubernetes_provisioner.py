@@ -55,10 +55,7 @@ class KubernetesProvisioner:
     Args:
         client: Client of the cluster; closed with the provisioner.
         manifest: returns the manifest of a pod for a specification, ``sandbox`` and ``token``.
-        note: takes a line for the user's log for each pod.
         warm_pool: name of a ``SandboxWarmPool`` that pods are claimed from; ``None``: new pods.
-        allow_network: whether pods may have a network.
-        tenant: whose pods these are, for messages; empty for none.
 
     Raises:
         EngineUnavailableError: the cluster does not answer, or refuses the token.
@@ -183,11 +180,7 @@ class KubernetesProvisioner:
         return [record.sandbox for record in records if record.is_own]
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for pending removals, also after :meth:`close`; return whether all are done.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
+        """Wait for pending removals, also after :meth:`close`; return whether all are done."""
         return self._removals.wait(timeout)
 
     def close(self) -> None:
@@ -205,10 +198,8 @@ def _run_check(
     """Run an image in a pod of its own.
 
     Args:
-        client: Client of the cluster.
         manifest: Manifest of a pod with that image; changed to run the check. The caller removes
             the pod.
-        spec: Description of the image.
         waiting: takes the cluster's words about a pod that waits.
 
     Raises:

@@ -100,11 +100,6 @@ def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
 def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a pod and wait until it is gone.
 
-    Args:
-        client: Client of the cluster.
-        name: Name of the pod.
-        deadline: Deadline of all calls together.
-
     Raises:
         ExecutorError: the cluster does not do it, or not in time.
     """
@@ -122,9 +117,6 @@ def reap(client: ClusterClient) -> list[str]:
 
     Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
     ended ten minutes ago. Claims of such pods have an expiry, which their controller keeps.
-
-    Args:
-        client: Client of the cluster.
     """
     removed = []
     for name in read_entries("pod", client.list_pods(), _orphan):

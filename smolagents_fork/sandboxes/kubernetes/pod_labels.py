@@ -39,21 +39,12 @@ MANAGED_BY = f"{_MANAGED_LABEL}={_PREFIX}"
 
 
 def labels(*, network: bool = False) -> dict[str, str]:
-    """Return the labels of a pod.
-
-    Args:
-        network: whether it may use a network.
-    """
+    """Return the labels of a pod."""
     return {_MANAGED_LABEL: _PREFIX, NETWORK_LABEL: ALLOWED if network else NONE}
 
 
 def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
-    """Return labels and annotations for a pod of this process.
-
-    Args:
-        sandbox: Id of the sandbox.
-        network: whether it may use a network.
-    """
+    """Return labels and annotations for a pod of this process."""
     return {
         "labels": labels(network=network),
         "annotations": {
@@ -67,11 +58,7 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
 
 
 class PodRecord:
-    """Sandbox and owner of a pod, as its annotations have them. Anyone may have written these.
-
-    Args:
-        pod: Pod as the API describes it.
-    """
+    """Sandbox and owner of a pod, as its annotations have them. Anyone may have written these."""
 
     def __init__(self, pod: Mapping[str, Any]) -> None:
         self._pod = pod

@@ -69,13 +69,8 @@ def pod_manifest(
     """Return the manifest of a sandbox's pod.
 
     Args:
-        spec: Description of the sandbox.
-        options: Options of the container.
-        sandbox: id of the sandbox.
-        token: Token that the gateway asks its clients for.
         command: the container's main process, which runs under the lease.
         runtime_class: name of a ``RuntimeClass``; ``None``: the cluster's default.
-        network: whether it may use a network.
         max_seconds: after which the cluster ends it, whatever happens.
         warm: whether the pod waits in a warm pool, for any time, before it is used.
     """
@@ -160,7 +155,6 @@ def cluster_manifests(
     """Return the manifests in the order in which they are applied.
 
     Args:
-        namespace: Namespace of the sandboxes.
         image: Image of the warm pool's pods.
         warm_pool: name of a ``SandboxWarmPool`` to make; ``None``: none.
     """
@@ -243,11 +237,7 @@ def _warm_pool(namespace: str, name: str, image: str) -> list[dict[str, Any]]:
 
 
 def yaml_of(manifests: list[dict[str, Any]]) -> str:
-    """Return manifests as YAML documents.
-
-    Args:
-        manifests: of dictionaries, lists and plain values.
-    """
+    """Return manifests as YAML documents."""
     import yaml  # type: ignore[import-untyped]  # the package has no types
 
     # Without aliases, which stand for values that occur twice.

@@ -44,13 +44,7 @@ class PodSandbox(ContainerSandbox):
     """One running pod. Made by the provisioner.
 
     Args:
-        client: of the cluster.
-        name: Name of the pod, whose container runs.
-        sandbox: Id of the sandbox.
-        gateway_token: Token that its gateway asks for.
-        node: Name of its node.
         tenant: Tenant whose it is; empty for none.
-        spec: that it was started from.
         end: removes it in the background.
 
     Raises:
@@ -196,11 +190,7 @@ class PodSandbox(ContainerSandbox):
 
 
 def _short_command(argv: list[str]) -> list[str]:
-    """Return a command with a compressed program, if it runs a long one with Python's ``-c``.
-
-    Args:
-        argv: program and arguments.
-    """
+    """Return a command with a compressed program, if it runs a long one with Python's ``-c``."""
     if "-c" not in argv or not argv[0].startswith("python"):
         return argv
     place = argv.index("-c") + 1

@@ -80,11 +80,7 @@ class PodState:
 
 
 def pod_state(pod: Mapping[str, Any]) -> PodState:
-    """Return the state that the API describes.
-
-    Args:
-        pod: Pod as the API describes it.
-    """
+    """Return the state that the API describes."""
     status = pod.get("status") or {}
     addresses = [host.get("ip") for host in status.get("hostIPs") or ()] or [status.get("hostIP")]
     state = PodState(
@@ -141,10 +137,6 @@ def await_running(
     """Return the state of a pod that runs, or has ended if that is asked for.
 
     Args:
-        client: of the cluster.
-        name: of the pod.
-        image: of its container, for messages.
-        deadline: of the wait.
         option: that sets it, for messages.
         until_ended: wait for its end.
         waiting: takes the cluster's words about a pod that waits.
@@ -201,12 +193,7 @@ def _read_state(client: ClusterClient, name: str, is_late: bool) -> PodState:
 
 
 class _Warnings:
-    """Warnings of a pod that does not run yet.
-
-    Args:
-        client: of the cluster.
-        name: of the pod.
-    """
+    """Warnings of a pod that does not run yet."""
 
     def __init__(self, client: ClusterClient, name: str) -> None:
         self._client, self._name = client, name

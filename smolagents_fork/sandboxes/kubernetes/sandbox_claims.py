@@ -45,11 +45,8 @@ def claim_pod(
     """Claim a sandbox and return the name of its pod.
 
     Args:
-        client: Client of the cluster.
-        pool: name of the warm pool.
         manifest: Manifest of the pod that is asked for. The claim has its name, and the caller
             deletes it, whatever happens.
-        deadline: Deadline of the start.
 
     Raises:
         ConfigurationError: the pod differs from what was asked for; names both values.
@@ -188,11 +185,6 @@ def _normal(key: str, value: Any) -> Any:
 
 def delete_claim(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a claim, and with it its sandbox and pod; wait until the claim is gone.
-
-    Args:
-        client: Client of the cluster.
-        name: Name of the claim.
-        deadline: Deadline of all calls together.
 
     Raises:
         ExecutorError: the cluster does not do it, or not in time.

@@ -23,14 +23,7 @@ _SHOWN_COMMAND_CHARS = 160
 
 
 def step_failure(tag: str, command: str, code: int | str, lines: Sequence[str]) -> str:
-    """Format the message of a step that has failed.
-
-    Args:
-        tag: Tag of the image.
-        command: that the step ran.
-        code: its exit code.
-        lines: the last lines of the build.
-    """
+    """Format the message of a step that has failed."""
     begins = [number for number, line in enumerate(lines) if _STEP_BEGINS.fullmatch(line)]
     output = builder_output(lines[begins[-1] + 1 :] if begins else lines)
     command = re.sub(r"\s+", " ", command)
@@ -43,13 +36,7 @@ def step_failure(tag: str, command: str, code: int | str, lines: Sequence[str]) 
 
 
 def engine_failure(tag: str, failure: str, lines: Sequence[str]) -> str:
-    """Format the message of the engine's build of a Dockerfile that has failed.
-
-    Args:
-        tag: Tag of the image.
-        failure: the engine's message.
-        lines: the last lines of the build.
-    """
+    """Format the message of the engine's build of a Dockerfile that has failed."""
     ended = _RETURNED.search(failure)
     if ended is not None:
         return step_failure(tag, ended["command"], ended["code"], lines)
@@ -61,9 +48,6 @@ def late_message(tag: str, deadline: Deadline, lines: Sequence[str], *, verb: st
     """Format the message of a build or pull that was not done in time.
 
     Args:
-        tag: Tag of the image.
-        deadline: that has passed.
-        lines: the last lines of the build.
         verb: what was not done.
     """
     todo = "check that its registry answers, or " if verb == "pulled" else ""

@@ -61,12 +61,7 @@ class BuildRecord:
 
 @contextlib.contextmanager
 def recorded_build(client: DockerClient, address: EngineAddress) -> Iterator[BuildRecord]:
-    """Record a build, and remove the images that it leaves without need.
-
-    Args:
-        client: docker-py client.
-        address: Address of its engine.
-    """
+    """Record a build, and remove the images that it leaves without need."""
     started = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(engine_time(client)))
     with locked_file(f"{_prefix(address)}{secrets.token_hex(8)}", Deadline(1.0)) as number:
         record = BuildRecord(number, started)
@@ -82,12 +77,7 @@ def recorded_build(client: DockerClient, address: EngineAddress) -> Iterator[Bui
 
 
 def remove_unfinished(client: DockerClient, address: EngineAddress) -> None:
-    """Remove the images of builds of this user whose processes were killed.
-
-    Args:
-        client: docker-py client.
-        address: Address of its engine.
-    """
+    """Remove the images of builds of this user whose processes were killed."""
     for path in abandoned_files(_prefix(address)):
         started, *images = path.read_text().split() or [""]
         if remove_unnamed(client, images, started):
@@ -104,7 +94,6 @@ def remove_unnamed(
     """Remove images that have no name and that nothing needs.
 
     Args:
-        client: docker-py client.
         images: their ids or the beginnings of them, each after the one that it was made from.
         since: time before which none of them was made, as the engine writes times.
         prune: remove also the images without a name that only they were made from.

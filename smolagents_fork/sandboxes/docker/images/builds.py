@@ -60,11 +60,7 @@ class Build:
     lines: list[str] = field(default_factory=list)
 
     def begin(self, text: str) -> None:
-        """Report that an image is begun.
-
-        Args:
-            text: for the report.
-        """
+        """Report that an image is begun."""
         self.report(f"{STEP}{text}")
         self.lines.clear()
 
@@ -87,7 +83,6 @@ def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
     containers.
 
     Args:
-        build: Settings of the build.
         image_plan: plan of the image, whose files are the context.
 
     Raises:
@@ -133,12 +128,7 @@ def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
 
 
 def archive_files(files: Mapping[str, bytes], folder: str = "") -> bytes:
-    """Return files as a tar archive; equal files give equal archives.
-
-    Args:
-        files: Content by name.
-        folder: Folder that they are in.
-    """
+    """Return files as a tar archive; equal files give equal archives."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
         for name, data in sorted(files.items()):
@@ -151,10 +141,6 @@ def archive_files(files: Mapping[str, bytes], folder: str = "") -> bytes:
 
 def pull(build: Build, tag: str) -> None:
     """Fetch an image from its registry.
-
-    Args:
-        build: Settings of the build.
-        tag: reference to the image.
 
     Raises:
         ImageBuildError: it could not be fetched in time.
@@ -193,7 +179,6 @@ def _follow(
     """Read the engine's progress to its end; return the error in it, empty without one.
 
     Args:
-        build: Settings of the build.
         start: makes the request, and returns its events.
         take: takes each line, too.
 

@@ -39,13 +39,6 @@ def prepare_image(
 ) -> str:
     """Pull or build the image unless the engine has it, and return its name.
 
-    Args:
-        client: docker-py client.
-        address: Address of its engine.
-        spec: Description of the image.
-        report: takes one line at a time while something is built.
-        rebuild: build again, without what was built before.
-
     Raises:
         ImageBuildError: a build failed, or the time ran out.
         ExecutorStartError: an image to use as it is does not exist.

@@ -196,9 +196,6 @@ def archive_installation() -> bytes:
 def is_address(name: str) -> bool:
     """Tell whether a name of an image is a digest of its content, as the fork's are.
 
-    Args:
-        name: Name with its tag.
-
     Example:
         >>> is_address("smolagents-fork-jupyter:latest")
         False
@@ -216,9 +213,6 @@ def plan_addressed(
 
     Args:
         repository: the name before the tag.
-        files: Files of its build, by name.
-        base: plan of the image to build on.
-        requirements: Requirements that the build adds.
     """
     digest = hashlib.sha256(f"base {base.tag if base else ''}\n".encode())
     for name in sorted(files):

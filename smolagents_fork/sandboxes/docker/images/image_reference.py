@@ -45,7 +45,6 @@ def parse_reference(option: str, text: str) -> ImageReference:
 
     Args:
         option: Option that names the image, for the error.
-        text: the reference.
 
     Raises:
         ConfigurationError: a part is empty, or has a character that no reference has.

@@ -74,11 +74,6 @@ _MOST_LAYERS = 60
 def install(build: Build, image_plan: ImagePlan, start: str) -> None:
     """Run the script of a plan on an image, and give the result the plan's tag.
 
-    Args:
-        build: Settings of the build.
-        image_plan: plan of the image.
-        start: name of the image to install on.
-
     Raises:
         ImageBuildError: the script failed, or the deadline passed.
         ExecutorStartError: the engine refuses the container.
@@ -135,7 +130,6 @@ def largest_part(client: DockerClient, image_plan: ImagePlan, base: str) -> str:
     the image begins with the layers of the base.
 
     Args:
-        client: docker-py client.
         image_plan: plan with requirements.
         base: name of its base, which has none.
     """
@@ -168,9 +162,6 @@ def public_form(requirement: str) -> str:
 
     A name with versions is public. Text of any other form, such as an address, may have a password;
     equal texts have equal digests.
-
-    Args:
-        requirement: Requirement of pip.
     """
     plain = "".join(requirement.split())
     if _NAME_AND_VERSIONS.fullmatch(plain):
@@ -182,14 +173,7 @@ def public_form(requirement: str) -> str:
 def _container(
     client: DockerClient, address: EngineAddress, image: str, config: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Run a container that ends with the block, or with this process.
-
-    Args:
-        client: docker-py client.
-        address: Address of its engine.
-        image: name of the container's image.
-        config: Config of that image.
-    """
+    """Run a container that ends with the block, or with this process."""
     name = f"smolagents-fork-build-{secrets.token_hex(8)}"
     removals = Removals(address)
     lease: socket.socket | None = None
@@ -251,7 +235,6 @@ def _instructions(base: Mapping[str, Any], image_plan: ImagePlan, core: str) -> 
 
     Args:
         base: configuration of the image that the container was made of.
-        image_plan: plan of the image.
         core: id of the image that the packages were added to.
     """
     if CONFIG in image_plan.files:

@@ -115,11 +115,7 @@ def _engine_name(version: Mapping[str, Any]) -> str:
 
 
 def cgroup_finding(info: Mapping[str, Any]) -> Finding:
-    """Return whether the engine can limit what a container uses.
-
-    Args:
-        info: the engine's description of itself.
-    """
+    """Return whether the engine can limit what a container uses."""
     text = f"version {info.get('CgroupVersion', '1')}, driver {info.get('CgroupDriver', 'unknown')}"
     missing = [what for key, what in _LIMITS.items() if not info.get(key)]
     if not missing:

@@ -36,7 +36,6 @@ def labels(name: str, version: str = "") -> dict[str, str]:
     """Return the labels for a container of this process.
 
     Args:
-        name: Name of the container.
         version: Version of the fork; empty for a container that only builds.
     """
     return {
@@ -51,9 +50,6 @@ def labels(name: str, version: str = "") -> dict[str, str]:
 def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
     """Return the labels of a container of the fork; ``None`` for any other.
 
-    Args:
-        summary: Summary of the container, from the engine's list.
-
     Raises:
         ValueError: its label does not name an owner.
     """
@@ -67,11 +63,7 @@ def own_labels(summary: Mapping[str, Any]) -> Mapping[str, str] | None:
 
 
 def own_id(summary: Mapping[str, Any]) -> str | None:
-    """Return the id of a container of the fork; ``None`` for any other.
-
-    Args:
-        summary: Summary of the container, from the engine's list.
-    """
+    """Return the id of a container of the fork; ``None`` for any other."""
     return None if own_labels(summary) is None else entry_id(summary)
 
 

@@ -34,11 +34,6 @@ _CONFLICT = 409
 def remove_container(address: EngineAddress, name: str, deadline: Deadline) -> None:
     """Kill and remove a container; no-op when it is gone.
 
-    Args:
-        address: Address of its engine.
-        name: Name of the container.
-        deadline: Deadline of the removal.
-
     Raises:
         EngineUnavailableError: the engine does not answer.
         ForkError: the engine did not remove it.
@@ -51,13 +46,7 @@ def remove_container(address: EngineAddress, name: str, deadline: Deadline) -> N
 
 
 def remove_at(client: DockerClient, name: str, deadline: Deadline) -> None:
-    """Kill and remove a container by a connection; see :func:`remove_container`.
-
-    Args:
-        client: docker-py client.
-        name: Name or id of the container.
-        deadline: Deadline of the removal.
-    """
+    """Kill and remove a container by a connection; see :func:`remove_container`."""
     import docker
 
     with (
@@ -111,7 +100,6 @@ def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
     """Return whether an unstarted container is old enough to be abandoned.
 
     Args:
-        summary: Summary of the container, from the engine's list.
         now: seconds of the epoch, by the engine's clock.
     """
     unstarted = summary.get("State") == "created"

@@ -65,11 +65,7 @@ class Frames:
         return bool(self._head) or self._left > 0
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield stream number and payload of each part of a frame in the next bytes.
-
-        Args:
-            data: Bytes of the stream.
-        """
+        """Yield stream number and payload of each part of a frame in the next bytes."""
         at = 0
         while at < len(data):
             if not self._framed:
@@ -193,8 +189,6 @@ def exec_stream(api: APIClient, exec_id: str, seconds: float) -> ExecStream:
     """Start a program that an exec was created for, and return its stream.
 
     Args:
-        api: docker-py's low-level client.
-        exec_id: Id of the exec.
         seconds: until the engine has to answer.
 
     Raises:
@@ -217,10 +211,6 @@ def run_lines(
     """Run a program without input, and pass its output on while it runs; return its exit code.
 
     Args:
-        api: docker-py's low-level client.
-        container_id: of the container.
-        argv: program and arguments, without a shell.
-        environment: variables of the program.
         deadline: of the program, which runs on when it has passed.
         line: takes each line of its standard output that is not blank.
 

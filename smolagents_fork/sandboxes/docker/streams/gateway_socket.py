@@ -44,7 +44,6 @@ class GatewaySocket:
 
     Args:
         folder: Folder that the socket's file is in, and nothing else.
-        listening: the socket.
     """
 
     def __init__(self, folder: str, listening: socket.socket) -> None:
@@ -82,11 +81,7 @@ class GatewaySocket:
         return cls(folder, listening)
 
     def accept(self, seconds: float) -> socket.socket | None:
-        """Return the gateway's connection; ``None`` if it does not connect in time.
-
-        Args:
-            seconds: Seconds to wait at most.
-        """
+        """Return the gateway's connection; ``None`` if it does not connect in time."""
         self._listening.settimeout(max(seconds, 0.001))
         try:
             accepted, _ = self._listening.accept()

@@ -53,8 +53,6 @@ def hijack(
     Args:
         api: docker-py's low-level client, which knows the engine's address and certificates.
         path: Path of the request, without the version.
-        query: Query of the request.
-        body: Body of the request.
         seconds: until the answer has to be there.
 
     Raises:
@@ -96,8 +94,6 @@ def attach(client: DockerClient, container: str, *, output: bool, timeout: float
     """Attach to a container, which may not have been started yet.
 
     Args:
-        client: docker-py client.
-        container: its id or name.
         output: whether its output is read; if it is not, its writes would block.
         timeout: seconds until the engine has to answer.
     """

@@ -73,7 +73,6 @@ class LoggedConnection:
         attached: its socket, which does not block.
         attach: returns another one, or ``None`` when the container has ended; raises when the
             engine does not answer.
-        lease_seconds: lease of the container.
 
     Raises:
         ExecutorStartError: the process can have no more threads or descriptors.
@@ -116,10 +115,6 @@ class LoggedConnection:
 
 def attach_again(address: EngineAddress, container: str) -> socket.socket | None:
     """Attach to a container that runs, or is about to, after a connection to it was lost.
-
-    Args:
-        address: of its engine.
-        container: its id.
 
     Returns:
         the connection, as from :func:`.attach`; ``None`` if the container has ended.
