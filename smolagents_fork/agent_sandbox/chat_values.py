@@ -127,8 +127,6 @@ def exact(value: Any, kind: type, name: str) -> Any:
     """Return a value that is of exactly one type.
 
     Args:
-        value: Value from the sandbox.
-        kind: the type.
         name: what it is, for messages.
 
     Raises:
@@ -143,7 +141,6 @@ def json_value(value: Any, name: str) -> Any:
     """Return a value as JSON has it, in exact built-in types; tuples become lists.
 
     Args:
-        value: Value from the sandbox.
         name: what it is, for messages.
 
     Raises:

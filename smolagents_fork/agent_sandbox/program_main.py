@@ -16,11 +16,7 @@ __all__ = ["main"]
 
 
 def main(path: str) -> None:
-    """Run the program; where the host serves a model, the name ``model`` has it.
-
-    Args:
-        path: Path of the program.
-    """
+    """Run the program; where the host serves a model, the name ``model`` has it."""
     module = sys.modules["__main__"] = ModuleType("__main__")
     module.__file__ = path
     sys.argv = [path]

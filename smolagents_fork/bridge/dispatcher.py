@@ -186,7 +186,6 @@ class Dispatcher:
         ``SystemExit`` and similar exceptions of a tool do not end the host.
 
         Args:
-            request: encoded.
             pause: stops the clock of the run while the tool runs.
 
         Raises:

@@ -29,9 +29,6 @@ _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+
 def describe_exception(error: BaseException) -> list[Any]:
     """Return ``[type, arguments, message, notes]`` for the reply.
 
-    Args:
-        error: the exception.
-
     The type is the nearest builtin one that a message alone can build; another type is named in
     the message, and so are the exceptions of a group. A type whose only such base is
     ``Exception`` becomes a ``RuntimeError``. So do ``SystemExit``, ``KeyboardInterrupt`` and

@@ -64,7 +64,6 @@ class ToolThread:
         """Run ``function`` in a copy of the caller's context.
 
         Args:
-            function: the function.
             seconds: its time limit in seconds; ``None`` for no limit.
             stopped: returns whether :meth:`interrupt` was called before this method could see it.
 

@@ -16,9 +16,6 @@ def parse_with_executor(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
     The name goes into ``SMOLAGENTS_DEFAULT_EXECUTOR``, which every agent of the process obeys. An
     unknown name, or one for an agent without code, ends the program with exit code 2.
-
-    Args:
-        parser: upstream's, with its own options.
     """
     names = available_names()
     parser.add_argument(

@@ -71,9 +71,6 @@ class Where:
 def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:
     """List the sandboxes, the oldest first.
 
-    Args:
-        where: of which executors.
-
     Returns:
         the sandboxes, and by executor why its own could not be listed.
     """
@@ -92,7 +89,6 @@ def find_sandbox(name: str, where: Where) -> SandboxEntry:
 
     Args:
         name: four characters or more of an id.
-        where: to look for it.
 
     Raises:
         ExecutorError: there is none.

@@ -42,11 +42,7 @@ class CommandOutcome:
     code: int = DONE
 
     def write(self, *, as_json: bool) -> None:
-        """Write the outcome to standard output.
-
-        Args:
-            as_json: in JSON.
-        """
+        """Write the outcome to standard output."""
         if as_json:
             print(json.dumps(self.data, indent=2))
         elif sys.stdout.isatty():
@@ -59,12 +55,7 @@ class CommandOutcome:
 
 
 def listing(first: str, *columns: str) -> Table:
-    """Return an empty table of things, whose first column is never cut.
-
-    Args:
-        first: heading of what names a thing.
-        columns: other headings.
-    """
+    """Return an empty table of things, whose first column is never cut."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, no_wrap=True)
     for column in columns:

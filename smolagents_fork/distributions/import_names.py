@@ -84,9 +84,6 @@ def _check_is_module(entry: ImportEntry) -> None:
 def missing_packages(entries: Iterable[str]) -> str:
     """Describe the entries that this interpreter's packages do not satisfy; empty without any.
 
-    Args:
-        entries: Entries as given to an executor.
-
     Raises:
         ConfigurationError: an entry is neither a module's name nor a requirement.
     """

@@ -230,9 +230,6 @@ def distribution_in(name: str) -> str:
 def import_name_in(distribution: str) -> str | None:
     """Return the import name inside one of :data:`NAMESPACES` that a distribution provides.
 
-    Args:
-        distribution: Name of the distribution.
-
     Returns:
         the import name; ``None`` where no namespace has a distribution of that name.
 

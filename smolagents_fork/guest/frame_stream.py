@@ -65,8 +65,6 @@ class FrameStream:
         """Have the next turns send a frame, behind those that wait; any thread may call this.
 
         Args:
-            kind: Kind of the frame.
-            run: Number of the run.
             body: must not change until it is sent.
         """
         # At once, since a frame of another thread must not come between the parts.

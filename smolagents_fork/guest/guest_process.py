@@ -30,9 +30,6 @@ class GuestProcess(ABC):
     """Frames in and out, turn by turn, and the end of the process.
 
     Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
-
-    Args:
-        stream: Stream of its frames.
     """
 
     pid: int

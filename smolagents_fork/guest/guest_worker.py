@@ -106,7 +106,6 @@ class Worker:
     """The engine and its connection to the host.
 
     Args:
-        link: the connection.
         options: ``imports`` and ``max_value_bytes`` as the host sent them.
     """
 

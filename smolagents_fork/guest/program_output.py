@@ -18,11 +18,7 @@ _ERRORS = "smolagents_fork.replacement_character"
 
 
 class DescriptorWriter(io.RawIOBase):
-    """Writes all bytes, however few the kernel accepts at once.
-
-    Args:
-        name: Name of the stream, as its wrapper shows it.
-    """
+    """Writes all bytes, however few the kernel accepts at once."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -35,10 +35,8 @@ class RelayedGuest(GuestProcess):
     """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
 
     Args:
-        sandbox: Sandbox that it runs in.
         pid: its process number there; not trusted.
         stream: Stream to its relay; closed with this object.
-        kinds: frames that are accepted from it.
     """
 
     late_seconds = 1.0

@@ -54,7 +54,6 @@ def answer(body: bytes | bytearray, root: str = "") -> bytes:
     """Carry out a request and return the body of its answer.
 
     Args:
-        body: of the request.
         root: Folder in which relative paths begin; empty for the current one.
 
     Raises:

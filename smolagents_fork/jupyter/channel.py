@@ -59,7 +59,6 @@ class Channel:
 
     Args:
         connection: an open connection, which this object owns and closes.
-        requests: factory of the messages.
         serves_itself: whether the kernel's own process serves the connection.
         first_process: of the sandbox; ``None`` if it cannot be spoken to.
     """
@@ -104,10 +103,7 @@ class Channel:
         """Send ``code`` to the kernel without waiting; :meth:`wait` waits for the result.
 
         Args:
-            code: for the kernel.
-            sink: takes its messages.
             silent: whether it publishes no result.
-            buffers: of the message.
             deadline: of the request; sending takes half a minute at most in any case.
             stop: returns whether the kernel has only a second more to read it.
 
@@ -205,8 +201,6 @@ class Channel:
         """Have the kernel's control thread do something, while code runs too. From any thread.
 
         Args:
-            message_type: of the request.
-            buffers: of the request.
             deadline: until the answer; a kernel whose C code holds the GIL does not answer.
 
         Returns:

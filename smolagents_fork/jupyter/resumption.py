@@ -169,11 +169,7 @@ class ResumableConnection:
         return message
 
     def lose(self, reason: str) -> None:
-        """Give the present connection up and open another.
-
-        Args:
-            reason: for which the other end counts as out of reach.
-        """
+        """Give the present connection up and open another."""
         connection = self._connection
         if connection is not None:
             self._lose(connection, ConnectionLost(reason))

@@ -121,11 +121,6 @@ def create_kernel(sock: TimedSocket, address: GatewayAddress, *, timeout: float)
 
     A kernel that serves itself is there already.
 
-    Args:
-        sock: a socket connected to the gateway.
-        address: of the gateway.
-        timeout: seconds for the whole call.
-
     Raises:
         ConnectionLost: the stream ended, or the gateway did not answer in time.
         ProtocolError: the answer of the gateway is not a new kernel.
@@ -179,7 +174,6 @@ class Connection:
 
     Args:
         sock: connected stream to the gateway, which this object owns and closes.
-        address: of the gateway.
         path: path of the WebSocket at the gateway, beginning with ``/``.
         timeout: seconds for opening the WebSocket.
         limit: bytes of a payload. Only the beginning of a longer one is kept.
@@ -324,9 +318,6 @@ class Connection:
 
     def lose(self, reason: str) -> None:
         """Give the connection up.
-
-        Args:
-            reason: for which the other end counts as out of reach.
 
         Raises:
             ConnectionLost: always, because no other connection takes the place of this one.

@@ -73,11 +73,7 @@ class Message:
 
 
 def encode_pieces(message: Message) -> list[bytes | memoryview]:
-    """Return the payload of a message in pieces: buffers, which may be long, are not copied.
-
-    Args:
-        message: the message.
-    """
+    """Return the payload of a message in pieces: buffers, which may be long, are not copied."""
     parts: list[bytes | memoryview] = [
         _pack(message.header),
         _pack(message.parent_header),

@@ -142,11 +142,6 @@ class Options:
     ) -> _Options:
         """Build options from the arguments of a call.
 
-        Args:
-            owner: the class that was called.
-            arguments: given by position.
-            keywords: given by name.
-
         Raises:
             ConfigurationError: an unknown keyword, one that is given twice, too many arguments, or
                 an invalid value.
@@ -184,11 +179,7 @@ def options_of_calls(kind: type) -> list[str]:
 
 
 def words_of(*kinds: type) -> dict[str, list[str]]:
-    """Return the options that are called by a word elsewhere, for each such word.
-
-    Args:
-        kinds: classes with options.
-    """
+    """Return the options that are called by a word elsewhere, for each such word."""
     options_by_word: dict[str, list[str]] = {}
     for cls in kinds:
         for name, known in about(cls).items():
@@ -198,12 +189,7 @@ def words_of(*kinds: type) -> dict[str, list[str]]:
 
 
 def part_of(options: Any, kind: type[_Result]) -> _Result:
-    """Return the options of one class among those of a subclass.
-
-    Args:
-        options: Options of the subclass.
-        kind: the class.
-    """
+    """Return the options of one class among those of a subclass."""
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
     return kind(**{name: getattr(options, name) for name in names})
 
@@ -211,11 +197,7 @@ def part_of(options: Any, kind: type[_Result]) -> _Result:
 def taking(
     kind: Callable[_Parameters, object],
 ) -> Callable[[Callable[..., _Result]], Callable[Concatenate[Any, _Parameters], _Result]]:
-    """Give a method the signature of a dataclass, for editors, type checkers and ``help()``.
-
-    Args:
-        kind: the dataclass; its options are the method's parameters.
-    """
+    """Give a method the signature of a dataclass, for editors, type checkers and ``help()``."""
 
     def decorate(method: Callable[..., _Result]) -> Callable[..., _Result]:
         first, *_ = inspect.signature(method).parameters.values()

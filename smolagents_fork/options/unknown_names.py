@@ -43,9 +43,6 @@ def check_known(
     """Refuse unknown keywords; the error names the option that was meant, or the known ones.
 
     Args:
-        owner: the class that was called.
-        keywords: keywords it was called with.
-        known: keywords it accepts.
         words: returns, for each word by which options are called elsewhere, the options.
     """
     names = sorted(known)
@@ -59,12 +56,7 @@ def check_known(
 
 
 def check_of_executor(owner: str, keywords: Iterable[str]) -> None:
-    """Refuse the options of other executors, where unknown keywords are those of a service.
-
-    Args:
-        owner: the class that was called.
-        keywords: keywords it was called with.
-    """
+    """Refuse the options of other executors, where unknown keywords are those of a service."""
     for name in keywords:
         if name in _ELSEWHERE:
             raise ConfigurationError(f"{owner} has no parameter {name!r}; {_ELSEWHERE[name]}")
@@ -76,8 +68,6 @@ def suggest_options(
     """Return the options that were probably meant; empty if there are none.
 
     Args:
-        unknown: a keyword that there is not.
-        names: those that there are.
         words: for each word by which options are called elsewhere, the options.
     """
     subjects = [

@@ -90,7 +90,6 @@ def install_request(comm_id: str, settings: KernelSettings) -> tuple[str, list[b
 
     Args:
         comm_id: id of the comm on which the kernel side sends data; new for every start.
-        settings: of the kernel.
     """
     sent = {
         **dataclasses.asdict(settings),

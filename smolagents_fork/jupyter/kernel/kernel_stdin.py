@@ -21,7 +21,6 @@ class StdinChannel:
     """The bridge's side of the kernel's stdin socket; one thread uses it at a time.
 
     Args:
-        kernel: ipykernel's.
         comm_id: begins the prompts that the host takes for calls.
         unbroken: calls a function and defers an interrupt until it returns.
     """
