@@ -9,7 +9,13 @@ from pathlib import Path
 
 import docker
 
-__all__ = ["Engine", "frame"]
+__all__ = ["HEAD", "Engine", "frame"]
+
+#: Head of an answer after which the connection carries the streams of a program.
+HEAD = (
+    b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\n"
+    b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+)
 
 
 def frame(stream: int, payload: bytes) -> bytes:
@@ -36,12 +42,25 @@ class Engine:
         )
         self.api = docker.APIClient(f"https://{address}", version="1.41", timeout=60, tls=config)
 
-    def accept(self) -> socket.socket:
-        """Return the engine's end of the next connection."""
+    def answer(self, words: bytes) -> socket.socket:
+        """Answer one request, byte for byte; return the engine's end of its connection."""
         sock, _ = self.listener.accept()
-        return sock if self._tls is None else self._tls.wrap_socket(sock, server_side=True)
+        if self._tls is not None:
+            sock = self._tls.wrap_socket(sock, server_side=True)
+        sock.settimeout(60)
+        read_request(sock)
+        sock.sendall(words)
+        return sock
 
     def close(self) -> None:
         """Close the port and the client."""
         self.listener.close()
         self.api.close()
+
+
+def read_request(sock: socket.socket) -> bytes:
+    """Read a request to its end: a socket closed with bytes unread resets its connection."""
+    request = b""
+    while not request.endswith(b"}" if b"/start " in request else b"\r\n\r\n"):
+        request += sock.recv(65_536)
+    return request

@@ -1,55 +1,37 @@
-"""Raw streams of the engine's API: the answer's head, the bytes behind it, refusals."""
+"""Raw streams of the engine's API: the answer's head, its frames, refusals, exit codes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import socket
 import ssl
+from types import SimpleNamespace
 
 import certificates
 import docker
 import pytest
 from background import running
-from engine_double import Engine, frame
+from engine_double import HEAD, Engine, frame, read_request
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import EngineUnavailableError, ExecutorError
 from smolagents_fork.sandboxes.containers.attached_program import read_pieces
 from smolagents_fork.sandboxes.docker.engine import mapped_errors
-from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
-
-_HEAD = (
-    b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\n"
-    b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+from smolagents_fork.sandboxes.docker.streams import exec_stream as streams
+from smolagents_fork.sandboxes.docker.streams.exec_stream import (
+    UNFRAMED,
+    ExecStream,
+    Frames,
+    exec_stream,
+    exit_code,
 )
-
-
-def read_request(sock: socket.socket) -> bytes:
-    """Read a request to its end: a socket closed with bytes unread resets its connection."""
-    request = b""
-    while not request.endswith(b"}"):
-        request += sock.recv(65536)
-    return request
-
-
-class AnsweringEngine(Engine):
-    """An engine that gives one answer, byte for byte, and then is the program."""
-
-    def answer(self, words: bytes) -> socket.socket:
-        """Answer one request; return the engine's end of its connection."""
-        sock = self.accept()
-        sock.settimeout(60)
-        self.request = read_request(sock)
-        sock.sendall(words)
-        return sock
 
 
 @pytest.fixture
 def engine():
-    with contextlib.closing(AnsweringEngine()) as made:
+    with contextlib.closing(Engine()) as made:
         yield made
 
 
@@ -63,9 +45,18 @@ def started(engine, words: bytes):
         yield near, far
 
 
+def merged(parts: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Return payloads, those of one stream that follow each other joined."""
+    found: list[tuple[int, bytes]] = []
+    for number, payload in parts:
+        before = found.pop()[1] if found and found[-1][0] == number else b""
+        found.append((number, before + payload))
+    return found
+
+
 def read_to_end(stream: ExecStream) -> list[tuple[int, bytes]]:
     """Return the payloads of all frames, those of one stream that follow each other joined."""
-    joined: list[tuple[int, bytes]] = []
+    found: list[tuple[int, bytes]] = []
     while True:
         try:
             parts = stream.read_frames()
@@ -73,31 +64,11 @@ def read_to_end(stream: ExecStream) -> list[tuple[int, bytes]]:
             select.select([stream], [], [], 60)
             continue
         if parts is None:
-            return joined
-        for number, payload in parts:
-            if joined and joined[-1][0] == number:
-                payload = joined.pop()[1] + payload
-            joined.append((number, payload))
+            return merged(found)
+        found += parts
 
 
-CUTS = [1, 7, 8, 10]
-
-
-def cut_off(cut: int) -> bytes:
-    """Return an answer whose stream ends within its second frame."""
-    return _HEAD + frame(1, b"all") + frame(1, b"lost")[:cut]
-
-
-def test_request_is_the_one_of_the_engines_documentation(engine):
-    with started(engine, _HEAD):
-        head, _, body = engine.request.partition(b"\r\n\r\n")
-    lines = head.split(b"\r\n")
-    assert lines[0] == b"POST /v1.41/exec/program/start HTTP/1.1"
-    assert {b"Connection: Upgrade", b"Upgrade: tcp"} <= {*lines}
-    assert json.loads(body) == {"Detach": False, "Tty": False}
-
-
-@pytest.mark.parametrize("head", [_HEAD, b"HTTP/1.1 200 OK\r\n\r\n"], ids=["101", "200"])
+@pytest.mark.parametrize("head", [HEAD, b"HTTP/1.1 200 OK\r\n\r\n"], ids=["101", "200"])
 @pytest.mark.parametrize("together", [True, False])
 def test_frames_are_whole_whenever_they_came(engine, head, together):
     told = frame(1, b"x") + frame(2, b"words") + frame(1, b"") + frame(1, b"y" * 100_000)
@@ -108,64 +79,55 @@ def test_frames_are_whole_whenever_they_came(engine, head, together):
         assert read_to_end(near) == [(1, b"x"), (2, b"words"), (1, b"y" * 100_000)]
 
 
+NO_SUCH_EXEC = b'{"message":"no such exec: 12345"}'
+IN_CHUNKS = b'b\r\n{"message":\r\n16\r\n"container is paused"}\r\n0\r\n\r\n'
+
+
 @pytest.mark.parametrize(
-    "head",
-    [b"Content-Length: 33\r\n", b"Connection: close\r\nContent-Length: 33\r\n"],
-    ids=["open", "closed"],
+    ("status", "fields", "body", "words"),
+    [
+        (404, b"Content-Length: 33", NO_SUCH_EXEC, "no such exec: 12345"),
+        (404, b"Connection: close\r\nContent-Length: 33", NO_SUCH_EXEC, "no such exec: 12345"),
+        (409, b"Transfer-Encoding: chunked", IN_CHUNKS, "container is paused"),
+    ],
+    ids=["open", "closed", "in chunks"],
 )
-def test_refusal_is_the_error_that_the_client_gives_for_it(engine, head):
-    refusal = b'{"message":"no such exec: 12345"}'
-    answer = b"HTTP/1.1 404 Not Found\r\n" + head + b"\r\n" + refusal
+def test_refusal_is_the_error_that_the_client_gives_for_it(engine, status, fields, body, words):
+    answer = b"HTTP/1.1 %d No\r\n%s\r\n\r\n%s" % (status, fields, body)
+    kind = docker.errors.NotFound if status == 404 else docker.errors.APIError
     with (
         running(engine.answer, answer) as answered,
-        pytest.raises(docker.errors.NotFound, match="no such exec: 12345") as caught,
+        pytest.raises(kind, match=words) as caught,
     ):
         exec_stream(engine.api, "program", engine.api.timeout)
     with answered.result() as far:
         assert far.recv(1) == b""
-    assert caught.value.status_code == 404
+    assert caught.value.status_code == status
 
 
-def test_refusal_in_chunks_is_read_whole(engine):
-    pieces = [b'{"message":', b'"container is paused"}']
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (*pieces, b""))
-    head = b"HTTP/1.1 409 Conflict\r\nTransfer-Encoding: chunked\r\n\r\n"
+@pytest.mark.parametrize(
+    ("words", "closes", "reason"),
+    [
+        (b"", False, "timed out"),
+        (HEAD[:-2], False, "timed out"),
+        (b"", True, "RemoteDisconnected"),
+        (b"SSH-2.0-OpenSSH\r\n", False, "BadStatusLine"),
+    ],
+    ids=["silence", "half a head", "end", "another protocol"],
+)
+def test_engine_without_an_answer_does_not_answer(engine, words, closes, reason):
+    def answer() -> socket.socket:
+        sock = engine.answer(words)
+        if closes:
+            sock.close()
+        return sock
+
     with (
-        running(engine.answer, head + chunks) as answered,
-        pytest.raises(docker.errors.APIError, match="container is paused"),
-    ):
-        exec_stream(engine.api, "program", engine.api.timeout)
-    answered.result().close()
-
-
-@pytest.mark.parametrize("words", [b"", _HEAD[:-2]])
-def test_answer_that_does_not_come_in_time_is_an_engine_that_does_not_answer(engine, words):
-    engine.api.timeout = 0.2
-    with (
-        running(engine.answer, words) as answered,
-        pytest.raises(EngineUnavailableError, match=r"does not answer.*timed out"),
+        running(answer) as answered,
+        pytest.raises(EngineUnavailableError, match=f"does not answer.*{reason}"),
         mapped_errors("starting"),
     ):
-        exec_stream(engine.api, "program", engine.api.timeout)
-    answered.result().close()
-
-
-def test_engine_that_hangs_up_does_not_answer(engine):
-    with (
-        running(lambda: engine.answer(b"").close()),
-        pytest.raises(EngineUnavailableError, match=r"does not answer.*RemoteDisconnected"),
-        mapped_errors("starting"),
-    ):
-        exec_stream(engine.api, "program", engine.api.timeout)
-
-
-def test_engine_that_says_something_else_does_not_answer(engine):
-    with (
-        running(engine.answer, b"SSH-2.0-OpenSSH\r\n") as answered,
-        pytest.raises(EngineUnavailableError, match=r"does not answer.*BadStatusLine"),
-        mapped_errors("starting"),
-    ):
-        exec_stream(engine.api, "program", engine.api.timeout)
+        exec_stream(engine.api, "program", 0.2 if reason == "timed out" else 60.0)
     answered.result().close()
 
 
@@ -185,7 +147,7 @@ def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch)
                 asked += sock.recv(65536)
             sock.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             assert read_request(sock).startswith(b"POST /v1.41/exec/program/start")
-            sock.sendall(_HEAD + frame(1, b"x"))
+            sock.sendall(HEAD + frame(1, b"x"))
 
     with (
         running(tunnel) as tunnelled,
@@ -197,16 +159,10 @@ def test_engine_behind_an_http_proxy_is_reached_by_a_tunnel(engine, monkeypatch)
     assert b"proxy-authorization: Basic bWU6c2VjcmV0" in asked.replace(b"P", b"p")
 
 
-def test_attached_stream_begins_with_what_came_along(engine):
-    with started(engine, _HEAD + frame(1, b"early") + frame(2, b"words")) as (stream, far):
-        far.shutdown(socket.SHUT_WR)
-        assert stream.recv(3) + stream.recv(100) == b"early"
-        assert stream.recv(100) == b""
-
-
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", [1, 7, 8, 10])
 def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(engine, cut):
-    with started(engine, cut_off(cut)) as (stream, far):
+    with started(engine, HEAD + frame(1, b"all") + frame(1, b"lost")[:cut]) as (stream, far):
+        assert stream.recv(2) + stream.recv(100) == b"all"
         far.shutdown(socket.SHUT_WR)
         with pytest.raises(ExecutorError, match="within a frame"):
             list(read_pieces(stream, deadline=Deadline(10.0)))
@@ -221,7 +177,7 @@ def certificate(tmp_path, monkeypatch):
 
 def test_engine_whose_certificate_is_not_trusted_gets_no_request(certificate, tmp_path):
     (tmp_path / "other").mkdir()
-    other = AnsweringEngine(certificates.made_in(tmp_path / "other"))
+    other = Engine(certificates.made_in(tmp_path / "other"))
     other.api.verify = str(certificate)
 
     def serve() -> None:
@@ -237,33 +193,81 @@ def test_engine_whose_certificate_is_not_trusted_gets_no_request(certificate, tm
     other.close()
 
 
-@pytest.fixture
-def tls(certificate):
-    """Both ends of a program's stream under TLS, where each end has asked for a certificate."""
-    with (
-        contextlib.closing(AnsweringEngine(certificate)) as made,
-        started(made, _HEAD) as (stream, far),
-    ):
-        yield far, stream
-
-
-def test_program_behind_tls_is_read_to_the_end(tls):
-    far, stream = tls
+def test_program_behind_tls_is_read_to_the_end(certificate):
     told = os.urandom(3_000_000)
+    with (
+        contextlib.closing(Engine(certificate)) as engine,
+        started(engine, HEAD) as (stream, far),
+    ):
 
-    def program():
-        for start in range(0, len(told), 50_000):
-            far.sendall(frame(1, told[start : start + 50_000]))
-        socket.socket.shutdown(far, socket.SHUT_RDWR)
+        def program():
+            for start in range(0, len(told), 50_000):
+                far.sendall(frame(1, told[start : start + 50_000]))
+            socket.socket.shutdown(far, socket.SHUT_RDWR)
 
-    with running(program) as ran:
-        assert b"".join(read_pieces(stream, deadline=Deadline(60.0))) == told
-        ran.result()
+        with running(program):
+            assert b"".join(read_pieces(stream, deadline=Deadline(60.0))) == told
 
 
 def test_program_that_takes_too_long_is_an_error(engine):
     with (
-        started(engine, _HEAD) as (stream, _far),
+        started(engine, HEAD) as (stream, _far),
         pytest.raises(ExecutorError, match=r"exceeded its time limit of 0\.05 s"),
     ):
         list(read_pieces(stream, deadline=Deadline(0.05)))
+
+
+def joined(frames: Frames, *pieces: bytes) -> list[tuple[int, bytes]]:
+    """Return the payloads in pieces of a stream, those of one number joined."""
+    return merged([part for piece in pieces for part in frames.split(piece)])
+
+
+def test_frames_are_taken_apart_wherever_they_are_cut():
+    raw = frame(1, b"out ") + frame(2, b"err\n") + frame(1, b"") + frame(3, b"of the engine\n")
+    for first in range(len(raw)):
+        for second in range(first, len(raw)):
+            frames = Frames()
+            assert joined(frames, raw[:first], raw[first:second], raw[second:]) == [
+                (1, b"out "),
+                (2, b"err\n"),
+                (3, b"of the engine\n"),
+            ]
+            assert not frames.is_within
+
+
+def test_part_of_a_frame_is_passed_on_at_once():
+    frames = Frames()
+    raw = frame(1, b"first") + frame(2, b"last")
+    assert joined(frames, raw[:-1]) == [(1, b"first"), (2, b"las")]
+    assert frames.is_within
+
+
+def test_what_is_no_frame_is_passed_on_as_it_is():
+    frames = Frames()
+    raw = frame(1, b"framed\n") + b"HTTP/1.1 chunked, by a proxy"
+    assert joined(frames, raw, b" in between") == [
+        (1, b"framed\n"),
+        (UNFRAMED, b"HTTP/1.1 chunked, by a proxy in between"),
+    ]
+
+
+RUNS = {"Running": True, "ExitCode": None}
+# Some engines have a number there before there is one.
+RUNS_WITH_A_CODE = {"Running": True, "ExitCode": 0}
+
+
+def reporting(*answers):
+    left = list(answers)
+    return SimpleNamespace(exec_inspect=lambda _id: left.pop(0) if len(left) > 1 else left[0])
+
+
+@pytest.mark.parametrize("before", [(), (RUNS,), (RUNS, RUNS_WITH_A_CODE, RUNS)])
+@pytest.mark.parametrize("code", [0, 1])
+def test_exit_code_that_comes_after_the_end_of_the_output(before, code):
+    assert exit_code(reporting(*before, {"Running": False, "ExitCode": code}), "c", "e") == code
+
+
+def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
+    monkeypatch.setattr(streams, "_EXIT_SECONDS", 0.05)
+    with pytest.raises(ExecutorError, match=r"has ended, and the engine .* in 0\.05 s"):
+        exit_code(reporting(RUNS), "c", "e")
