@@ -54,24 +54,27 @@ def test_index_that_does_not_answer(monkeypatch):
     )
 
 
-def test_index_without_a_proxy(monkeypatch):
-    with served(None) as address:
-        monkeypatch.setenv("PIP_INDEX_URL", address)
-        assert index_check().run().state == "ok"
-
-
-def test_certificate_that_nobody_knows(monkeypatch, tmp_path):
-    with served(certificates.made_in(tmp_path)) as address:
-        monkeypatch.setenv("PIP_INDEX_URL", address)
-        found = index_check().run()
-    assert found.state == "warning"
-    assert found.text.startswith("pip does not trust its index: ")
-    assert "set PIP_CERT to the PEM file with its certificate" in found.todo
-
-
-def test_certificate_that_the_environment_names(monkeypatch, tmp_path):
-    pem = certificates.made_in(tmp_path)
+@pytest.mark.parametrize(
+    ("has_certificate", "is_named", "text", "todo"),
+    [
+        (False, False, "", ""),
+        (True, True, "", ""),
+        (
+            True,
+            False,
+            "pip does not trust its index: ",
+            "set PIP_CERT to the PEM file with its certificate",
+        ),
+    ],
+    ids=["without TLS", "certificate in the environment", "certificate that nobody knows"],
+)
+def test_index_is_trusted_or_not(monkeypatch, tmp_path, has_certificate, is_named, text, todo):
+    pem = certificates.made_in(tmp_path) if has_certificate else None
+    if is_named:
+        monkeypatch.setenv("PIP_CERT", str(pem))
     with served(pem) as address:
         monkeypatch.setenv("PIP_INDEX_URL", address)
-        monkeypatch.setenv("PIP_CERT", str(pem))
-        assert index_check().run().state == "ok"
+        found = index_check().run()
+    assert found.state == ("warning" if text else "ok")
+    assert found.text.startswith(text)
+    assert todo in found.todo

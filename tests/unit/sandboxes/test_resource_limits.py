@@ -52,12 +52,7 @@ def test_defaults_fit_what_is_given(given, memory, workdir_size, tmp_size):
 
 
 def test_defaults_are_those_of_the_limits():
-    limits = Limits()
-    assert fitting_sizes({}) == {
-        "memory": limits.memory,
-        "workdir_size": limits.workdir_size,
-        "tmp_size": limits.tmp_size,
-    }
+    assert Limits.of("Executor", (), {}) == Limits()
 
 
 def test_given_sizes_that_do_not_fit_are_refused():

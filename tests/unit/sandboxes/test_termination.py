@@ -32,28 +32,23 @@ except SystemExit as end:
 """
 
 
-def _printed(before: str = "") -> list[str]:
-    return run_python(PROGRAM.format(before=before)).splitlines()
+OWN_HANDLER = "signal.signal(signal.SIGTERM, lambda *_: print('own', flush=True))"
+OWN_MASK = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})"
+IGNORED = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
 
-def test_forked_child_ends_by_a_signal_that_comes_while_it_is_made():
-    assert _printed() == [str(-signal.SIGTERM), "set()", str(128 + signal.SIGTERM)]
-
-
-def test_handler_and_mask_of_the_application_stay():
-    handler = "signal.signal(signal.SIGTERM, lambda *_: print('own', flush=True))"
-    mask = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})"
-    assert _printed(f"{handler}; {mask}") == [
-        "own",  # the child's
-        "7",
-        "{<Signals.SIGUSR1: 10>}",
-        "own",
-    ]
-
-
-def test_signal_that_the_application_ignores_stays_ignored():
-    handler = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
-    assert _printed(handler) == ["7", "set()"]
+@pytest.mark.parametrize(
+    ("before", "printed"),
+    [
+        ("", [str(-signal.SIGTERM), "set()", str(128 + signal.SIGTERM)]),
+        # First the child's.
+        (f"{OWN_HANDLER}; {OWN_MASK}", ["own", "7", "{<Signals.SIGUSR1: 10>}", "own"]),
+        (IGNORED, ["7", "set()"]),
+    ],
+    ids=["default", "handler and mask of the application", "ignored by the application"],
+)
+def test_forked_child_ends_by_a_signal_unless_the_application_handles_it(before, printed):
+    assert run_python(PROGRAM.format(before=before)).splitlines() == printed
 
 
 def test_fork_in_a_thread_gives_the_child_the_default():

@@ -1,22 +1,16 @@
-"""Requests to the engine, without an engine."""
+"""Requests to the engine and its answers, without an engine."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import pytest
 
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import merge
 from smolagents_fork.sandboxes.docker.images import image_plans
-from smolagents_fork.sandboxes.docker.lifetime.labels import (
-    LABEL,
-    labels,
-    owner_of,
-)
-from smolagents_fork.sandboxes.process_owner import this_machine
+from smolagents_fork.sandboxes.docker.inspection.engine_checks import cgroup_finding
+from smolagents_fork.sandboxes.docker.lifetime import orphans
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels
 from smolagents_fork.sandboxes.provisioner import SandboxStatus
-from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
 
 
 def test_users_arguments_are_merged_or_replace():
@@ -42,15 +36,6 @@ def test_labels_of_users_do_not_replace_those_that_name_the_owner():
     for given in ({LABEL: "another:1:1", "mine": ""}, [LABEL, "mine"]):
         assert merge({"labels": own}, {"labels": given})["labels"] == {**own, "mine": ""}
     assert merge({"labels": own}, {"labels": None})["labels"] == own
-
-
-def test_owner():
-    assert owner_of(labels("name")).state == RUNNING
-    assert owner_of({LABEL: "elsewhere:1:1"}).state == ELSEWHERE
-    assert owner_of({LABEL: f"{this_machine()}:{os.getpid()}:1"}).state == GONE
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(120)
-    assert owner_of({LABEL: f"{this_machine()}:{dead.pid}:1"}).state == GONE
 
 
 def test_status_as_text():
@@ -80,3 +65,32 @@ def test_base_image_from_the_environment(monkeypatch):
     assert image_plans.plan().base == image_plans.ImagePlan("from-environment")
     monkeypatch.delenv(image_plans.BASE_IMAGE_VARIABLE)
     assert image_plans.plan().base == image_plans.ImagePlan("python:3.12-slim")
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "abandoned"),
+    [("created", 601.0, True), ("created", 300.0, False), ("running", 10_000.0, False)],
+)
+def test_container_that_was_never_started_is_abandoned_in_time(
+    state: str, age: float, abandoned: bool
+):
+    summary = {"State": state, "Created": 1_000_000}
+    assert orphans.was_abandoned(summary, 1_000_000 + age) is abandoned
+
+
+ALL = {"MemoryLimit": True, "PidsLimit": True, "CpuCfsQuota": True}
+
+
+def test_engine_with_all_limits():
+    found = cgroup_finding({**ALL, "CgroupVersion": "2", "CgroupDriver": "systemd"})
+    assert found.state == "ok"
+    assert found.text.startswith("version 2, driver systemd: memory, processes and processor time")
+
+
+def test_engine_without_a_limit_names_it():
+    """A rootless engine without delegation says so of all three."""
+    found = cgroup_finding({**ALL, "MemoryLimit": False, "CgroupVersion": "2"})
+    assert found.state == "warning"
+    assert "no limit of memory;" in found.text
+    assert "Delegate=yes" in found.todo
+    assert "memory or processes or processor time" in cgroup_finding({}).text

@@ -100,33 +100,24 @@ def test_send_that_has_to_wait_goes_on_with_the_same_bytes(ends):
     assert sock.send(data) == 1 << 16
 
 
-def test_error_of_a_relay_ends_its_stream_with_its_words(ends):
-    first, theirs = ends
-    first._sock, ours = socket.socket(), first._sock
-    sock = RelayStream(ours)
-    theirs.sendall(frame(b"\1part") + frame(b"\2relay: no kernel\n"))
-    theirs.close()
-    assert sock.recv(100) == b"part"
-    with pytest.raises(ConnectionResetError, match="relay: no kernel"):
-        sock.recv(100)
-    sock.close()
-
-
 @pytest.mark.parametrize(
-    ("status", "failure"),
+    ("message", "failure"),
     [
-        (b'{"status": "Success"}', ""),
-        (b'{"status": "Failure", "message": "no such file"}', "no such file"),
-        (b'{"status": "Failure", "message": 1}', '{"status": "Failure", "message": 1}'),
-        (b"[]", "[]"),
-        (b"broken", "broken"),
+        (b'\3{"status": "Success"}', ""),
+        (b'\3{"status": "Failure", "message": "no such file"}', "no such file"),
+        (b'\3{"status": "Failure", "message": 1}', '{"status": "Failure", "message": 1}'),
+        (b"\3[]", "[]"),
+        (b"\3broken", "broken"),
+        (b"\2relay: no kernel\n", "relay: no kernel"),
     ],
 )
-def test_program_that_fails_ends_its_stream_with_the_words_of_the_cluster(ends, status, failure):
+def test_stream_ends_with_the_words_of_the_cluster_or_the_relay(ends, message, failure):
     first, theirs = ends
     first._sock, ours = socket.socket(), first._sock
     sock = RelayStream(ours)
-    theirs.sendall(frame(b"\1part") + frame(b"\3" + status))
+    theirs.sendall(frame(b"\1part") + frame(message))
+    if message.startswith(b"\2"):
+        theirs.close()
     assert sock.recv(100) == b"part"
     if failure:
         with pytest.raises(ConnectionResetError, match=re.escape(failure)):
