@@ -198,20 +198,12 @@ def test_flood_while_code_waits_for_a_tool_is_bounded(kernel, monkeypatch):
 # -- silence --
 
 
-def wait_in_silence(kernel, **keywords):
-    """Wait 600 seconds for code whose kernel sends no message."""
-    kernel.answers_pings = False
-    channel = Channel(kernel, Requests("session", "comm"), **keywords)
-    request = channel.execute("1", sink=Sink())
-    channel.wait(request, Deadline(600, clock=kernel.clock))
-
-
 class AnsweringFirstProcess:
     """First process that answers each question at once, on the clock of a kernel."""
 
     connected, links = True, 1
 
-    def __init__(self, kernel, answers=10**9):
+    def __init__(self, kernel, answers):
         self.kernel, self.left = kernel, answers
         self.heard_at = kernel.now
 
@@ -222,40 +214,41 @@ class AnsweringFirstProcess:
         return True
 
 
-def test_silence_ends_the_connection(kernel):
-    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
-        wait_in_silence(kernel)
-    assert kernel.pings
+NO_PONG = "has not answered a ping for 21 s"
+NOTHING = "nothing was received for 7 s"
 
 
-@pytest.mark.parametrize("serves_itself", [False, True])
-def test_silence_of_the_first_process_too_ends_the_connection_soon(kernel, serves_itself):
-    first = AnsweringFirstProcess(kernel, answers=0)
-    with pytest.raises(ConnectionLost, match="nothing was received for 7 s"):
-        wait_in_silence(kernel, serves_itself=serves_itself, first_process=first)
-
-
-def test_partial_message_is_not_silence(kernel):
-    kernel.bytes_a_wait = 1
-    with pytest.raises(DeadlinePassed):
-        wait_in_silence(kernel)
-    assert kernel.now == 1600.0
-    assert not kernel.pings
-
-
-def test_kernel_that_serves_itself_is_busy_while_the_first_process_answers(kernel):
-    first = AnsweringFirstProcess(kernel)
-    with pytest.raises(DeadlinePassed):
-        wait_in_silence(kernel, serves_itself=True, first_process=first)
-    assert kernel.now == 1600.0
-
-
-def test_gateway_of_another_process_has_to_answer_itself(kernel):
-    first = AnsweringFirstProcess(kernel)
-    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
-        wait_in_silence(kernel, serves_itself=False, first_process=first)
-
-
-def test_kernel_that_serves_itself_is_busy_where_there_is_no_first_process(kernel):
-    with pytest.raises(DeadlinePassed):
-        wait_in_silence(kernel, serves_itself=True)
+@pytest.mark.parametrize(
+    ("serves_itself", "answers", "partial_bytes", "reason"),
+    [
+        (False, None, 0, NO_PONG),
+        (False, 10**9, 0, NO_PONG),  # a gateway has to answer itself
+        (False, 0, 0, NOTHING),
+        (True, 0, 0, NOTHING),
+        (True, 10**9, 0, ""),
+        (True, None, 0, ""),
+        (False, None, 1, ""),
+    ],
+    ids=[
+        "gateway alone",
+        "gateway beside a first process that answers",
+        "gateway and first process",
+        "kernel and first process",
+        "kernel beside a first process that answers",
+        "kernel without a first process",
+        "within a message",
+    ],
+)
+def test_silence_ends_the_connection_unless_the_kernel_may_be_busy(
+    kernel, serves_itself, answers, partial_bytes, reason
+):
+    kernel.answers_pings, kernel.bytes_a_wait = False, partial_bytes
+    first = None if answers is None else AnsweringFirstProcess(kernel, answers)
+    requests = Requests("session", "comm")
+    channel = Channel(kernel, requests, serves_itself=serves_itself, first_process=first)
+    request = channel.execute("1", sink=Sink())
+    with pytest.raises(ConnectionLost if reason else DeadlinePassed, match=reason or None):
+        channel.wait(request, Deadline(600, clock=kernel.clock))
+    if not reason:
+        assert kernel.now == 1600.0
+    assert bool(kernel.pings) is not bool(partial_bytes)

@@ -75,7 +75,9 @@ def test_answers_that_are_invalid_are_errors_of_ours(head, fields):
     def open_channels(sock):
         return Connection(sock, GatewayAddress(), "/", timeout=60, limit=1 << 20)
 
-    for body in BODIES.values():
+    # No body is read behind a line that is too long.
+    is_long = head == "a long status" or fields == "a long field"
+    for body in [b""] if is_long else BODIES.values():
         data = HEADS[head] + b"\r\n" + FIELDS[fields] + b"\r\n" + body
         with pytest.raises((ConnectionLost, ProtocolError)):
             answered(data, lambda sock: create_kernel(sock, GatewayAddress(), timeout=60))

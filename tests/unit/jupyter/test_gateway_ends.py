@@ -1,4 +1,4 @@
-"""Whatever a gateway answers or sends at the end of a connection is an error of our own tree."""
+"""A gateway's end of a WebSocket: whatever it answers or sends, and pings in both directions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,45 @@ import socket
 import struct
 
 import pytest
-from doubled_gateway import opened_connection
-from websocket_frames import switching_answer
+from background import running
+from websocket_frames import read_frame, switching_answer
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
+from smolagents_fork.jupyter.websocket import (
+    Connection,
+    ConnectionLost,
+    GatewayAddress,
+    WaitTimeout,
+)
+from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
+from smolagents_fork.stream.timed_socket import TimedSocket
+
+
+def serve_handshake(far, answer):
+    request = b""
+    while b"\r\n\r\n" not in request:
+        request += far.recv(4096)
+    far.sendall(answer(request))
+
+
+@contextlib.contextmanager
+def opened_connection(answer=lambda request: switching_answer(request, SUBPROTOCOL_V1)):
+    """Yield a connection and the gateway's end of it, which has sent ``answer(request)``."""
+    near, far = socket.socketpair()
+    far.settimeout(60)
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    with far:
+        with running(serve_handshake, far, answer):
+            connection = Connection(
+                TimedSocket(near),
+                GatewayAddress(),
+                "/",
+                timeout=60,
+                limit=1 << 20,
+            )
+        with contextlib.closing(connection):
+            yield connection, far
+
 
 CLOSED = "the kernel gateway closed the connection "
 
@@ -85,3 +119,45 @@ def test_random_frames_are_errors_of_ours():
             far.shutdown(socket.SHUT_WR)
             with pytest.raises((ConnectionLost, ProtocolError)):
                 read_all(connection)
+
+
+@pytest.fixture
+def opened():
+    with opened_connection() as ends:
+        yield ends
+
+
+def test_gateways_ping_is_answered_after_the_time_of_what_was_sent_before(opened):
+    connection, far = opened
+    connection._sock.send_for(0)
+    far.sendall(b"\x89\x03abc")
+    assert connection.receive(60) is None
+    assert read_frame(far.recv) == (0x8A, b"abc")
+
+
+def test_unread_ping_keeps_connection_open(opened):
+    connection, far = opened
+    filled = 0
+    far.setblocking(False)
+    connection._sock.send_for(60)
+    while True:
+        try:
+            filled += connection._sock._sock.send(b"\0" * 512)
+        except BlockingIOError:
+            break
+    connection.ping(timeout=0.05)
+    with pytest.raises(WaitTimeout):
+        connection.receive(0)
+    far.setblocking(True)
+    while filled:
+        filled -= len(far.recv(min(filled, 65536)))
+    connection.ping(timeout=60)
+    assert far.recv(1) == struct.pack("B", 0x89)
+
+
+def test_ping_does_not_wait_for_a_thread_that_sends(opened):
+    connection, far = opened
+    with connection._send_lock, running(connection.ping, 0.05) as ping:
+        ping.result(60)
+    connection.ping(timeout=60)
+    assert far.recv(1) == struct.pack("B", 0x89)

@@ -127,6 +127,12 @@ class Server:
         address = ("127.0.0.1", self.port)
         return Client(socket.create_connection(address, timeout=PATIENCE), model)
 
+    @property
+    def channels_address(self) -> str:
+        """Address of the kernel's channels for another client."""
+        path = channels_path(self.client.model.id, "s")
+        return f"ws://127.0.0.1:{self.port}{path}&token={TOKEN}"
+
     def get(self, path: str, token: str = TOKEN, method: str = "GET") -> requests.Response:
         """Send a request."""
         address = f"http://127.0.0.1:{self.port}{path}"
@@ -158,12 +164,8 @@ def own_server() -> Iterator[Server]:
         yield process
 
 
-def test_connection_that_the_first_process_made_is_served(server):
-    assert server.client.model.serves_itself
-    assert server.client.run("print(6 * 7)") == "42\n"
-
-
 def test_there_is_one_kernel(server):
+    assert server.client.model.serves_itself
     for method, status in (("GET", 200), ("POST", 201)):
         answer = server.get("/api/kernels", method=method)
         assert answer.status_code == status
@@ -178,7 +180,6 @@ def test_there_is_one_kernel(server):
 def test_token_is_needed(server, path, token):
     if path == "channels":
         path = f"/api/kernels/{server.client.model.id}/channels"
-        headers = {"Authorization": f"token {token}".encode()}
         with pytest.raises(websocket.WebSocketBadStatusException, match="401"):
             websocket.create_connection(
                 f"ws://127.0.0.1:{server.port}{path}?token={token}", timeout=PATIENCE
@@ -193,10 +194,7 @@ def test_token_is_needed(server, path, token):
 def test_page_of_another_site_is_refused(server):
     with pytest.raises(websocket.WebSocketBadStatusException, match="403"):
         websocket.create_connection(
-            f"ws://127.0.0.1:{server.port}/api/kernels/{server.client.model.id}/channels"
-            f"?token={TOKEN}",
-            origin="http://example.com",
-            timeout=PATIENCE,
+            server.channels_address, origin="http://example.com", timeout=PATIENCE
         )
 
 
@@ -230,9 +228,8 @@ FRAMES = {
 def test_message_that_violates_the_layout_ends_its_connection_only(own_server, frame):
     first = own_server.client
     first.run("kept = 5")
-    address = f"ws://127.0.0.1:{own_server.port}{channels_path(first.model.id, 's')}&token={TOKEN}"
     opcode = websocket.ABNF.OPCODE_TEXT if isinstance(frame, str) else websocket.ABNF.OPCODE_BINARY
-    with opened(address, subprotocols=[V1]) as hostile:
+    with opened(own_server.channels_address, subprotocols=[V1]) as hostile:
         hostile.send(frame, opcode)
         code, data = hostile.recv_data()
     assert (code, data[:2]) == (websocket.ABNF.OPCODE_CLOSE, (1002).to_bytes(2, "big"))
@@ -241,25 +238,12 @@ def test_message_that_violates_the_layout_ends_its_connection_only(own_server, f
 
 
 def test_client_without_the_layout_is_told(own_server):
-    address = (
-        f"ws://127.0.0.1:{own_server.port}{channels_path(own_server.client.model.id, 's')}"
-        f"&token={TOKEN}"
-    )
-    with opened(address) as other:
+    with opened(own_server.channels_address) as other:
         code, data = other.recv_data()
     assert code == websocket.ABNF.OPCODE_CLOSE
     assert data[2:].decode() == f"the subprotocol {V1} is needed"
     # It is no client, and so took nothing over.
     assert own_server.client.run("print(1)") == "1\n"
-
-
-def test_new_client_takes_over(own_server):
-    first = own_server.client
-    first.run("kept = 5")
-    with contextlib.closing(own_server.connect(first.model)) as second:
-        with pytest.raises(ConnectionLost, match="another client has connected"):
-            first.run("1")
-        assert second.run("print(kept)") == "5\n"
 
 
 CHILDREN = {

@@ -19,7 +19,7 @@ class Source:
     """Bytes that arrive in pieces of one size, with nothing between two pieces if asked."""
 
     def __init__(self, data: bytes, size: int, *, gaps: bool) -> None:
-        self.left, self.size, self.gaps = data, size, gaps
+        self.left, self.size, self.gaps = memoryview(data), size, gaps
         self.waits = False
 
     def recv(self, size: int) -> bytes:
@@ -28,7 +28,7 @@ class Source:
             raise TimeoutError("timed out")
         count = min(size, self.size)
         piece, self.left = self.left[:count], self.left[count:]
-        return piece
+        return bytes(piece)
 
 
 def reader_of(source: Source, limit: int = 1 << 62) -> WebSocketReader:
