@@ -10,8 +10,6 @@ import ast
 import builtins
 import contextlib
 import difflib
-import dis
-import errno
 import itertools
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -195,34 +193,6 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     return ""
 
 
-# Functions that start processes -> errors with which the kernel, or Pyodide, refuses one. To the
-# first, EACCES says that the program is not executable.
-_REFUSALS = {
-    **dict.fromkeys(
-        ("fork", "fork_exec", "_fork_exec", "posix_spawn", "execv", "execve"),
-        (errno.EPERM, errno.ENOSYS),
-    ),
-    **dict.fromkeys(("forkpty", "SemLock"), (errno.EACCES,)),
-}
-
-
-def _is_refused_process(error: OSError) -> bool:
-    """Tell whether the line that raised an error starts a process, which was refused."""
-    entry = error.__traceback__
-    names = {name for name, errors in _REFUSALS.items() if error.errno in errors}
-    if entry is None or not names:
-        return False
-    while entry.tb_next is not None:
-        entry = entry.tb_next
-    code = entry.tb_frame.f_code
-    lines = [range(*place) for *place, line in code.co_lines() if line == entry.tb_lineno]
-    return any(
-        instruction.argval in names
-        for instruction in dis.get_instructions(code)
-        if type(instruction.argval) is str and any(instruction.offset in line for line in lines)
-    )
-
-
 def hint(
     error: BaseException,
     tree: ast.Module,
@@ -245,8 +215,6 @@ def hint(
         if "'coroutine' object" in str(error):
             return _AWAIT
         return _attribute_hint(error)
-    if isinstance(error, OSError) and _is_refused_process(error):
-        return _NO_PROCESSES
     if not inside:
         return ""
     if type(error) in (KeyError, IndexError):
@@ -304,6 +272,7 @@ def advice(
     of_module: Callable[[str], str] = import_advice,
     own_loopback: bool = False,
     proxied: bool = False,
+    confined: bool = False,
 ) -> str:
     """Return lines for an error of code that its surroundings explain, or the empty string.
 
@@ -313,10 +282,14 @@ def advice(
         of_module: returns advice about an absent module or package.
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
         proxied: whether the kernel refuses connections beside a proxy as it refuses files.
+        confined: whether system calls are refused, whatever they are for.
     """
+    network = network_hint(message, network_remedy, own_loopback=own_loopback, proxied=proxied)
     lines = [text for pattern, text in _ADVICE if pattern.search(message)]
-    if _NO_PROCESSES in lines:
-        return f"\n{_NO_PROCESSES}"  # not that a private module is missing
+    is_refused = _NOT_PERMITTED.search(message) or _DENIED.search(message)
+    if _NO_PROCESSES in lines or (confined and is_refused):
+        # Not that a private module is missing, or what a path would have to be.
+        return f"\n{_NO_PROCESSES}{network}"
     missing = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
     lines += [_standard_advice(name) for name in missing[:1] if is_standard(name)]
     command = _COMMAND.search(message)
@@ -324,8 +297,7 @@ def advice(
         lines.append(_NO_COMMANDS)
         missing += _PACKAGE.findall(command[1] or "")
     lines += [of_module(name) for name in missing[:1] if not is_standard(name)]
-    text = "".join(f"\n{line}" for line in lines if line)
-    return text + network_hint(message, network_remedy, own_loopback=own_loopback, proxied=proxied)
+    return "".join(f"\n{line}" for line in lines if line) + network
 
 
 def network_hint(
@@ -360,13 +332,16 @@ _UNREACHABLE = re.compile(
     # Where packets are dropped, as a cluster's network policy does.
     r"|Connection timed out|[Cc]onnect ?timeout|TimeoutError: timed out|<urlopen error timed out>"
 )
-# Landlock's refusal of an address, which names no file.
+# Refusals of a system call: of a filter, or of WebAssembly.
+_NOT_PERMITTED = re.compile(r"\[Errno \d+\] (?:Operation not permitted|Function not implemented)")
+# Landlock's refusal of an address, or of a semaphore, which names no file.
 _DENIED = re.compile(r"\[(?:Errno 13\] )?Permission denied(?!: )")
 # The second for ::1, which is tried after 127.0.0.1 and which a sandbox without IPv6 does not have.
 _REFUSED = re.compile(r"Connection refused|Cannot assign requested address")
 _LOOPBACK = re.compile(r"127\.0\.0\.1|localhost|::1|Cannot assign requested address")
 _NO_PROCESSES = (
-    "The sandbox starts no processes: use a library, or give the agent a tool, which runs outside"
+    "The sandbox starts no processes and permits few system calls: use a library, or give the "
+    "agent a tool, which runs outside"
 )
 # Words of an error -> advice.
 _ADVICE = (

@@ -64,9 +64,12 @@ class GuestExecutor(SandboxExecutor):
         return _program_error(failure.name)(failure.value + self._advice(failure.value))
 
     def _advice(self, message: str) -> str:
-        options, proxied = self.options, self._proxy is not None
         return advice(
-            message, options.network_remedy, of_module=options.module_advice, proxied=proxied
+            message,
+            self.options.network_remedy,
+            of_module=self.options.module_advice,
+            proxied=self._proxy is not None,
+            confined=True,
         )
 
     def _network_hint(self, logs: str) -> str:
