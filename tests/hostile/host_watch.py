@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import secrets
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import hostile_canary
-from assault import SHARED_FOLDERS
+from attacks import SHARED_FOLDERS
 
 #: Seconds that killed processes may need to disappear, on a busy machine.
 GONE_SECONDS = 20.0
@@ -46,7 +47,9 @@ class HostWatch:
         self.file = self.tree / "file"
         self.file.write_text("nothing to see\n")
         with contextlib.suppress(OSError):
-            os.setxattr(self.secret_file, "user.note", b"kept")
+            os.setxattr(self.secret_file, "user.canary", b"kept")
+        self.inherited = os.open(self.secret_file, os.O_WRONLY)
+        os.set_inheritable(self.inherited, True)
         (self.tree / "link").symlink_to(self.file)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.local = socket.socket(socket.AF_UNIX)
@@ -54,7 +57,7 @@ class HostWatch:
         self.abstract = socket.socket(socket.AF_UNIX)
         self.abstract.bind("\0" + self.marker)
         self.datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.datagrams.bind("\0" + self.marker + "-datagram")
+        self.datagrams.bind(str(self.tree / "datagram"))
         for one in (self.local, self.abstract):
             one.listen()
         for one in (self.listener, self.local, self.abstract, self.datagrams):
@@ -80,11 +83,16 @@ class HostWatch:
         """Return the targets that a program is given."""
         return {
             "pid": os.getpid(),
-            "victim": self.victim.pid,
+            "neighbour": self.victim.pid,
             "tree": str(self.tree),
-            "secret_file": str(self.secret_file),
+            "canary": str(self.secret_file),
             "file": str(self.file),
-            "socket": str(self.tree / "socket"),
+            "library": json.__file__,
+            "home": os.path.expanduser("~"),
+            "inodes": [os.fstat(self.inherited).st_ino],
+            "stream": str(self.tree / "socket"),
+            "datagram": str(self.tree / "datagram"),
+            "abstract": self.marker,
             "port": self.listener.getsockname()[1],
             "marker": self.marker,
             "key": self.key,
@@ -94,9 +102,9 @@ class HostWatch:
     def snapshot(self) -> dict[str, Any]:
         """Return the state that must be the same afterwards."""
         marks: dict[str, Any] = {}
-        for path in sorted([self.tree, *self.tree.rglob("*")]):
+        for path in sorted([self.tree, *self.tree.rglob("*"), Path(json.__file__)]):
             found = path.lstat()
-            name = f"file {path.relative_to(self.root)}"
+            name = f"file {os.path.relpath(path, self.root)}"
             # The last value changes with any attribute other than the contents.
             marks[name] = (
                 oct(found.st_mode), found.st_uid, found.st_gid, found.st_size, found.st_nlink,
@@ -125,16 +133,14 @@ class HostWatch:
             [str(signal.getsignal(number)) for number in signal.valid_signals()],
             [resource.getrlimit(n) for n in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)],
         )  # fmt: skip
-        marks.update(hostile_canary.fingerprint())
         return marks
 
     def _marked(self) -> list[Path]:
-        return [
-            path
-            for folder in SHARED_FOLDERS
-            for path in (Path(folder).iterdir() if os.path.isdir(folder) else ())
-            if self.marker in path.name
-        ]
+        found: list[Path] = []
+        for folder in (*SHARED_FOLDERS, os.path.expanduser("~")):
+            with contextlib.suppress(OSError):
+                found += [path for path in Path(folder).iterdir() if self.marker in path.name]
+        return found
 
     def _victim(self) -> Any:
         pid = self.victim.pid
@@ -180,6 +186,7 @@ class HostWatch:
         os.environ.pop("HOSTILE_SECRET", None)
         for one in (self.listener, self.local, self.abstract, self.datagrams):
             one.close()
+        os.close(self.inherited)
         self.victim.kill()
         self.victim.wait(60)
         for path in [self.root, *self._marked()]:

@@ -5,7 +5,7 @@ product's worker by a subclass. The engine, the confinement, the frames and the 
 product's: the kernel alone decides what a program can reach.
 
 The child has a module ``hostile_canary``, like the host of the other tests. A program that reaches
-it, or leaks a forbidden object, makes every attempt of ``assault.py`` and then continues.
+it, or leaks a forbidden object, makes every attack of ``attacks.py`` and then continues.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import types
 import warnings
 from typing import Any, NoReturn
 
-import assault
+import attacks
 
 from smolagents_fork.guest.frames import Frame
 from smolagents_fork.guest.guest_worker import Link, Worker
 from smolagents_fork.process import worker
 
-#: Modules that programs and attempts use: imported once, before the fork.
+#: Modules that programs and attacks use: imported once, before the fork.
 MODULES = (
     "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections.abc", "contextlib",
     "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions",
@@ -35,7 +35,7 @@ MODULES = (
 
 
 class PlainChild(Worker):
-    """The product's worker, with the canary and the attempts that a program gets for reaching it.
+    """The product's worker, with the canary and the attacks that a program makes who reaches it.
 
     It does not end a program after its final answer.
     """
@@ -76,14 +76,15 @@ class PlainChild(Worker):
         if not self._assaulted:
             self._assaulted = True
             # Written first, because the program may be stopped later.
-            print(assault.ASSAULT_MADE, file=sys.__stdout__)
-            for one in assault.made(self._host):
-                print(f"{assault.REACHED} {one}]", file=sys.__stdout__)
-            assault.leave_thread(lambda: self._calls.call("search", ["after the end"], {}))
-            assault.replace_process()
+            print(attacks.ASSAULT_MADE, file=sys.__stdout__)
+            for one in attacks.make_all(self._host):
+                print(f"{attacks.REACHED} {one}]", file=sys.__stdout__)
+            attacks.leave_thread(lambda: self._calls.call("search", ["after the end"], {}))
+            attacks.replace_process()
 
 
 warnings.simplefilter("ignore")
 for _name in MODULES:
     importlib.import_module(_name)
+attacks.compiled()
 worker.main = functools.partial(worker.main, worker_class=PlainChild)

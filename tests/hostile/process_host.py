@@ -10,25 +10,22 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import assault
+import attacks
 import hostile_canary
 import numpy  # noqa: F401 - what decoding a value would import, and no program be blamed for
 import pandas  # noqa: F401
 import pytest
+from confined_attacks import preloading
 from host_watch import HostWatch, open_things
 from hostile_harness import timeout_of
 from hostile_table import Program
 
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.process import ProcessExecutor
-from smolagents_fork.executors.process import process_executor as product
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.sandbox_paths import Layout
 
-HERE = Path(__file__).parent
 GRACE_SECONDS = 0.05
 #: Time limit for calls that are not hostile, long enough for a busy machine.
 HANGS_SECONDS = 30.0
@@ -121,9 +118,10 @@ class ProcessHost:
         self.assaults = 0
         self.recorder = Recorder()
         self._patches = pytest.MonkeyPatch()
+        self._preloading = contextlib.ExitStack()
         self.watch = HostWatch()
         self._record_stops()
-        self._patches.setattr(product, "layout_for", _with_plain_child(product.layout_for))
+        self._preloading.enter_context(preloading("raw_calls", "plain_child"))
         with self.watch.own_folders():
             self.executor = ProcessExecutor(
                 ["*"],
@@ -146,6 +144,7 @@ class ProcessHost:
             self.executor.cleanup()
         finally:
             self._patches.undo()
+            self._preloading.close()
             self.watch.close()
 
     def _record_stops(self) -> None:
@@ -173,12 +172,11 @@ class ProcessHost:
     def _compared(self, programs: Sequence[Program], faults: dict[Program, str]) -> None:
         """Run programs; if the host's state changed, find the responsible program."""
         self._renew()  # the executor of a killed child has neither a child nor sockets
-        things, before = open_things(), self.watch.snapshot()
+        things, before = open_things(), self._state()
         found = {program: why for program in programs if (why := self._fault(program))}
         faults.update(found)
         self._renew()
-        after = self.watch.snapshot()
-        changes = hostile_canary.changed(before, after)
+        changes = hostile_canary.changed(before, self._state())
         changes += self.watch.left_behind(self.executor.folder, self.executor.pid)
         now = open_things()
         changes += [f"{now[n] - things[n]} {n} more" for n in things if now[n] > things[n]]
@@ -193,6 +191,9 @@ class ProcessHost:
             self._compared(part, faults)
         if len(faults) == known and not found:
             faults[programs[0]] = f"with the next {len(programs) - 1}: {', '.join(changes)}"
+
+    def _state(self) -> dict[str, Any]:
+        return {**self.watch.snapshot(), **hostile_canary.fingerprint()}
 
     def _renew(self) -> None:
         self.executor.restart()
@@ -232,25 +233,11 @@ class ProcessHost:
         if (seconds := time.monotonic() - started) > HANGS_SECONDS:
             faults.append(f"took {seconds:.1f} s")
         printed = "".join(self.recorder.printed)
-        self.assaults += assault.ASSAULT_MADE in printed
+        self.assaults += attacks.ASSAULT_MADE in printed
         faults += self.recorder.too_late()
         if hostile_canary.SECRET in f"{shown}{printed}{self.recorder.calls}":
             faults.append("the secret came out")
-        faults += [line for line in f"{printed}\n{shown}".splitlines() if assault.REACHED in line]
+        faults += [line for line in f"{printed}\n{shown}".splitlines() if attacks.REACHED in line]
         if program.outside and any(name == "trip" for name, _, _ in self.recorder.calls):
             faults.append(f"reached {program.outside}")
         return "; ".join(faults)
-
-
-def _with_plain_child(layout_for: Callable[..., Layout]) -> Callable[..., Layout]:
-    """Return the product's layout with this folder's worker preloaded."""
-
-    def plain_layout(*arguments: Any, **keywords: Any) -> Layout:
-        layout = layout_for(*arguments, **keywords)
-        return dataclasses.replace(
-            layout,
-            path=(*layout.path, str(HERE)),
-            preload=(*layout.preload, "plain_child"),
-        )
-
-    return plain_layout

@@ -138,28 +138,30 @@ class NewResources:
 
 
 def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
-    """Run a program of this folder in a container with this Python, and return what it prints.
+    """Run a program of the tests in a container with this Python, and return what it prints.
 
     Args:
         engine: of Docker.
         arguments: the program's path and its arguments.
         **options: of the container.
     """
-    program = Path(arguments[0])
+    tests = Path(__file__).parents[2]
+    program = Path(arguments[0]).relative_to(tests)
     package = Path(smolagents_fork.__file__).parent
     installed = str(Path(pytest.__file__).parent.parent)
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
-               str(program.parent): "/tests"}  # fmt: skip
+               str(tests): "/tests"}  # fmt: skip
     image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
     found_python = engine.containers.run(image, ["sh", "-c", f"command -v {python} || true"],
                                          remove=True)  # fmt: skip
     if not found_python.strip():
         pytest.skip(f"{image} has no {python}, for which what is installed here is")
     printed: bytes = engine.containers.run(
-        image, [python, f"/tests/{program.name}", *arguments[1:]], remove=True,
+        image, [python, f"/tests/{program}", *arguments[1:]], remove=True,
         network_mode="none",
         volumes={path: {"bind": there, "mode": "ro"} for path, there in folders.items()},
-        environment={"PYTHONPATH": "/fork:/installed"}, stderr=False, **options,
+        environment={"PYTHONPATH": "/fork:/installed:/tests:/tests/hostile"}, stderr=False,
+        **options,
     )  # fmt: skip
     return printed

@@ -14,7 +14,7 @@ from typing import Any
 
 import confined_attacks
 import pytest
-from confined_attacks import ATTACKS, GROUPS
+from attacks import ATTACKS, GROUPS
 from process_harness import by_ordinary_user, in_container
 
 from smolagents_fork.errors import SandboxDiedError
@@ -36,8 +36,8 @@ def not_refused(outcomes: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory) -> dict[str, str]:
-    return confined_attacks.outcomes(Kernel(), tmp_path_factory.mktemp("host"))
+def outcomes() -> dict[str, str]:
+    return confined_attacks.outcomes()
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -48,17 +48,15 @@ def test_attack_reaches_nothing(outcomes, name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != "all"])
-def test_attacks_reach_nothing_with_features_masked(name: str, tmp_path):
-    found = confined_attacks.outcomes(KERNELS[name], tmp_path)
+def test_attacks_reach_nothing_with_features_masked(name: str):
+    found = confined_attacks.outcomes(KERNELS[name])
     assert len(found) > 200
     assert not_refused(found) == {}
 
 
-def test_attacks_reach_nothing_without_landlock_but_for_files(tmp_path):
+def test_attacks_reach_nothing_without_landlock_but_for_files():
     groups = GROUPS.keys() - {"files", "processes", "descriptors"}
-    found = confined_attacks.outcomes(
-        Kernel(landlock=0), tmp_path, groups, allow_missing=["filesystem"]
-    )
+    found = confined_attacks.outcomes(Kernel(landlock=0), groups, allow_missing=["filesystem"])
     assert len(found) > 100
     # The program's user owns these files.
     excepted = {"programs: program of its own"}

@@ -94,17 +94,3 @@ def test_every_parameter_and_measure_is_on_the_executors_page():
     opening, rest = page.split("## How it works")
     assert tuple(first_cells(opening)) == MEASURES
     assert set(about(ProcessOptions)) <= set(first_cells(rest))
-
-
-def test_tests_on_the_executors_page_are_there():
-    root = Path(__file__).parents[4]
-    page = (root / "docs" / "executors" / "process.md").read_text("utf-8")
-    folder = root / "tests" / "integration" / "process"
-    source = "\n".join(path.read_text("utf-8") for path in folder.glob("test_*.py"))
-    for name in set(re.findall(r"`(test_\w+)(?:\[|`)", page)):
-        assert f"def {name}(" in source, name
-    for name in set(re.findall(r"`(test_\w+\.py)`", page)):
-        assert (folder / name).is_file(), name
-    attacks = (folder / "confined_attacks.py").read_text("utf-8")
-    for group in set(re.findall(r"\[(\w+): \.\.\.\]", page)):
-        assert f'"{group}": {{' in attacks, group

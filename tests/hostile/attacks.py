@@ -1,32 +1,27 @@
-"""Attacks with all of CPython in a confined child, and the outcome of each.
+"""Attacks of a program that the kernel alone confines, on everything that it must not reach.
 
-The module can also run as a program, for another user or a container. It prints the outcomes as
-JSON.
+An attack raises, or has the value "nothing"; otherwise it has reached something. Each attacks one
+resource as directly as possible, mostly by the system call itself. The host also checks the
+effects: see ``host_watch.py``. Attacks are made by ``confined_attacks.py``, one program each, and
+by hostile programs that have reached their canary, all in one process (``plain_child.py``).
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
-import dataclasses
-import json
+import functools
 import os
 import platform
-import socket
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import threading
+from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
-from unittest import mock
 
-from smolagents_fork import ProcessExecutor
-from smolagents_fork.errors import ForkError
-from smolagents_fork.executors.process import process_executor as process_module
-from smolagents_fork.process.confinement_report import Kernel
-from smolagents_fork.process.sandbox_paths import layout_for
+from smolagents_fork.process.restrictions.syscalls import MACHINES
 
-HERE = str(Path(__file__).parent)
+#: Folders that anyone may write to.
+SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run")
 #: System calls by name: number on x86-64, then on arm64; None if it does not exist.
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None), "vfork": (58, None), "clone": (56, 220), "clone3": (435, 435),
@@ -66,13 +61,12 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "connect": (42, 203), "setsockopt": (54, 208), "set_mempolicy_home_node": (450, 450),
 }  # fmt: skip
 
-#: Values of ``host`` in the attacks below, and the state that none of them may change.
+#: Names that the attacks use, beside ``host``, ``N`` and ``E``.
 PREPARED = (
     "import os, ctypes, socket, fcntl, signal, struct, mmap, resource, threading\n"
     "from raw_calls import LIBC, call\n"
+    "def nothing_from(status): return 'nothing' if status else 'reached'\n"
 )
-
-# Each attack raises, or has the value "nothing".
 GROUPS: dict[str, dict[str, str]] = {
     "files": {
     "read a file": "open(host['canary']).read()",
@@ -87,8 +81,22 @@ GROUPS: dict[str, dict[str, str]] = {
     "remove a file": "os.unlink(host['canary'])",
     "list a folder": "os.listdir(os.path.dirname(host['canary']))",
     "make a file beside": "open(os.path.join(os.path.dirname(host['canary']), 'made'), 'w')",
-    "make a folder beside": "os.mkdir(os.path.join(os.path.dirname(host['canary']), 'made'))",
-    "make a link beside": "os.symlink('/', os.path.join(os.path.dirname(host['canary']), 'made'))",
+    "make a folder beside": "os.mkdir(os.path.join(os.path.dirname(host['canary']), 'folder2'))",
+    "make a link beside": "os.symlink('/', os.path.join(host['tree'], 'link2'))",
+    "make a hard link beside": (
+        "open('mine', 'w').close()\nos.link('mine', os.path.join(host['tree'], 'hard'))"
+    ),
+    **{
+        f"make a file in {folder}": (
+            f"os.open(os.path.join({folder!r}, host['marker']), os.O_CREAT | os.O_WRONLY)"
+        )
+        for folder in SHARED_FOLDERS
+    },
+    "make a file at home": (
+        "os.open(os.path.join(host['home'], host['marker']), os.O_CREAT | os.O_WRONLY)"
+    ),
+    "rename a file": "os.rename(host['file'], host['file'] + '-renamed')",
+    "remove a folder": "os.rmdir(os.path.join(host['tree'], 'folder'))",
     "read through a link": (
         "if not os.path.lexists('l'): os.symlink(host['canary'], 'l')\nopen('l').read()"
     ),
@@ -104,7 +112,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "open('mine', 'w').close()\ncall(E['renameat2'], -100, b'mine', -100, "
         "host['canary'].encode(), 2)"
     ),
-    "shared memory file": "open('/dev/shm/left-behind', 'w')",
     "POSIX memory": (
         "from multiprocessing.shared_memory import SharedMemory\nSharedMemory('x', True, 9)"
     ),
@@ -115,9 +122,18 @@ GROUPS: dict[str, dict[str, str]] = {
     "terminal": "os.open('/dev/tty', os.O_RDWR)",
     "pseudo terminals": "os.open('/dev/ptmx', os.O_RDWR)",
     "mode of a file": "os.chmod(host['canary'], 0o777)",
+    "mode by a path descriptor": (
+        "number = os.open(host['canary'], os.O_PATH)\n"
+        "try: os.chmod(f'/proc/self/fd/{number}', 0o777)\nfinally: os.close(number)"
+    ),
+    "mode by fchmodat": "call(N['fchmodat'], -100, host['canary'].encode(), 0o755)",
+    "mode by fchmodat2": "call(N['fchmodat2'], -100, host['canary'].encode(), 0o711, 0)",
     "mode of a library": "os.chmod(host['library'], 0o777)",
     "mode of an open library": "os.fchmod(os.open(host['library'], os.O_RDONLY), 0o777)",
     "owner of a file": "os.chown(host['canary'], os.getuid(), os.getgid())",
+    "owner by fchownat": (
+        "call(N['fchownat'], -100, host['canary'].encode(), os.getuid(), os.getgid(), 0)"
+    ),
     "owner of a link": "os.lchown(host['canary'], os.getuid(), os.getgid())",
     "owner of an open library": (
         "os.fchown(os.open(host['library'], os.O_RDONLY), os.getuid(), os.getgid())"
@@ -125,6 +141,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "times of a file": "os.utime(host['canary'], (0, 0))",
     "times of an open library": "os.utime(os.open(host['library'], os.O_RDONLY), (0, 0))",
     "attribute of a file": "os.setxattr(host['canary'], 'user.x', b'1')",
+    "attribute of a link": "call(N['lsetxattr'], host['canary'].encode(), b'user.x', b'1', 1, 0)",
     "remove an attribute": "os.removexattr(host['canary'], 'user.canary')",
     "read an attribute": "os.getxattr(host['canary'], 'user.canary')",
     "watch a folder": "call(N['inotify_init1'], 0)",
@@ -143,6 +160,13 @@ GROUPS: dict[str, dict[str, str]] = {
     "processes": {
     "environment of the host": "open(f\"/proc/{host['pid']}/environ\", 'rb').read()",
     "memory of the host": "open(f\"/proc/{host['pid']}/mem\", 'r+b')",
+    "memory of the host, to read": "open(f\"/proc/{host['pid']}/mem\", 'rb')",
+    "secret in the host's memory": (
+        "found = ctypes.create_string_buffer(8)\n"
+        "ours = struct.pack('QQ', ctypes.addressof(found), 8)\n"
+        "theirs = struct.pack('QQ', host['address'], 8)\n"
+        "call(N['process_vm_readv'], host['pid'], ours, 1, theirs, 1, 0)"
+    ),
     "memory map of the host": "open(f\"/proc/{host['pid']}/maps\").read()",
     "descriptors of the host": "os.listdir(f\"/proc/{host['pid']}/fd\")",
     "descriptor of the host": "open(f\"/proc/{host['pid']}/fd/0\", 'rb')",
@@ -163,6 +187,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "call(N['process_vm_writev'], host['neighbour'], 0, 0, 0, 0, 0)"
     ),
     "descriptor of the neighbour": "os.pidfd_open(host['neighbour'])",
+    "take a descriptor of the host": "call(N['pidfd_getfd'], os.pidfd_open(host['pid']), 0, 0)",
+    "compare with the host": "call(N['kcmp'], host['pid'], os.getpid(), 1, 0, 0)",
     "compare with the neighbour": "call(N['kcmp'], os.getpid(), host['neighbour'], 0, 0, 0)",
     "session of the neighbour": "os.getsid(host['neighbour'])",
     "group of the neighbour": "os.getpgid(host['neighbour'])",
@@ -176,11 +202,22 @@ GROUPS: dict[str, dict[str, str]] = {
     "policy of the neighbour": (
         "os.sched_setscheduler(host['neighbour'], os.SCHED_BATCH, os.sched_param(0))"
     ),
+    "order of the neighbour": "call(N['ioprio_set'], 1, host['neighbour'], 3 << 13)",
+    "pages of the neighbour": "call(N['move_pages'], host['neighbour'], 0, 0, 0, 0, 0)",
     "policy of oneself": "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
     },
     "signals": {
     "signal to the host": "os.kill(host['pid'], 0)",
     "signal to the parent": "os.kill(os.getppid(), signal.SIGKILL)",
+    "signal by the owner of a pipe": (
+        "r, w = os.pipe()\nfcntl.fcntl(r, fcntl.F_SETOWN, host['neighbour'])\n"
+        "fcntl.fcntl(r, 10, signal.SIGTERM)\n"
+        "fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)\nos.write(w, b'x')"
+    ),
+    "signal by the owner of a pipe, by F_SETOWN_EX": (
+        "r, w = os.pipe()\nfcntl.fcntl(r, 15, struct.pack('ii', 1, host['neighbour']))\n"
+        "fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)\nos.write(w, b'x')"
+    ),
     "signal to the neighbour": "os.kill(host['neighbour'], signal.SIGKILL)",
     "signal to all": "os.kill(-1, signal.SIGKILL)",
     "signal to the neighbour's group": "os.killpg(host['neighbour'], signal.SIGKILL)",
@@ -227,6 +264,15 @@ GROUPS: dict[str, dict[str, str]] = {
         "except socket.gaierror as error:\n"
         "    raise OSError(*error.args) from None"
     ),
+    "connection to a socket file": "socket.socket(socket.AF_UNIX).connect(host['stream'])",
+    "connection to an abstract name": (
+        "socket.socket(socket.AF_UNIX).connect('\\0' + host['abstract'])"
+    ),
+    "datagram from a pair": (
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "a.sendto(b'x', host['datagram'])"
+    ),
+    "listen": "one = socket.socket()\none.bind(('0.0.0.0', 0))\none.listen()",
     "pair of datagram sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
     "pair of packet sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)",
     "datagram to a path": (
@@ -295,17 +341,14 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     },
     "memory": {
-    "memory": "x = bytearray(host['limit'] + (1 << 20))",
-    "memory by mmap": "mmap.mmap(-1, host['limit'] + (1 << 20))",
-    "memory that is private": "mmap.mmap(-1, host['limit'] + 4096, mmap.MAP_PRIVATE | 0x20)",
     "large pages": "mmap.mmap(-1, 1 << 21, mmap.MAP_PRIVATE | 0x20 | 0x40000)",
     "locked memory": "mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | 0x20 | 0x2000)",
     "memory file": "os.memfd_create('x')",
     "secret memory": "call(N['memfd_secret'], 0)",
-    "System V memory": "call(N['shmget'], 0, 1 << 20, 0o1600)",
-    "System V queue": "call(N['msgget'], 0, 0o1600)",
-    "System V semaphores": "call(N['semget'], 0, 1, 0o1600)",
-    "POSIX queue": "call(N['mq_open'], b'x', 0x42, 0o600, 0)",
+    "System V memory": "call(N['shmget'], host['key'], 1 << 20, 0o1666)",
+    "System V queue": "call(N['msgget'], host['key'], 0o1666)",
+    "System V semaphores": "call(N['semget'], host['key'], 1, 0o1666)",
+    "POSIX queue": "call(N['mq_open'], host['marker'].encode(), 0x42, 0o666, 0)",
     "pages given to a pipe": "r, w = os.pipe()\ncall(N['vmsplice'], w, bytes(16), 1, 8)",
     "pages moved to a pipe": "r, w = os.pipe()\nos.splice(0, w, 1)",
     "pages of a file": (
@@ -328,10 +371,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "    try:\n        os.pwrite(number, b'x', 800 << 20)\n        found = number\n"
         "    except OSError:\n        pass\nfound"
     ),
-    "memory that stays after it is given back": (
-        "kept = []\nfor n in range(3 * host['limit'] >> 20):\n"
-        "    kept.append(mmap.mmap(-1, 1 << 20))\n    kept[-1].write(bytes(1 << 20))\n"
-    ),
     "limits that were taken": (
         "raised = 'nothing'\n"
         "for name in ('AS', 'NOFILE', 'FSIZE', 'CORE', 'SIGPENDING', 'MSGQUEUE', 'MEMLOCK',\n"
@@ -340,6 +379,15 @@ GROUPS: dict[str, dict[str, str]] = {
         "    hard = resource.prlimit(0, kind)[1]\n"
         "    try:\n        resource.prlimit(0, kind, (hard + 4096, hard + 4096))\n"
         "        raised = name\n    except (OSError, ValueError):\n        pass\nraised"
+    ),
+    },
+    "limits": {
+    "memory": "x = bytearray(host['limit'] + (1 << 20))",
+    "memory by mmap": "mmap.mmap(-1, host['limit'] + (1 << 20))",
+    "memory that is private": "mmap.mmap(-1, host['limit'] + 4096, mmap.MAP_PRIVATE | 0x20)",
+    "memory that stays after it is given back": (
+        "kept = []\nfor n in range(3 * host['limit'] >> 20):\n"
+        "    kept.append(mmap.mmap(-1, 1 << 20))\n    kept[-1].write(bytes(1 << 20))\n"
     ),
     "more threads than there may be": (
         "gate = threading.Event()\nmade = []\n"
@@ -372,124 +420,10 @@ GROUPS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 #: "group: name" -> code.
 ATTACKS = {f"{group}: {name}": code for group, few in GROUPS.items() for name, code in few.items()}
-
-LIMIT, THREADS = 256 << 20, 24
-
-
-@contextlib.contextmanager
-def raw_executor(
-    kernel: Kernel | None = None, preload: tuple[str, ...] = (), **options: Any
-) -> Iterator[ProcessExecutor]:
-    """Give an executor whose children import anything, and have system calls by number.
-
-    Args:
-        kernel: the features that may be used.
-        preload: modules of this folder that the fork server imports.
-        **options: of the executor.
-    """
-
-    class Raw(ProcessExecutor):
-        pass
-
-    Raw.kernel = kernel or Kernel()
-
-    def raw_layout(*arguments: Any, **keywords: Any) -> Any:
-        layout = layout_for(*arguments, **keywords)
-        return dataclasses.replace(
-            layout, path=(*layout.path, HERE), preload=(*layout.preload, "raw_calls", *preload)
-        )
-
-    with (
-        mock.patch.object(process_module, "layout_for", raw_layout),
-        Raw(["*"], None, **options) as made,
-    ):
-        made("from raw_calls import LIBC, call")
-        yield made
-
-
-class Host:
-    """Resources that a program must not reach, and checks of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._stack = contextlib.ExitStack()
-        self.canary = folder / "canary"
-        self.canary.write_text("untouched")
-        self.canary.chmod(0o600)
-        with contextlib.suppress(OSError):
-            os.setxattr(self.canary, "user.canary", b"secret")
-        neighbour = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        self._neighbour = neighbour
-        self._stack.callback(neighbour.wait)
-        self._stack.callback(neighbour.kill)
-        self._stack.callback(lambda: neighbour.stdin and neighbour.stdin.close())
-        self.heard: list[str] = []
-        self._servers = {
-            "stream": self._listening(socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "s")),
-            "datagram": self._listening(socket.AF_UNIX, socket.SOCK_DGRAM, str(folder / "d")),
-            "abstract": self._listening(
-                socket.AF_UNIX, socket.SOCK_STREAM, f"\0smolagents-{os.getpid()}"
-            ),
-            "port": self._listening(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-        }
-        secret = os.open(folder / "secret", os.O_CREAT | os.O_WRONLY)
-        self._stack.callback(os.close, secret)
-        os.set_inheritable(secret, True)
-        self.facts: dict[str, Any] = {
-            "canary": str(self.canary),
-            "library": json.__file__,
-            "pid": os.getpid(),
-            "neighbour": neighbour.pid,
-            "stream": str(folder / "s"),
-            "datagram": str(folder / "d"),
-            "abstract": f"smolagents-{os.getpid()}",
-            "port": self._servers["port"].getsockname()[1],
-            "inodes": [os.fstat(secret).st_ino, self.canary.stat().st_ino],
-            "limit": LIMIT,
-            "threads": THREADS,
-        }
-        self._before = self._state()
-
-    def _listening(self, family: int, kind: int, address: Any) -> socket.socket:
-        server = self._stack.enter_context(socket.socket(family, kind))
-        server.bind(address)
-        if kind == socket.SOCK_STREAM:
-            server.listen()
-        server.setblocking(False)
-        return server
-
-    def _state(self) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        for path in (self.canary, Path(json.__file__)):
-            found = path.stat()
-            seen[str(path)] = (
-                path.read_bytes(), found.st_mode, found.st_uid, found.st_mtime_ns, found.st_nlink,
-            )  # fmt: skip
-        seen["beside"] = sorted(os.listdir(self.canary.parent))
-        with contextlib.suppress(OSError):
-            seen["attribute"] = os.getxattr(self.canary, "user.canary")
-        pid = self._neighbour.pid
-        seen["neighbour"] = (
-            self._neighbour.poll(), os.sched_getaffinity(pid), os.getpriority(os.PRIO_PROCESS, pid),
-            os.sched_getscheduler(pid),
-        )  # fmt: skip
-        seen["shared memory"] = os.path.exists("/dev/shm/left-behind")
-        return seen
-
-    def touched(self) -> list[str]:
-        """Return the names of changed resources."""
-        now = self._state()
-        found = [name for name, before in self._before.items() if now.get(name) != before]
-        for name, server in self._servers.items():
-            with contextlib.suppress(BlockingIOError):
-                if server.type == socket.SOCK_STREAM:
-                    server.accept()[0].close()
-                else:
-                    server.recv(1)
-                found.append(f"{name} was reached")
-        return found
-
-    def close(self) -> None:
-        self._stack.close()
+#: Printed by a program that has reached its canary, when it has made every attack.
+ASSAULT_MADE = "[assault made]"
+#: Printed for an attack that was not refused; its name follows.
+REACHED = "[reached:"
 
 
 def numbers() -> dict[str, int]:
@@ -498,62 +432,56 @@ def numbers() -> dict[str, int]:
     return {name: row[column] for name, row in NUMBERS.items() if row[column] is not None}  # type: ignore[misc]
 
 
-def outcomes(
-    kernel: Kernel | None, folder: Path, groups: Iterable[str] = tuple(GROUPS), **options: Any
-) -> dict[str, str]:
-    """Run each attack; its outcome is ``refused: <error>``, or the resource it reached."""
-    from smolagents_fork.process.restrictions.syscalls import MACHINES
-
-    host = Host(folder)
-    found: dict[str, str] = {}
-    try:
-        with raw_executor(
-            kernel, memory=LIMIT, max_threads=THREADS, timeout_seconds=60, **options
-        ) as executor:
-            known = numbers()
-            for name, code in ATTACKS.items():
-                if name.split(":")[0] not in groups or any(
-                    f"N[{one!r}]" in code for one in NUMBERS.keys() - known.keys()
-                ):
-                    continue
-                executor.send_variables(
-                    {"host": host.facts, "N": known, "E": MACHINES[platform.machine()].numbers}
-                )
-                found[name] = _outcome(executor, code)
-                touched = host.touched()
-                if touched:
-                    found[name] = f"TOUCHED {touched}; {found[name]}"
-                    break
-    finally:
-        host.close()
-    return found
+def facts_of_machine() -> dict[str, Any]:
+    """Return what attacks are given beside the facts of the host."""
+    return {"N": numbers(), "E": MACHINES[platform.machine()].numbers}
 
 
-def _outcome(executor: ProcessExecutor, code: str) -> str:
-    helper = "def nothing_from(status): return 'nothing' if status else 'reached'\n"
-    try:
-        value = executor(PREPARED + helper + code).output
-    except ForkError as error:
-        text = str(error).partition(" due to: ")[2]
-        kinds = ("PermissionError:", "OSError:", "MemoryError", "RuntimeError:", "BlockingIOError:")
-        kinds += (
-            "FileNotFoundError:",
-            "NotADirectoryError:",
-            "gaierror:",
-            "ConnectionRefusedError:",
-        )
-        return f"refused: {text}" if text.startswith(kinds) else f"FAILED {error}"
-    return "refused: " + value if value == "nothing" else f"REACHED {value!r}"
+@functools.cache
+def compiled() -> dict[str, CodeType]:
+    """Return the code of each attack, which leaves its value in ``value``.
+
+    Attacks on limits take long, and are left out.
+    """
+    programs = {}
+    for name, code in ATTACKS.items():
+        if not name.startswith("limits: "):
+            tree = ast.parse(code)
+            if isinstance(last := tree.body[-1], ast.Expr):
+                tree.body[-1] = ast.Assign([ast.Name("value", ast.Store())], last.value)
+            programs[name] = compile(ast.fix_missing_locations(tree), name, "exec")
+    return programs
 
 
-def main() -> None:
-    """Run the attacks with the kernel features that the JSON argument permits."""
-    masked = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
-    with tempfile.TemporaryDirectory() as folder:
-        found = outcomes(Kernel(**masked), Path(folder))
-        in_force = [row.measure for row in ProcessExecutor.measures() if row.in_force]
-        print(json.dumps({"user": os.getuid(), "outcomes": found, "in_force": in_force}))
+def make_all(host: dict[str, Any], only: Sequence[str] = ()) -> list[str]:
+    """Make all attacks in this process, or those in ``only``; return those not refused."""
+    prepared: dict[str, Any] = {"host": host, "value": None, **facts_of_machine()}
+    exec(PREPARED, prepared)
+    reached = []
+    for name in only or compiled():
+        space = dict(prepared)
+        try:
+            exec(compiled()[name], space)
+        except BaseException:
+            continue
+        if space["value"] != "nothing":
+            reached.append(f"{name} {space['value']!r:.60}")
+    return reached
 
 
-if __name__ == "__main__":
-    main()
+def leave_thread(ask: Callable[[], Any]) -> None:
+    """Start a thread that sends requests to the host for as long as it can."""
+
+    def ask_on() -> None:
+        while True:
+            with contextlib.suppress(BaseException):
+                ask()
+
+    with contextlib.suppress(BaseException):
+        threading.Thread(target=ask_on, daemon=True).start()
+
+
+def replace_process() -> None:
+    """Replace this process by another program; returns if the kernel refuses."""
+    with contextlib.suppress(BaseException):
+        os.execv("/bin/sh", ["sh", "-c", f"echo '{REACHED} execve]' >&2"])
