@@ -98,17 +98,13 @@ def process_is_gone(owner: str) -> bool:
     return now is not None and started not in (_UNKNOWN_START, now)
 
 
+@functools.cache
 def this_machine() -> str:
     """Return a name for this boot of this machine and the namespaces that decide what a pid means.
 
     A clone of a virtual machine has its boot id, and a time namespace its own start times. So the
     name of the machine and that namespace count, too.
     """
-    return _machine_name()
-
-
-@functools.cache
-def _machine_name() -> str:
     time = "/proc/self/ns/time"
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
@@ -123,4 +119,4 @@ def _machine_name() -> str:
 
 
 # A forked copy may be in other namespaces.
-reset_in_child(_machine_name.cache_clear)
+reset_in_child(this_machine.cache_clear)
