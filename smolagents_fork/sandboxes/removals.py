@@ -134,7 +134,9 @@ class Removals:
         while True:
             # At one moment: what remains may be removed a moment before the thread is idle.
             with _pending.lock:
-                remaining, idle = self._remaining(), _is_idle()
+                unremoved = _pending.unremoved
+                remaining = [n for n in unremoved if _pending.known[n][0] == self._address]
+                idle = _is_idle()
             if not remaining:
                 return True
             if (idle and repeated) or time.monotonic() > end:
@@ -143,11 +145,6 @@ class Removals:
                 _remove_in_background(remaining)
                 repeated = True
             time.sleep(_LOOK_SECONDS)
-
-    def _remaining(self) -> list[str]:
-        with _pending.lock:
-            known = {name: _pending.known.get(name) for name in _pending.unremoved}
-        return [name for name, entry in known.items() if entry and entry[0] == self._address]
 
     def wait_for(self, name: str, timeout: float) -> bool:
         """Wait for one object's removal, whatever happens to others; return whether it is done."""
