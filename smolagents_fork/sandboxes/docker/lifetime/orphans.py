@@ -85,15 +85,11 @@ def reap(client: DockerClient) -> list[str]:
 
     summaries = client.api.containers(all=True, filters={"label": LABEL})
     orphans = read_entries("container", summaries, orphan)
-    _remove_all(client, [number for number, _ in orphans])
-    return [name for _, name in orphans]
-
-
-def _remove_all(client: DockerClient, numbers: list[str]) -> None:
-    """Remove containers that several processes may remove at the same time."""
-    for number in numbers:
+    for number, _ in orphans:
+        # Several processes may remove it at the same time.
         with contextlib.suppress(Exception):
             remove_at(client, number, Deadline(_AGAIN_SECONDS))
+    return [name for _, name in orphans]
 
 
 def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
