@@ -96,11 +96,9 @@ def find_sandbox(name: str, where: Where) -> SandboxEntry:
     """
     entries, missing = all_sandboxes(where)
     exact = [entry for entry in entries if name in (entry.id, entry.name)]
-    matches = exact or [
-        entry
-        for entry in entries
-        if len(name) >= _SHORTEST_PREFIX and (entry.id.startswith(name) or name == entry.name)
-    ]
+    matches = exact
+    if not matches and len(name) >= _SHORTEST_PREFIX:
+        matches = [entry for entry in entries if entry.id.startswith(name)]
     if len(matches) > 1:
         raise UsageError(f"{name!r} is ambiguous: {', '.join(entry.id for entry in matches)}")
     if not matches:
