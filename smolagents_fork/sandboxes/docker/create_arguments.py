@@ -41,9 +41,7 @@ def container_arguments(
         socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.
     """
-    # A published port needs a network.
-    network = "bridge" if published and options.network == "none" else options.network
-    limits = spec.limits
+    network, limits = options.network, spec.limits
     uid, _, gid = options.user.partition(":")
     mode = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
     address = "127.0.0.1" if not published else "0.0.0.0"

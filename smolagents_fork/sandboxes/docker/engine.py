@@ -31,6 +31,7 @@ __all__ = [
     "engine_time",
     "image_id",
     "inspect_image",
+    "is_loopback",
     "mapped_errors",
     "one_call_client",
     "remote_host",
@@ -182,12 +183,15 @@ def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
         host = urlsplit(address.url).hostname
     else:
         host = base.hostname
-    if host is None or host == "localhost":
-        return None
-    with contextlib.suppress(ValueError):
-        if ipaddress.ip_address(host).is_loopback:
-            return None
-    return host
+    return None if host is None or is_loopback(host) else host
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a name or an address is that of this machine's loopback."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _unavailable(address: EngineAddress, error: Exception) -> str:

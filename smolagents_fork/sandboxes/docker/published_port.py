@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from ...deadline import Deadline
 from ...errors import ConfigurationError
 from ...system.forks import disconnect_in_child
 from ..container_options import ContainerOptions
-from .engine import remote_host
+from .engine import is_loopback, remote_host
 from .engine_address import EngineAddress
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ def published_host(
     if not options.published:
         return None
     remote, host = remote_host(client, address), options.host
-    if options.network not in ("none", "bridge") and _is_internal(client, options.network):
+    if options.network != "bridge" and _is_internal(client, options.network):
         obstacle = (
             f"network={options.network!r} is internal, and the engine publishes no port on it"
         )
-    elif remote is not None and _is_loopback(host):
+    elif remote is not None and is_loopback(host):
         obstacle = (
             f"the engine runs on {remote}, and a port published on host={host!r} is on the "
             f"loopback of that machine: pass host='0.0.0.0' (or its address) if the port may be "
@@ -64,13 +63,6 @@ def _is_internal(client: DockerClient, network: str) -> bool:
         return bool(client.api.inspect_network(network).get("Internal"))
     except (docker.errors.DockerException, requests.RequestException):
         return False
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def connect_to_gateway(
