@@ -24,7 +24,6 @@ from ..errors import (
     LimitExceededError,
     ProtocolError,
 )
-from ..options import accept
 from ..upstream import AgentType
 from .call_record import CallRecord
 from .exceptions import describe_exception, raised_by_signal
@@ -82,13 +81,9 @@ class Dispatcher:
         on_call: Callable[[CallRecord], None] | None = None,
         before_call: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> None:
-        if max_calls < 1:
-            raise ConfigurationError(f"max_calls={max_calls!r}: pass a number above 0")
         self.max_value_bytes = max_value_bytes
         self.max_calls = max_calls
-        self.tool_timeout_seconds = accept.seconds_or_none(
-            "tool_timeout_seconds", tool_timeout_seconds
-        )
+        self.tool_timeout_seconds = tool_timeout_seconds
         if calling_thread and tool_timeout_seconds is not None:
             raise ConfigurationError(
                 f"tool_timeout_seconds={tool_timeout_seconds!r}: a tool in the calling thread "
