@@ -108,7 +108,7 @@ class Limits(Options):
     def check_together(self) -> None:
         """Refuse folders as large as the memory that they are kept in."""
         super().check_together()
-        memory = parse_size(self.memory) if self.memory is not None else None
+        memory = parse_size(self.memory)
         files = (parse_size(self.workdir_size) or 0) + (parse_size(self.tmp_size) or 0)
         if memory is not None and files >= memory:
             raise ConfigurationError(
@@ -136,9 +136,9 @@ def fitting_sizes(sizes_set: Mapping[str, int | str | None]) -> dict[str, int | 
     if "memory" not in sizes_set:
         sizes: dict[str, int | str | None]
         sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE, **sizes_set}
-        files = sum(parse_size(size) or 0 for size in sizes.values() if size is not None)
+        files = sum(parse_size(size) or 0 for size in sizes.values())
         return {"memory": _larger(_MEMORY, files + _LEAST_BESIDE_FILES), **sizes}
-    memory = None if sizes_set["memory"] is None else parse_size(sizes_set["memory"])
+    memory = parse_size(sizes_set["memory"])
     sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE}
     if memory is not None:
         sizes["workdir_size"] = _smaller(_WORKDIR_SIZE, memory // _WORKDIR_PART)
@@ -193,7 +193,7 @@ def check_size(name: str, size: object, *, optional: bool = True) -> None:
 def parse_size(size: object) -> int | None:
     """Return the bytes of a whole number, or of text with a unit as in "512m", "2 GB" or "1.5GiB".
 
-    Units are powers of 1024. ``None`` when it is neither, or less than a byte.
+    Units are powers of 1024. ``None`` when it is neither, less than a byte, or ``None``: no limit.
     """
     if isinstance(size, str):
         match = _SIZE.fullmatch(size.strip())

@@ -163,7 +163,7 @@ def start_advice(limits: Limits, *, own_image: bool) -> str:
             f"pids_limit={limits.pids_limit!r} may be too low: gateway and kernel have about 20 "
             "processes and threads"
         )
-    memory = parse_size(limits.memory) if limits.memory is not None else None
+    memory = parse_size(limits.memory)
     if memory is not None and memory < _ENOUGH_MEMORY:
         advice.append(
             f"memory={limits.memory!r} may be too low: gateway and kernel take about 90 MB"

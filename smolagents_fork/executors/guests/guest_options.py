@@ -10,21 +10,11 @@ from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import same_as
 from ...sandboxes.container_options import ContainerOptions
-from ...sandboxes.resource_limits import Limits, check_size, parse_size
+from ...sandboxes.resource_limits import Limits, parse_size
 from ...text.hints import import_advice
 from ..call_options import CallOptions
 
-__all__ = ["GuestOptions", "byte_count", "network_of"]
-
-
-def byte_count(name: str, size: int | str | None) -> int | None:
-    """``size`` in bytes: a number, or text such as ``"512m"``; ``None`` for no limit.
-
-    Raises:
-        ConfigurationError: neither.
-    """
-    check_size(name, size)
-    return None if size is None else parse_size(size)
+__all__ = ["GuestOptions", "network_of"]
 
 
 def network_of(allowed: tuple[str, ...], others: str) -> Callable[[str, Any], str]:
@@ -85,7 +75,7 @@ class GuestOptions(CallOptions):
     @property
     def memory_bytes(self) -> int | None:
         """Memory that the code may add, in bytes; ``None`` for no limit."""
-        return byte_count("memory", self.memory)
+        return parse_size(self.memory)
 
     @property
     def network_remedy(self) -> str:

@@ -16,9 +16,9 @@ from ...options.words import CORES, DISK, ENGINES, PROCESSES
 from ...process.child_places import ChildEngine
 from ...process.confinement_report import MEASURES
 from ...process.restrictions.syscalls import NetworkScope
-from ...sandboxes.resource_limits import size_or_none
+from ...sandboxes.resource_limits import parse_size, size_or_none
 from ..call_options import Arguments
-from ..guests.guest_options import GuestOptions, byte_count, network_of
+from ..guests.guest_options import GuestOptions, network_of
 
 __all__ = ["ProcessArguments", "ProcessOptions"]
 
@@ -118,7 +118,7 @@ class ProcessOptions(NetworkAccess, GuestOptions):
     @property
     def file_bytes(self) -> int | None:
         """Largest file in bytes; ``None`` for no limit."""
-        return byte_count("file_size", self.file_size)
+        return parse_size(self.file_size)
 
     @functools.cached_property
     def required(self) -> frozenset[str]:

@@ -9,8 +9,9 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option, same_as
+from ...sandboxes.resource_limits import check_size, parse_size
 from ...text.hints import installed_import_advice
-from ..guests.guest_options import GuestOptions, byte_count, network_of
+from ..guests.guest_options import GuestOptions, network_of
 
 __all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupOptions", "WasmOptions"]
 
@@ -19,7 +20,8 @@ LEAST_MEMORY, MOST_MEMORY = 24 << 20, (4 << 30) - (32 << 20) - (64 << 10)
 
 
 def _memory(name: str, value: Any) -> Any:
-    size = byte_count(name, value)
+    check_size(name, value)
+    size = parse_size(value)
     if size is not None and size < LEAST_MEMORY:
         raise ConfigurationError(f"{name}={value!r}: Python needs 24m or more to work")
     if size is not None and size > MOST_MEMORY:

@@ -134,8 +134,7 @@ class PodSandbox(ContainerSandbox):
                 f"({self.status()}); that of an older warm pool template does not"
             )
         memory, seconds, count = usage
-        limit = self.spec.limits.memory
-        return ExecutorStats(memory, None if limit is None else parse_size(limit), seconds, count)
+        return ExecutorStats(memory, parse_size(self.spec.limits.memory), seconds, count)
 
     def status(self) -> SandboxStatus:
         """Return the pod's status; never raises, takes a few seconds at most."""
