@@ -245,8 +245,8 @@ class Channel:
         first = self._first_process
         if self._serves_itself and first is not None and first.interrupt():
             return
-        message = self._requests.interrupt()
-        self._interrupts.add(str(message.header["msg_id"]))
+        message = self._requests.control("interrupt_request")
+        self._interrupts.add(message.id)
         self._send(message, seconds=_SEND_INTERRUPT_SECONDS)
 
     def close(self) -> None:

@@ -117,10 +117,6 @@ class Requests:
         }
         return self.message("shell", "execute_request", content, buffers=buffers)
 
-    def interrupt(self) -> Message:
-        """Create a request to interrupt the running code."""
-        return self.control("interrupt_request")
-
     def control(self, message_type: str, buffers: Sequence[bytes] = ()) -> Message:
         """Create a request that the control thread handles."""
         return self.message("control", message_type, {}, buffers=buffers)
@@ -150,15 +146,10 @@ class ControlRequest:
     reply: Message | None = None
     gone: str = ""
 
-    @property
-    def id(self) -> str:
-        """Message id, which the kernel's answer names as its parent."""
-        return str(self.message.header["msg_id"])
-
     def feed(self, message: Message) -> bool:
         """Process one message; return whether it belongs to this request alone."""
         self.gone = self.gone or _end_of_kernel(message)
-        if message.parent_id != self.id:
+        if message.parent_id != self.message.id:
             return False
         if message.channel == "control":
             self.reply = message
@@ -175,11 +166,6 @@ class KernelRequest:
     status: str | None = None
     error: KernelError | None = None
     idle: bool = False
-
-    @property
-    def id(self) -> str:
-        """Message id, which the kernel's answers name as their parent."""
-        return str(self.message.header["msg_id"])
 
     @property
     def done(self) -> bool:
@@ -200,10 +186,10 @@ class KernelRequest:
         if message_type == "status" and content is not None:
             if gone := _end_of_kernel(message):
                 raise KernelGone(gone)
-            if content.get("execution_state") == "idle" and message.parent_id == self.id:
+            if content.get("execution_state") == "idle" and message.parent_id == self.message.id:
                 self.idle = True
             return None
-        if message.parent_id != self.id:
+        if message.parent_id != self.message.id:
             return None  # from an earlier request, or from a thread it left behind
         if content is None:
             self._feed_oversize(message_type, skipped)

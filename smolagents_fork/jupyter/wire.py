@@ -66,6 +66,11 @@ class Message:
         return value if isinstance(value, str) else ""
 
     @property
+    def id(self) -> str:
+        """Id of the message, which answers to it name as their parent."""
+        return str(self.header["msg_id"])
+
+    @property
     def parent_id(self) -> str | None:
         """Id of the request that this message belongs to."""
         value = self.parent_header.get("msg_id")

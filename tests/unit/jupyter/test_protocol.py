@@ -18,7 +18,8 @@ def request_with(**sink):
 
 
 def reply_to(request, kind, content, channel="iopub", buffers=()):
-    return Message(channel, {"msg_type": kind}, {"msg_id": request.id}, {}, content, buffers)
+    parent = {"msg_id": request.message.id}
+    return Message(channel, {"msg_type": kind}, parent, {}, content, buffers)
 
 
 def test_messages_of_other_requests_are_ignored():
