@@ -35,8 +35,8 @@ __all__ = [
     "tool_value",
 ]
 
-# Elements of a message's content that travel, and the entry that has what they show.
-_ELEMENTS = {"text": "text", "image": "image", "image_url": "image_url"}
+# Elements of a message's content that travel; an entry of the same name has what they show.
+_ELEMENTS = ("text", "image", "image_url")
 # Numbers are smaller.
 _MOST = 1 << 63
 _TOOL_ENTRIES = ("name", "description", "inputs", "output_type")
@@ -162,24 +162,23 @@ def json_value(value: Any, name: str) -> Any:
 def _element(value: Any) -> dict[str, Any]:
     element = exact(value, dict, "an element of a message")
     element_type = element.get("type")
-    entry = _ELEMENTS.get(element_type) if isinstance(element_type, str) else None
-    if entry is None:
+    if not isinstance(element_type, str) or element_type not in _ELEMENTS:
         raise DecodeError(
             f"an element of type {element_type!r} in a message; "
             f"only {', '.join(_ELEMENTS)} can be sent to the host"
         )
-    shown = element.get(entry)
+    shown = element.get(element_type)
     if element_type == "text" and type(shown) is str:
-        return {"type": element_type, entry: shown}
+        return {"type": element_type, element_type: shown}
     if element_type == "image":
         from PIL.Image import Image
 
         if isinstance(shown, Image):
-            return {"type": element_type, entry: shown}
+            return {"type": element_type, element_type: shown}
     if element_type == "image_url":
         address = shown.get("url") if type(shown) is dict else None
         if type(address) is str and address.startswith("data:"):
-            return {"type": element_type, entry: {"url": address}}
+            return {"type": element_type, element_type: {"url": address}}
     raise DecodeError(
         f"an element of type {element_type!r} in a message has no text, image or data: address; "
         "other addresses and paths do not leave the sandbox"
