@@ -203,6 +203,11 @@ class CallOptions(Options):
         return "restart"
 
     @property
+    def allow_pickle(self) -> bool:
+        """Whether values that the codec refuses are pickled."""
+        return False
+
+    @property
     def print_length(self) -> int:
         """Characters kept of a call's output."""
         length = self.max_print_outputs_length

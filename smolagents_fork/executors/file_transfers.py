@@ -6,7 +6,6 @@ check paths, open sources, and call the executor's :class:`FileStore`.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import io
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Union
 
+from ..control.control import Control
 from ..errors import ConfigurationError, ExecutorError, FileTooLargeError, ProtocolError
 from ..folders.file_store import FileStore
 from ..options import accept
@@ -51,6 +51,8 @@ Files = Mapping[str, Source]
 
 class FileMethods:
     """The methods of an executor by which its user exchanges files with the code."""
+
+    _control: Control
 
     def put_file(self, source: Source, target: str) -> None:
         """Write a file, or a folder with all that is in it, where the code can open it.
@@ -118,9 +120,9 @@ class FileMethods:
             except ExecutorError as error:
                 raise error.rephrase(f"list_files: {store.describe(path)}: {error}") from None
 
-    def _transfer(self, _action: str, _path: str) -> AbstractContextManager[dict[str, Any]]:
-        """Record a file that goes in or out; the default does not."""
-        return contextlib.nullcontext({})
+    def _transfer(self, action: str, path: str) -> AbstractContextManager[dict[str, Any]]:
+        """Record a file that goes in or out."""
+        return self._control.transfer(action, path)
 
     def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
         """Give the executor's files for one call of the method ``action``."""

@@ -48,7 +48,7 @@ class KernelExecutor(SandboxExecutor):
         network_remedy: str = "",
         own_loopback: bool = True,
     ) -> None:
-        super().__init__(additional_imports, logger, options, allow_pickle=options.allow_pickle)
+        super().__init__(additional_imports, logger, options)
         self._packages = packages
         self._of_pool, self._network_remedy = of_pool, network_remedy
         self._own_loopback = own_loopback

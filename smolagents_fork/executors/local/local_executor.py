@@ -515,11 +515,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self._interpreter.interrupt()
             raise
 
-    def _transfer(
-        self, action: str, path: str
-    ) -> contextlib.AbstractContextManager[dict[str, Any]]:
-        return self._control.transfer(action, path)
-
     def _notes(self) -> str:
         return self._shown.note() + self._output_callback.note()
 

@@ -40,7 +40,6 @@ class Bindings:
     Args:
         on_call: called with a record of every call of a tool.
         before_call: called with name and arguments before a tool is; ``None``: nothing is.
-        allow_pickle: whether values that the codec refuses are pickled.
     """
 
     def __init__(
@@ -48,11 +47,8 @@ class Bindings:
         options: CallOptions,
         on_call: Callable[[CallRecord], None],
         before_call: Callable[[str, Mapping[str, Any]], None] | None,
-        *,
-        allow_pickle: bool = False,
     ) -> None:
         self._options = options
-        self._allow_pickle = allow_pickle
         self.calls = Dispatcher(
             max_value_bytes=options.max_value_bytes,
             max_calls=options.max_tool_calls,
@@ -94,7 +90,7 @@ class Bindings:
             )
         kept = {name: tool for name, tool in tools.items() if name not in sent}
         kept.update(self._functions)  # they win, as upstream has it
-        if self._allow_pickle and "final_answer" in kept:
+        if self._options.allow_pickle and "final_answer" in kept:
             kept["final_answer"] = _unpickling(kept["final_answer"])
         self.calls.register(kept)
         needed = {name for tool in sent.values() for name in tool.to_dict()["requirements"]}
@@ -168,7 +164,7 @@ class Bindings:
                 remedy=RAISE_VALUE_BYTES,
             )
         except EncodeError:
-            if not self._allow_pickle:
+            if not self._options.allow_pickle:
                 raise
             warnings.warn(_PICKLE_WARNING, FutureWarning, stacklevel=5)
             return True, [pickle.dumps({name: value})]

@@ -22,7 +22,6 @@ import logging
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 from rich.text import Text
@@ -33,7 +32,6 @@ from ...call_output import CallOutput
 from ...codec import Variables
 from ...control.control import Control
 from ...errors import (
-    ConfigurationError,
     ConfigurationTypeError,
     ExecutorClosedError,
     ExecutorError,
@@ -88,7 +86,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         logger: upstream's ``AgentLogger``, or anything with ``log`` and ``log_error``;
             ``None``: Python's logger ``smolagents_fork``.
         options: limits, callbacks, functions of the host.
-        allow_pickle: whether values that the codec refuses are pickled.
 
     The constructor contract is upstream's for its coming entry points (issue 2722):
     ``cls(additional_authorized_imports, logger, **executor_kwargs)``.
@@ -107,8 +104,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         additional_authorized_imports: Sequence[str],
         logger: Any,
         options: CallOptions,
-        *,
-        allow_pickle: bool = False,
     ) -> None:
         # First, so that cleanup() and __del__ work wherever __init__ fails.
         self._owner = Owner()
@@ -137,12 +132,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             options.audit,
             audit_required=options.audit_required,
         )
-        self._bindings = Bindings(
-            options,
-            weakly(self._after_call),
-            self._control.before_call,
-            allow_pickle=allow_pickle,
-        )
+        self._bindings = Bindings(options, weakly(self._after_call), self._control.before_call)
         self._session: Session | None = None
 
     # -- lifecycle: called by constructors, agents and users --
@@ -236,11 +226,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             variables=secrets.table.variables,
             paths=list(TRUST_VARIABLES),
         )
-        present, _ = worker_files.split_body(self._ask_new_guest(ask, body))
-        if present in list(secrets.table.variables):
-            raise ConfigurationError(
-                f"secrets[{present!r}]: the sandbox sets this variable itself; pass another name"
-            )
+        self._ask_new_guest(ask, body)
 
     @abstractmethod
     def _ask_new_guest(self, ask: Ask, body: bytes) -> bytes:
@@ -423,9 +409,6 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         if _shows(self.logger, LogLevel.DEBUG):
             self._log(str(record), LogLevel.DEBUG)
         self._control.after_call(record)
-
-    def _transfer(self, action: str, path: str) -> AbstractContextManager[dict[str, Any]]:
-        return self._control.transfer(action, path)
 
     def _as_program_error(self, error: InterpreterError) -> Exception:
         """Return what the executor raises for a program that failed or was stopped."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from smolagents_fork.control.control import Control
 from smolagents_fork.errors import ConfigurationError, ExecutorError, ProtocolError
 from smolagents_fork.executors import file_transfers
 from smolagents_fork.executors.file_transfers import FileMethods, GivenFiles
@@ -36,6 +37,7 @@ class Box(FileMethods):
 
     def __init__(self) -> None:
         self.store = Memory()
+        self._control = Control("Box", None, None)
 
     def _file_store(self, action: str) -> AbstractContextManager[Memory]:
         return nullcontext(self.store)
