@@ -103,8 +103,8 @@ ROWS_OF_CPYTHON: dict[str, list[tuple[str, str]]] = {
     "`help(x)`": [("help('json')", "class str in module builtins")],
     "`sys.stdin`, `sys.stdout`": [
         ("import sys\nprint('a', file=sys.stderr)\n"
-         "(sys.stdin.read(), 'json' in sys.modules, 'os' in sys.modules)",
-         "('', True, False)"),
+         "(sys.stdin.read(), *(name in sys.modules for name in ('json', 'os', 'no such')))",
+         "('', True, False, False)"),
         ("import pickle\nclass A: pass\npickle.loads(pickle.dumps(A())).__class__ is A", "True"),
     ],
     "`print`, `getattr`, `operator.mul`": [

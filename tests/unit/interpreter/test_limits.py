@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 from program_harness import stopped
 
-from smolagents_fork.errors import (
-    ConfigurationError,
-    LimitExceededError,
-)
+from smolagents_fork.errors import ConfigurationError, LimitExceededError
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
 SMALL = RunLimits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=300)

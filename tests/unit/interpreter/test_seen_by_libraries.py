@@ -83,26 +83,6 @@ def test_programs_in_two_threads_each_find_their_own() -> None:
         assert call.result().output == 1
 
 
-@pytest.mark.parametrize("prefix", ["", "typing.", "t.", "dataclasses."])
-def test_annotations_that_are_text_are_no_fields_if_they_name_no_fields(prefix: str) -> None:
-    kinds = {
-        "": "ClassVar[int] InitVar[int] KW_ONLY",
-        "typing.": "typing.ClassVar[int] InitVar[int] KW_ONLY",
-        "t.": "t.ClassVar[int] d.InitVar[int] d.KW_ONLY",
-        "dataclasses.": "ClassVar[int] dataclasses.InitVar[int] dataclasses.KW_ONLY",
-    }[prefix].split()
-    code = (
-        "from __future__ import annotations\nimport typing, dataclasses\n"
-        "import typing as t, dataclasses as d\nfrom typing import ClassVar\n"
-        "from dataclasses import InitVar, KW_ONLY\n"
-        f"@dataclasses.dataclass\nclass A:\n    x: int\n    y: {kinds[0]} = 3\n"
-        f"    z: {kinds[1]} = 4\n    _: {kinds[2]}\n    w: int = 1\n"
-        "[f.name for f in dataclasses.fields(A)], repr(A(1, 2, w=5))"
-    )
-    found = Interpreter(["typing", "dataclasses"]).run(code).output
-    assert found == (["x", "w"], "A(x=1, w=5)")
-
-
 def test_tracebacks_have_the_lines_of_the_program() -> None:
     code = (
         "import traceback, inspect\ndef f():\n    return 1 / 0\ntry: f()\n"
@@ -135,9 +115,3 @@ def test_no_namespace_has_a_name_of_the_interpreter() -> None:
 def test_what_counts_in_a_function_does_not_leave_the_process() -> None:
     with pytest.raises(TypeError, match="a program's function cannot leave the process"):
         pickle.dumps(Interpreter().meter.ticks)
-
-
-@pytest.mark.parametrize("name", ["print", "getattr", "setattr", "vars", "pow", "len", "eval"])
-def test_builtins_have_their_own_names(name: str) -> None:
-    code = f"({name}.__name__, {name}.__qualname__)"
-    assert Interpreter().run(code).output == (name, name)

@@ -239,3 +239,45 @@ result = get_type_hints(A), get_type_hints(f)
 import enum
 E = enum.Enum("E", "A B")
 result = E.__module__, list(E), type("T", (), {}).__module__
+# case: annotations-that-name-no-fields
+from __future__ import annotations
+import dataclasses, typing
+import dataclasses as d, typing as t
+from dataclasses import InitVar, KW_ONLY
+from typing import ClassVar
+@dataclasses.dataclass
+class Bare:
+    x: int
+    y: ClassVar[int] = 3
+    z: InitVar[int] = 4
+    _: KW_ONLY
+    w: int = 1
+@dataclasses.dataclass
+class OfTyping:
+    x: int
+    y: typing.ClassVar[int] = 3
+    z: InitVar[int] = 4
+    _: KW_ONLY
+    w: int = 1
+@dataclasses.dataclass
+class Renamed:
+    x: int
+    y: t.ClassVar[int] = 3
+    z: d.InitVar[int] = 4
+    _: d.KW_ONLY
+    w: int = 1
+@dataclasses.dataclass
+class OfDataclasses:
+    x: int
+    y: ClassVar[int] = 3
+    z: dataclasses.InitVar[int] = 4
+    _: dataclasses.KW_ONLY
+    w: int = 1
+result = [([f.name for f in dataclasses.fields(A)], A(1, 2, w=5))
+          for A in (Bare, OfTyping, Renamed, OfDataclasses)]
+# case: pickled-builtins-and-iterators
+import pickle
+numbers = iter([1, 2, 3])
+next(numbers)
+values = [pickle.loads(pickle.dumps(x)) for x in ({1}, bytearray(b"a"), enumerate, int)]
+result = values, list(pickle.loads(pickle.dumps(numbers)))

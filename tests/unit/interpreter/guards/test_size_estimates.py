@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from program_harness import in_ours, in_python, stopped
+from case_harness import run_ours, run_reference
+from program_harness import stopped
 
 from smolagents_fork.errors import LimitExceededError
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.interpreter.guarded import RunLimits
+from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 from smolagents_fork.interpreter.guarded.guards.sizes import ESTIMATES
 
 LIMITS = RunLimits(
@@ -43,7 +44,8 @@ def test_every_row_is_exercised() -> None:
 def test_a_row_stops_what_makes_much_and_nothing_else(operation: str, value: str) -> None:
     _values, small, large = USES[operation]
     small = f"{HEAD}v = {value}\nresult = {small}"
-    assert repr(in_ours(small, "array", "operator")) == repr(in_python(small))
+    interpreter = Interpreter(["array", "operator"])
+    assert run_ours(small, interpreter=interpreter) == run_reference(small)
     said = stopped(f"{HEAD}v = {value}\n{large}", LIMITS, "array", "operator")
     assert " would make " in said
     assert "; a single operation may make 10000 (max_" in said

@@ -101,24 +101,6 @@ def test_a_program_may_fall_back_from_a_refused_import(kind: str) -> None:
     assert Interpreter().run(code).output == "os"
 
 
-def test_pickle_finds_builtins_and_their_iterators() -> None:
-    code = (
-        "import pickle\n"
-        "numbers = iter([1, 2, 3])\n"
-        "next(numbers)\n"
-        "[pickle.loads(pickle.dumps(x)) for x in ({1}, bytearray(b'a'), enumerate, int)],"
-        " list(pickle.loads(pickle.dumps(numbers)))"
-    )
-    found, rest = Interpreter(["pickle"]).run(code).output
-    assert (found, rest) == ([{1}, bytearray(b"a"), enumerate, int], [2, 3])
-
-
-def test_a_name_is_looked_for_in_sys_modules_without_a_refusal() -> None:
-    assert Interpreter(["sys", "json"]).run(
-        "import sys, json\n'os' in sys.modules, 'json' in sys.modules, 'no such' in sys.modules"
-    ).output == (False, True, False)
-
-
 def test_modules_of_its_package_come_with_a_module() -> None:
     interpreter = Interpreter(["matplotlib.pyplot", "urllib.parse", "requests", "json"])
     code = (

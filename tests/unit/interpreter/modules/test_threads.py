@@ -11,7 +11,6 @@ import pytest
 from background import acting, eventually
 
 from smolagents_fork.errors import (
-    InterpreterError,
     LimitExceededError,
     ProgramInterruptedError,
     TimeLimitExceededError,
@@ -42,11 +41,6 @@ def nothing_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     assert eventually(lambda: set(threading.enumerate()) <= before), threading.enumerate()
-
-
-def test_threads_that_are_no_daemons_are_waited_for() -> None:
-    code = "def f():\n    time.sleep(0.1)\n    print('done')\nthreading.Thread(target=f).start()\n1"
-    assert interpreter().run(IMPORTS + code).logs == "done\n"
 
 
 def test_an_error_in_a_thread_is_told_in_the_logs(capfd: pytest.CaptureFixture[str]) -> None:
@@ -163,17 +157,6 @@ def test_interruption_ends_the_threads() -> None:
     code = "for i in range(3): threading.Thread(target=time.sleep, args=(500,)).start()\nbegun(1)"
     with acting(lambda: begun, ours.interrupt), pytest.raises(ProgramInterruptedError):
         ours.run(IMPORTS + code)
-
-
-def test_the_next_run_is_its_own() -> None:
-    ours = interpreter()
-    ours.run(IMPORTS + "r = []\ndef f():\n    while True: r.append(1)\n"
-             "threading.Thread(target=f, daemon=True).start()\np = ThreadPoolExecutor()\n"
-             "p.submit(pow, 1, 1).result()")  # fmt: skip
-    count = len(ours.state["r"])
-    assert ours.run("time.sleep(0.1)\nlen(r)").output == count
-    with pytest.raises(InterpreterError, match="cannot schedule new futures after shutdown"):
-        ours.run("p.submit(pow, 1, 1)")
 
 
 def test_a_tool_in_a_thread_may_end_after_the_run() -> None:

@@ -1,4 +1,4 @@
-"""An interpreter that nobody refers to is collected, with all that its programs have made."""
+"""The state of an interpreter: kept between runs, and collected with it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import weakref
 
 import pytest
 
+from smolagents_fork import LocalPythonExecutor
 from smolagents_fork.errors import InterpreterError
 from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 
@@ -43,3 +44,21 @@ def test_function_of_a_program_outlives_its_interpreter() -> None:
     function = Interpreter().run(code).output
     gc.collect()
     assert function(4) == 14
+
+
+def test_state_is_kept_and_holds_nothing_of_ours() -> None:
+    interpreter = Interpreter()
+    interpreter.run("def f(x): return x + y\ny = 2")
+    assert interpreter.run("f(3)").output == 5
+    assert set(interpreter.state) == {"__name__", "f", "y", "_print_outputs", "_operations_count"}
+
+
+def test_a_run_inside_a_run_is_refused() -> None:
+    executor = LocalPythonExecutor([])
+    executor.send_tools({"again": lambda: executor("1"), "show": executor.text_of_output})
+    with pytest.raises(InterpreterError, match="use another one for a run inside a run"):
+        executor("again()")
+    assert executor("2").output == 2
+    shown = executor("class A: pass\nshow(A())").output
+    assert shown == "<A whose str() raised InterpreterError>"
+    assert executor("A is not None").output is True
