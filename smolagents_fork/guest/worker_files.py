@@ -162,7 +162,12 @@ def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[st
         data: Certificates in PEM.
         variables: Further variables of the environment.
         paths: Variables that name the file of certificates.
+
+    Returns:
+        the name of a variable that has a value already, and no change is made; empty without one.
     """
+    if present := next(filter(os.environ.get, variables), ""):
+        return present
     files = dict.fromkeys(os.environ[name] for name in paths if os.environ.get(name))
     # Those that are named are of some clients, and the usual ones of the others.
     parts = [_content(path) for path in files if os.path.isfile(path)]
@@ -170,7 +175,7 @@ def _trust(data: bytes | bytearray, *, variables: dict[str, str], paths: list[st
     with open(number, "wb") as file:
         file.write(b"\n".join([*parts, _usual_certificates(), data]))
     os.environ.update({**dict.fromkeys(paths, path), **variables})
-    return path
+    return ""
 
 
 def _usual_certificates() -> bytes:

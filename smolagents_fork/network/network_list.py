@@ -20,8 +20,6 @@ __all__ = ["PROXY_VARIABLES", "NetworkAccess", "NetworkList"]
 
 #: Variables that the list sets for clients, in upper and lower case.
 PROXY_VARIABLES = tuple(proxy_environment(PROXY_PORT))
-# Variables without whose values programs do not work.
-_SYSTEM_VARIABLES = ("HOME", "LANG", "LOGNAME", "MPLBACKEND", "PATH", "TMPDIR", "USER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +121,7 @@ class NetworkAccess(NetworkList):
                 f"secrets= without allowed_hosts=: pass allowed_hosts={hosts}; its proxy sends them"
             )
         check_reach(self.secrets, self._entries)
-        own = (*PROXY_VARIABLES, *TRUST_VARIABLES, *_SYSTEM_VARIABLES)
-        self.check_names("secrets", self.secrets, own)
+        self.check_names("secrets", self.secrets, (*PROXY_VARIABLES, *TRUST_VARIABLES))
 
     def check_environment(self, name: str, environment: Mapping[str, Any]) -> None:
         """Refuse variables that show a secret, or have the name of one that the list sets.

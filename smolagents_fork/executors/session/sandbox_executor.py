@@ -32,6 +32,7 @@ from ...call_output import CallOutput
 from ...codec import Variables
 from ...control.control import Control
 from ...errors import (
+    ConfigurationError,
     ConfigurationTypeError,
     ExecutorClosedError,
     ExecutorError,
@@ -226,7 +227,11 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
             variables=secrets.table.variables,
             paths=list(TRUST_VARIABLES),
         )
-        self._ask_new_guest(ask, body)
+        present, _ = worker_files.split_body(self._ask_new_guest(ask, body))
+        if present in list(secrets.table.variables):
+            raise ConfigurationError(
+                f"secrets[{present!r}]: the sandbox sets this variable itself; pass another name"
+            )
 
     @abstractmethod
     def _ask_new_guest(self, ask: Ask, body: bytes) -> bytes:

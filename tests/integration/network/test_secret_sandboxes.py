@@ -245,7 +245,7 @@ def test_container_has_the_value_nowhere(make, server, caplog):
                 rf"^secrets\['{name}'\]: a sandbox with allowed_hosts= sets this variable itself; "
                 "leave it out, or pass another name$",
             )
-            for name in ("https_proxy", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT", "PATH", "HOME")
+            for name in ("https_proxy", "No_Proxy", "SSL_CERT_FILE", "PIP_CERT")
         ),
     ],
 )
@@ -253,6 +253,24 @@ def test_secrets_that_cannot_work_are_refused(make, options, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         make("process", **options)
     assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("process", name) for name in ("PATH", "HOME", "TMPDIR", "OMP_NUM_THREADS")),
+        *(
+            pytest.param("docker", name, marks=pytest.mark.docker)
+            for name in ("PATH", "LOGNAME", "MPLBACKEND")
+        ),
+    ],
+)
+def test_secret_under_the_name_of_a_variable_of_the_sandbox_is_refused(make, kind, name):
+    with pytest.raises(ConfigurationError) as caught:
+        make(kind, secrets={name: Secret(TOKEN, ["other.test"])})
+    assert str(caught.value) == (
+        f"secrets[{name!r}]: the sandbox sets this variable itself; pass another name"
+    )
 
 
 @pytest.mark.docker
