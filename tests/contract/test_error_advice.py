@@ -32,14 +32,98 @@ NOT_INSTALLED = {
     ),
 }
 NOT_INSTALLED["process"] = NOT_INSTALLED["local"]
-#: Path in an error about files -> whether relative paths are the remedy.
-PATHS = {
-    "/mnt/data/x.csv": True,
-    "/tmp/x.csv": True,
-    "~/x.csv": True,
-    "C:\\data\\x.csv": True,
-    "data/x.csv": False,
-}
+FILES = (
+    "Files are limited by file_size= in a process, and by workdir_size= and tmp_size= in a "
+    "container: write less, or raise that"
+)
+THREADS = (
+    "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
+    "WebAssembly has none: use a loop, or asyncio"
+)
+MEMORY = "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
+OTHER_SYSTEM = (
+    "'winreg' belongs to the standard library of another version, or of another system: the "
+    "Python that runs this code does not have it"
+)
+LOOPBACK = (
+    "The sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the agent a tool, "
+    "which runs outside"
+)
+NO_NETWORK = "This sandbox has no network: "
+COMMANDS = "Commands of notebooks and shells are not Python, and are not run here"
+#: Stands for the executor's own advice on a package.
+PACKAGE = "PACKAGE"
+ALL, CONFINED = ("local", "process", "docker", "wasm"), ("process", "wasm")
+EACH = (RELATIVE, NO_PROCESSES, FILES, THREADS, MEMORY, OTHER_SYSTEM, LOOPBACK, NO_NETWORK)
+#: Programs, what their errors advise once, and the executors in which they fail so.
+ADVICE = [
+    *(
+        (f"raise {kind}(2, 'refused', {path!r})", RELATIVE, ALL)
+        for kind in ("FileNotFoundError", "PermissionError")
+        for path in ("/mnt/data/x.csv", "/tmp/x.csv", "~/x.csv", "C:\\data\\x.csv")
+    ),
+    *(
+        (f"class DecodeError(ValueError): pass\nraise {error}", PACKAGE, ALL)
+        for error in (
+            "ImportError(\"Missing optional dependency 'lxml'. Use pip to install lxml.\")",
+            "ImportError('`Import lxml` failed. Use pip to install the lxml package.')",
+            "AttributeError('The .style accessor requires lxml')",
+            "DecodeError(\"lxml is needed to decode this: No module named 'lxml'\")",
+        )
+    ),
+    *(
+        (f"a = 1\n{command}", f"{COMMANDS}\n{PACKAGE}", ("local", *CONFINED))
+        for command in ("!pip install -q lxml", "%pip install lxml", "pip install lxml")
+    ),
+    ('raise RuntimeError("can\'t start new thread")', THREADS, ALL),
+    ("raise MemoryError()", MEMORY, ALL),
+    ("raise MemoryError('Unable to allocate 1 TiB')", MEMORY, ALL),
+    ("raise OSError(27, 'File too large')", FILES, ALL),
+    ("raise OSError(28, 'No space left on device', 'a.csv')", FILES, ALL),
+    ("raise ModuleNotFoundError(\"No module named 'winreg'\", name='winreg')", OTHER_SYSTEM, ALL),
+    *(
+        (code, NO_PROCESSES, CONFINED)
+        for code in (
+            "import subprocess\nsubprocess.run(['true'])",
+            "import os\nos.fork()",
+            "import os\nos.spawnv(os.P_WAIT, '/bin/true', ['true'])",
+            "import multiprocessing\nmultiprocessing.Process(target=print).start()",
+            "import multiprocessing\nmultiprocessing.Queue()",
+            "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor(1)",
+        )
+    ),
+    # Wasm has no such functions, and elsewhere the shell's call gives an exit code.
+    *(
+        (f"import os\nos.{call}", NO_PROCESSES, (name,))
+        for call, name in (
+            ("forkpty()", "process"),
+            ("execv('/bin/true', ['true'])", "process"),
+            ("posix_spawn('/bin/true', ['true'], {})", "process"),
+            ("system('true')", "wasm"),
+        )
+    ),
+    *(
+        (code, words, executors)
+        for code in (
+            "import socket\nsocket.create_connection(('127.0.0.1', 9))",
+            "import urllib.request\nurllib.request.urlopen('http://localhost:9')",
+        )
+        for words, executors in ((LOOPBACK, ("docker",)), (NO_NETWORK, CONFINED))
+    ),
+    *(
+        (f"raise PermissionError({error})", advised, executors)
+        for error in ("1, 'Operation not permitted'", "13, 'Permission denied'")
+        for advised, executors in ((NO_PROCESSES, CONFINED), ("", ("local", "docker")))
+    ),
+    *(
+        (f"raise {error}", "", ALL)
+        for error in (
+            "FileNotFoundError(2, 'refused', 'data/x.csv')",
+            "PermissionError(2, 'refused', 'data/x.csv')",
+            "PermissionError(13, 'Permission denied', 'x.txt')",
+        )
+    ),
+]
 
 
 @pytest.fixture(
@@ -83,11 +167,18 @@ def error_of(named: tuple[str, Any], code: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("kind", ["FileNotFoundError", "PermissionError"])
-def test_path_outside_the_folder(named: tuple[str, Any], kind: str, path: str):
-    text = error_of(named, f"raise {kind}(2, 'refused', {path!r})")
-    assert text.count(RELATIVE) == int(PATHS[path])
+@pytest.mark.parametrize(("code", "advised", "executors"), ADVICE)
+def test_advice_on_an_error(
+    named: tuple[str, Any], code: str, advised: str, executors: tuple[str, ...]
+):
+    if named[0] not in executors:
+        pytest.skip("the code does not fail so here")
+    text = error_of(named, code)
+    given = advised.replace(PACKAGE, NOT_INSTALLED[named[0]])
+    counts = {words: text.count(words) for words in (*EACH, NOT_INSTALLED[named[0]])}
+    assert counts == {words: int(words in given) for words in counts}
+    # Of the network's advice only the beginning is the same everywhere.
+    assert text.endswith(given) or given == NO_NETWORK
 
 
 def test_optional_module_of_a_library(named: tuple[str, Any]):
@@ -102,24 +193,6 @@ except ImportError:
     assert text.count(NOT_INSTALLED[named[0]]) == 1
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "ImportError('Missing optional dependency \\'lxml\\'. Use pip to install lxml.')",
-        "ImportError('`Import lxml` failed. Use pip to install the lxml package.')",
-        "AttributeError('The .style accessor requires lxml')",
-    ],
-)
-def test_words_for_an_optional_module_without_a_cause(named: tuple[str, Any], words: str):
-    assert error_of(named, f"raise {words}").count(NOT_INSTALLED[named[0]]) == 1
-
-
-def test_value_of_a_library_that_the_sandbox_does_not_have(named: tuple[str, Any]):
-    words = "lxml is needed to decode this: No module named 'lxml'"
-    code = f"class DecodeError(ValueError): pass\nraise DecodeError({words!r})"
-    assert error_of(named, code).count(NOT_INSTALLED[named[0]]) == 1
-
-
 def test_picture_for_a_sandbox_without_pillow(named: tuple[str, Any]):
     if named[0] in ("local", "process"):
         pytest.skip("the packages are those of this environment")
@@ -130,114 +203,6 @@ def test_picture_for_a_sandbox_without_pillow(named: tuple[str, Any]):
     for text in (error_of(named, "draw()"), str(caught.value)):
         assert "PIL is needed to decode this: No module named 'PIL'" in text
         assert text.count(NOT_INSTALLED[named[0]].replace("lxml", "PIL")) == 1
-
-
-FILES = (
-    "Files are limited by file_size= in a process, and by workdir_size= and tmp_size= in a "
-    "container: write less, or raise that"
-)
-LIMITS = {
-    'RuntimeError("can\'t start new thread")': (
-        "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
-        "WebAssembly has none: use a loop, or asyncio"
-    ),
-    "MemoryError()": (
-        "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
-    ),
-    "MemoryError('Unable to allocate 1 TiB')": (
-        "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
-    ),
-    "OSError(27, 'File too large')": FILES,
-    "OSError(28, 'No space left on device', 'a.csv')": FILES,
-}
-
-
-@pytest.mark.parametrize("error", LIMITS)
-def test_limit_that_is_reached(named: tuple[str, Any], error: str):
-    assert error_of(named, f"raise {error}").endswith(f"\n{LIMITS[error]}")
-
-
-def test_module_of_another_system(named: tuple[str, Any]):
-    code = "raise ModuleNotFoundError(\"No module named 'winreg'\", name='winreg')"
-    assert error_of(named, code).endswith(
-        "\n'winreg' belongs to the standard library of another version, or of another system: the "
-        "Python that runs this code does not have it"
-    )
-
-
-@pytest.mark.parametrize("code", ["!pip install -q lxml", "%pip install lxml", "pip install lxml"])
-def test_command_of_a_notebook(named: tuple[str, Any], code: str):
-    if named[0] == "docker":
-        pytest.skip("a kernel runs the commands of notebooks")
-    text = error_of(named, f"a = 1\n{code}")
-    assert text.endswith(
-        "\nCommands of notebooks and shells are not Python, and are not run here\n"
-        + NOT_INSTALLED[named[0]]
-    )
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import subprocess\nsubprocess.run(['true'])",
-        "import os\nos.fork()",
-        "import os\nos.spawnv(os.P_WAIT, '/bin/true', ['true'])",
-        "import multiprocessing\nmultiprocessing.Process(target=print).start()",
-        "import multiprocessing\nmultiprocessing.Queue()",
-        "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor(1)",
-    ],
-)
-def test_processes(named: tuple[str, Any], code: str):
-    if named[0] in ("local", "docker"):
-        pytest.skip("code can start processes here")
-    text = error_of(named, code)
-    assert text.count(NO_PROCESSES) == 1
-    assert "has no network" not in text
-    assert "standard library" not in text
-
-
-@pytest.mark.parametrize(
-    "call", ["forkpty()", "execv('/bin/true', ['true'])", "posix_spawn('/bin/true', ['true'], {})"]
-)
-def test_processes_that_wasm_has_no_function_for(named: tuple[str, Any], call: str):
-    if named[0] != "process":
-        pytest.skip("code can start processes here, or does not have the function")
-    assert error_of(named, f"import os\nos.{call}").count(NO_PROCESSES) == 1
-
-
-def test_other_system_call_that_is_refused(named: tuple[str, Any]):
-    confined = named[0] in ("process", "wasm")
-    code = "raise PermissionError(1, 'Operation not permitted')"
-    assert error_of(named, code).count(NO_PROCESSES) == int(confined)
-    code = "raise PermissionError(13, 'Permission denied', 'x.txt')"
-    assert NO_PROCESSES not in error_of(named, code)
-
-
-def test_system_of_wasm(named: tuple[str, Any]):
-    if named[0] != "wasm":
-        pytest.skip("the call gives the shell's exit code elsewhere")
-    assert error_of(named, "import os\nos.system('true')").count(NO_PROCESSES) == 1
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import socket\nsocket.create_connection(('127.0.0.1', 9))",
-        "import urllib.request\nurllib.request.urlopen('http://localhost:9')",
-    ],
-)
-def test_loopback(named: tuple[str, Any], code: str):
-    if named[0] == "local":
-        pytest.skip("the code has the host's network")
-    text = error_of(named, code)
-    own = "The sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the agent "
-    assert (f"{own}a tool, which runs outside" in text) is (named[0] == "docker")
-    assert ("This sandbox has no network: " in text) is (named[0] != "docker")
-
-
-def test_refusal_that_is_not_of_a_connection(named: tuple[str, Any]):
-    text = error_of(named, "raise PermissionError(13, 'Permission denied')")
-    assert "This sandbox has no network" not in text
 
 
 @pytest.mark.parametrize(
