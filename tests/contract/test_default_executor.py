@@ -71,24 +71,25 @@ def test_class_and_instance_override_the_variable(model, variable):
         assert logged(agent) == []
 
 
-def test_unknown_name_is_the_usual_error_and_names_the_variable(model, variable):
-    variable("podman")
+@pytest.mark.parametrize(
+    ("name", "arguments", "begin", "end"),
+    [
+        ("podman", {}, "executor_type='podman': ", "Available: blaxel, docker, e2b"),
+        ("process", {"executor_kwargs": {"image_name": "x"}}, "", "no parameter 'image_name'"),
+    ],
+)
+def test_error_is_the_usual_one_and_names_the_variable(
+    model, variable, name, arguments, begin, end
+):
+    variable(name)
     with pytest.raises(ConfigurationError) as caught:
-        agent_with(model)
+        agent_with(model, **arguments)
     message = str(caught.value)
-    assert message.startswith("executor_type='podman': ")
-    assert "Available: blaxel, docker, e2b" in message
+    assert message.startswith(begin)
+    assert end in message
     assert message.endswith(
-        " (executor_type comes from the variable SMOLAGENTS_DEFAULT_EXECUTOR=podman)"
+        f" (executor_type comes from the variable SMOLAGENTS_DEFAULT_EXECUTOR={name})"
     )
-
-
-def test_keyword_of_another_executor_names_the_variable(model, variable):
-    variable("process")
-    with pytest.raises(
-        ConfigurationError, match=r"no parameter 'image_name'.*DEFAULT_EXECUTOR=process"
-    ):
-        agent_with(model, executor_kwargs={"image_name": "x"})
 
 
 class LocalByDefault(CodeAgent):

@@ -215,23 +215,18 @@ def test_type_must_be_text(model):
 
 @pytest.mark.parametrize("remote", [RemoteExecutor, LocalThatCannot])
 def test_class_that_cannot_serve_managed_agents_is_never_started(model, managed, remote):
-    with pytest.raises(ConfigurationError, match=r"cannot serve managed agents \(here: helper\)"):
-        agent_with(model, executor_class=remote, managed_agents=[managed])
-    assert not RecordingExecutor.made
-
-
-def test_refusal_of_managed_agents_names_executors_that_can_serve_them(model, managed):
     with pytest.raises(ConfigurationError) as caught:
-        agent_with(model, executor_class=LocalThatCannot, managed_agents=[managed])
+        agent_with(model, executor_class=remote, managed_agents=[managed])
     text, advice = str(caught.value).split("use an executor that can: ")
     assert text == (
-        "LocalThatCannot cannot serve managed agents (here: helper): its class does not set "
+        f"{remote.__name__} cannot serve managed agents (here: helper): its class does not set "
         "supports_managed_agents = True. Managed agents are not yet supported with remote "
         "code execution there; "
     )
     names = re.findall(r"'(\w+)'", advice)
     assert names == ["docker", "process", "wasm"]
     assert all(can_serve_managed_agents(registry.built_in(name)) for name in names)
+    assert not RecordingExecutor.made
 
 
 def test_instance_that_cannot_serve_managed_agents_is_refused(model, managed):
@@ -267,17 +262,16 @@ CLASS_SOURCE = """
 """
 
 
-def test_entry_point_class_is_found_by_name(model, plug_ins):
-    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
+def test_entry_points_are_found_by_name_and_only_the_requested_one_is_loaded(model, plug_ins):
+    entries = ("plugged = plugins_module:Plugged", "made = plugins_module:factory")
+    plug_ins(*entries, source=CLASS_SOURCE)
+    plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
     agent = agent_with(model, executor_type="plugged", executor_kwargs={"a": 1})
     assert type(agent.python_executor).__name__ == "Plugged"
     assert agent.python_executor.arguments == ([], agent.logger, {"a": 1})
-
-
-def test_entry_point_factory_is_called_under_the_same_contract(model, plug_ins):
-    plug_ins("made = plugins_module:factory", source=CLASS_SOURCE)
     agent = agent_with(model, executor_type="made")
     assert agent.python_executor.arguments[2] == {"made_by": "factory"}
+    assert "bombs_module" not in sys.modules
 
 
 def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed, plug_ins):
@@ -286,25 +280,27 @@ def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed
         agent_with(model, executor_type="made", managed_agents=[managed])
 
 
-def test_entry_point_must_return_an_executor(model, plug_ins):
-    plug_ins("broken = plugins_module:broken", source=CLASS_SOURCE)
-    with pytest.raises(
-        TypeError, match="executor_type='broken' returned str, which is not a Python"
-    ):
-        agent_with(model, executor_type="broken")
-
-
-def test_only_the_requested_entry_point_is_loaded(model, plug_ins):
-    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
-    plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
-    agent_with(model, executor_type="plugged")
-    assert "bombs_module" not in sys.modules
-
-
-def test_entry_point_that_fails_to_load_says_why(model, plug_ins):
-    plug_ins("gone = plugins_module:Gone", source=CLASS_SOURCE)
-    with pytest.raises(ValueError, match=r"entry point 'plugins_module:Gone' could not be loaded"):
-        agent_with(model, executor_type="gone")
+@pytest.mark.parametrize(
+    ("entry", "error", "words"),
+    [
+        (
+            "chosen = plugins_module:broken",
+            TypeError,
+            "executor_type='chosen' returned str, which is not a Python",
+        ),
+        (
+            "chosen = plugins_module:Gone",
+            ValueError,
+            r"entry point 'plugins_module:Gone' could not be loaded",
+        ),
+        ("chose = plugins_module:Plugged", ValueError, r"Available: .*local.*chose"),
+    ],
+    ids=["not an executor", "not there", "another name"],
+)
+def test_entry_point_that_makes_no_executor_says_why(model, plug_ins, entry, error, words):
+    plug_ins(entry, source=CLASS_SOURCE)
+    with pytest.raises(error, match=words):
+        agent_with(model, executor_type="chosen")
 
 
 def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
@@ -320,12 +316,6 @@ def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
 def test_built_in_name_overrides_an_entry_point(model, plug_ins):
     plug_ins("local = plugins_module:Plugged", source=CLASS_SOURCE)
     assert isinstance(agent_with(model).python_executor, smolagents.LocalPythonExecutor)
-
-
-def test_unknown_name_lists_plug_ins_too(model, plug_ins):
-    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
-    with pytest.raises(ValueError, match=r"Available: .*local.*plugged"):
-        agent_with(model, executor_type="plugge")
 
 
 # Code written for upstream

@@ -51,10 +51,24 @@ def executor() -> LocalPythonExecutor:
 
 
 @both_copies
-def test_a_copy_has_the_state(executor, copied):
+def test_a_copy_has_state_tools_and_settings(executor, copied):
     made = copied(executor)
+    assert str(made.state["_print_outputs"]) == "printed\n"
+    assert made.state["_operations_count"] == executor.state["_operations_count"]
+    assert made("print('of the copy')").logs == "of the copy\n"
+    assert str(executor.state["_print_outputs"]) == "printed\n"
     assert made("(kept, given)").output == ([1, {"two": (2, 3)}], {"a": [1]})
     assert made("json.dumps(kept[0])").output == "1"
+    assert made("(adder(2), doubled(4), sqrt(9))").output == (2, 8, 3.0)
+    assert executor("adder(1)").output == 1
+    assert made("final_answer(kept[0])").is_final_answer
+    assert sorted(made.static_tools) == sorted(executor.static_tools)
+    assert made.authorized_imports == executor.authorized_imports
+    assert (made.timeout_seconds, made.max_print_outputs_length) == (20, 100)
+    assert "truncated" in made("print('x' * 1000)").logs
+    with pytest.raises(InterpreterError, match="Import of socket is not allowed"):
+        made("import socket")
+    assert copied(made)("kept[0]").output == 1
 
 
 @both_copies
@@ -67,44 +81,10 @@ def test_the_state_of_a_copy_is_its_own(executor, copied):
 
 
 @both_copies
-def test_what_was_printed_and_counted_is_copied(executor, copied):
-    made = copied(executor)
-    assert str(made.state["_print_outputs"]) == "printed\n"
-    assert made.state["_operations_count"] == executor.state["_operations_count"]
-    assert made("print('of the copy')").logs == "of the copy\n"
-    assert str(executor.state["_print_outputs"]) == "printed\n"
-
-
-@both_copies
-def test_a_copy_has_tools_and_functions(executor, copied):
-    made = copied(executor)
-    assert made("(adder(2), doubled(4), sqrt(9))").output == (2, 8, 3.0)
-    assert executor("adder(1)").output == 1
-    assert made("final_answer(kept[0])").is_final_answer
-    assert sorted(made.static_tools) == sorted(executor.static_tools)
-
-
-@both_copies
-def test_a_copy_has_settings_and_imports(executor, copied):
-    made = copied(executor)
-    assert made.authorized_imports == executor.authorized_imports
-    assert (made.timeout_seconds, made.max_print_outputs_length) == (20, 100)
-    assert "truncated" in made("print('x' * 1000)").logs
-    with pytest.raises(InterpreterError, match="Import of socket is not allowed"):
-        made("import socket")
-
-
-@both_copies
 def test_an_executor_without_tools_or_calls_is_copied(copied):
     made = copied(LocalPythonExecutor([]))
     assert made.static_tools is None
     assert made("1 + 1").output == 2
-
-
-@both_copies
-def test_a_copy_of_a_copy(executor, copied):
-    made = copied(copied(executor))
-    assert made("kept[0]").output == 1
 
 
 def test_classes_of_a_copy_are_the_programs_own():

@@ -38,84 +38,71 @@ def test_a_class_is_given_imports_logger_and_keywords(model: Any) -> None:
     assert agent.run("anything") == 2
 
 
-def _contract_by_other_names(base: Any) -> type:
-    class MyExecutor(base):
-        def __init__(self, imports: Any, log: Any, /, *, greeting: str) -> None:
-            super().__init__(imports, logger=log)
-            self.greeting = greeting
-
-    return MyExecutor
+BASE: Any = smolagents.LocalPythonExecutor
 
 
-def _everything_passed_on(base: Any) -> type:
-    class MyExecutor(base):
-        def __init__(self, *arguments: Any, greeting: str, **keywords: Any) -> None:
-            super().__init__(*arguments, **keywords)
-            self.greeting = greeting
-
-    return MyExecutor
+class ByOtherNames(BASE):
+    def __init__(self, imports: Any, log: Any, /, *, greeting: str) -> None:
+        super().__init__(imports, logger=log)
+        self.greeting = greeting
 
 
-def _upstreams_parameters(base: Any) -> type:
-    class MyExecutor(base):
-        def __init__(
-            self,
-            additional_authorized_imports: Any,
-            max_print_outputs_length: Any = None,
-            additional_functions: Any = None,
-            greeting: str = "",
-        ) -> None:
-            super().__init__(
-                additional_authorized_imports, max_print_outputs_length, additional_functions
-            )
-            self.greeting = greeting
-
-    return MyExecutor
+class PassesEverythingOn(BASE):
+    def __init__(self, *arguments: Any, greeting: str, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.greeting = greeting
 
 
-def _imports_only(base: Any) -> type:
-    class MyExecutor(base):
-        def __init__(self, additional_authorized_imports: Any, greeting: str = "") -> None:
-            super().__init__(additional_authorized_imports)
-            self.greeting = greeting
+class UpstreamsParameters(BASE):
+    def __init__(
+        self,
+        additional_authorized_imports: Any,
+        max_print_outputs_length: Any = None,
+        additional_functions: Any = None,
+        greeting: str = "",
+    ) -> None:
+        super().__init__(
+            additional_authorized_imports, max_print_outputs_length, additional_functions
+        )
+        self.greeting = greeting
 
-    return MyExecutor
 
-
-def _no_constructor(base: Any) -> type:
-    class MyExecutor(base):
-        greeting = "hello"
-
-    return MyExecutor
+class ImportsOnly(BASE):
+    def __init__(self, additional_authorized_imports: Any, greeting: str = "") -> None:
+        super().__init__(additional_authorized_imports)
+        self.greeting = greeting
 
 
 @pytest.mark.parametrize(
-    "make",
-    [_contract_by_other_names, _everything_passed_on, _upstreams_parameters, _imports_only],
+    ("cls", "takes_length"),
+    [
+        (ByOtherNames, False),
+        (PassesEverythingOn, True),
+        (UpstreamsParameters, True),
+        (ImportsOnly, False),
+    ],
 )
 @pytest.mark.parametrize("length", [None, 77])
 def test_other_constructors_are_given_what_they_take(
-    model: Any, make: Any, length: int | None
+    model: Any, cls: type, takes_length: bool, length: int | None
 ) -> None:
-    cls = make(smolagents.LocalPythonExecutor)
     agent = agent_with(
         model, cls, executor_kwargs={"greeting": "hello"}, max_print_outputs_length=length
     )
     executor = agent.python_executor
     assert executor.greeting == "hello"
     assert executor.additional_authorized_imports == ["json"]
-    takes_length = make in (_everything_passed_on, _upstreams_parameters)
     assert executor.max_print_outputs_length == (length if length and takes_length else 50_000)
     assert agent.run("anything") == 2
 
 
+class WithoutConstructor(BASE):
+    pass
+
+
 def test_a_class_without_a_constructor_is_made_as_the_local_executor(model: Any) -> None:
-    agent = agent_with(
-        model,
-        _no_constructor(smolagents.LocalPythonExecutor),
-        executor_kwargs={"timeout_seconds": 7},
-        max_print_outputs_length=77,
-    )
+    options = {"executor_kwargs": {"timeout_seconds": 7}, "max_print_outputs_length": 77}
+    agent = agent_with(model, WithoutConstructor, **options)
     assert agent.python_executor.timeout_seconds == 7
     assert agent.python_executor.max_print_outputs_length == 77
     assert agent.run("anything") == 2

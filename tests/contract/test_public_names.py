@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import subprocess
-import sys
 
 import pytest
 import smolagents
+from background import run_python
 from smolagents import local_python_executor, remote_executors
 from whole_contract import every
 
@@ -29,33 +28,16 @@ def test_versions_agree():
     assert version == f"{upstream}+fork.{revision}"
 
 
-def run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_importing_the_forks_package_is_cheap():
-    """Importing the package imports neither docker nor smolagents."""
-    loaded = json.loads(
-        run(
-            "import smolagents_fork, sys, json;"
-            "print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
-        )
-    )
-    assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
-
-
-def test_engine_of_a_cluster_is_made_without_its_client():
+    """Neither the package nor the engine of a cluster imports docker, smolagents or a client."""
     code = (
-        "import sys\n"
+        "import json, sys\n"
         "from smolagents_fork import KubernetesEngine\n"
         "KubernetesEngine(namespace='agents')\n"
-        "print('kubernetes' in sys.modules)"
+        "print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
     )
-    assert run(code) == "False\n"
+    loaded = json.loads(run_python(code))
+    assert not {"docker", "smolagents", "websocket", "numpy", "PIL", "kubernetes"} & set(loaded)
 
 
 def test_importing_smolagents_imports_no_executor():
@@ -64,7 +46,7 @@ def test_importing_smolagents_imports_no_executor():
         "names = [n for n in sys.modules if n.split('.')[0] == 'smolagents_fork']\n"
         "print(json.dumps([names, dir(smolagents), 'docker' in sys.modules]))"
     )
-    names, public, docker = json.loads(run(code))
+    names, public, docker = json.loads(run_python(code))
     package = {f"smolagents_fork{module}" for module in ("", "._version", ".errors", ".upstream")}
     executors = "smolagents_fork.executors"
     agents = f"{executors}.agents"
@@ -75,7 +57,7 @@ def test_importing_smolagents_imports_no_executor():
 
 
 def test_star_import_gives_the_forks_executors():
-    run(
+    run_python(
         "from smolagents import *\n"
         "import smolagents_fork\n"
         "assert DockerExecutor is smolagents_fork.DockerExecutor\n"
@@ -85,7 +67,7 @@ def test_star_import_gives_the_forks_executors():
 
 
 def test_module_that_names_the_local_executor_gives_the_forks():
-    run(
+    run_python(
         "import sys, smolagents, smolagents_fork\n"
         "names = [n for n, module in sys.modules.items() if n.startswith('smolagents.') and\n"
         "    'LocalPythonExecutor' in vars(module)]\n"
@@ -103,7 +85,7 @@ def test_function_of_upstream_makes_the_forks_local_executor_and_tests_for_it():
         "def make(): return CLASSES['local'](['json'], max_print_outputs_length=7)\n"
         "def is_local(executor): return isinstance(executor, CLASSES['local'])\n"
     )
-    run(
+    run_python(
         "import sys, types, smolagents\n"
         "module = sys.modules['smolagents.made'] = types.ModuleType('smolagents.made')\n"
         # As the module would have imported it before the fork replaced it.
@@ -133,7 +115,7 @@ def test_both_orders_of_import_work():
     imported_by_patches = sorted(TOP_LEVEL_MODULES)
     exported = sorted(set(smolagents_fork._EXPORTS.values()))
     for first in ("smolagents", *every(3, (*imported_by_patches, *exported))):
-        run(f"import {first}, smolagents; smolagents.CodeAgent")
+        run_python(f"import {first}, smolagents; smolagents.CodeAgent")
 
 
 def test_every_exported_name_exists():

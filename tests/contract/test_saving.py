@@ -121,10 +121,24 @@ def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_p
     assert loaded.executor_kwargs == {"on": {"output": print}}
 
 
-def test_arguments_that_cannot_be_read_are_refused(model):
-    saved = {**make(model).to_dict(), "executor_kwargs": {"$": "no such form", "v": 1}}
-    with pytest.raises(ConfigurationError, match=r"cannot be loaded: .*no such form"):
-        CodeAgent.from_dict(saved, allowed_executor_classes=[RecordingExecutor])
+@pytest.mark.parametrize(
+    ("saved", "words"),
+    [
+        (
+            {"executor_kwargs": {"$": "no such form", "v": 1}},
+            r"cannot be loaded: .*no such form",
+        ),
+        *(
+            ({"executor_class": reference}, "expected the text 'module:qualname'")
+            for reference in (None, 3, ["a"], "")
+        ),
+    ],
+)
+def test_damaged_dictionary_is_refused(model, saved, words):
+    with pytest.raises(ConfigurationError, match=words):
+        CodeAgent.from_dict(
+            {**make(model).to_dict(), **saved}, allowed_executor_classes=[RecordingExecutor]
+        )
 
 
 @both_routes
@@ -249,14 +263,6 @@ def test_manager_of_another_class_passes_the_permission_on(model, tmp_path, rout
     )
     loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
     assert type(loaded.managed_agents["helper"].python_executor) is RecordingExecutor
-
-
-@pytest.mark.parametrize("reference", [None, 3, ["a"], ""])
-def test_damaged_reference_is_refused(model, reference):
-    saved = make(model).to_dict()
-    saved["executor_class"] = reference
-    with pytest.raises(ConfigurationError, match="expected the text 'module:qualname'"):
-        CodeAgent.from_dict(saved)
 
 
 def test_permission_must_be_a_list(model):

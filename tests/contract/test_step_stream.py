@@ -46,6 +46,14 @@ def unraisable(monkeypatch):
     assert errors == []
 
 
+def begun_stream(agent: CodeAgent, elements: int) -> Any:
+    """Return the stream of a run from which some elements were taken."""
+    stream = agent.run("task", stream=True)
+    for _ in range(elements):
+        next(stream)
+    return stream
+
+
 def check_next_run(agent: CodeAgent) -> None:
     agent.model = ScriptedModel(PLAN, ANSWER)
     assert agent.run("again", reset=False) == "answered"
@@ -63,9 +71,7 @@ def test_whole_stream_is_what_it_was():
 @pytest.mark.parametrize("elements", range(ELEMENTS))
 def test_stream_is_closed_after_any_element(unraisable, elements):
     agent = make_agent()
-    stream = agent.run("task", stream=True)
-    for _ in range(elements):
-        next(stream)
+    stream = begun_stream(agent, elements)
     stream.close()
     stream.close()
     with pytest.raises(StopIteration):
@@ -77,9 +83,7 @@ def test_stream_is_closed_after_any_element(unraisable, elements):
 @pytest.mark.parametrize("in_cycle", [False, True])
 def test_stream_is_dropped_after_any_element(unraisable, elements, in_cycle):
     agent = make_agent()
-    stream = agent.run("task", stream=True)
-    for _ in range(elements):
-        next(stream)
+    stream = begun_stream(agent, elements)
     if in_cycle:
         agent.stream = stream
         steps = agent.memory.steps
@@ -95,9 +99,7 @@ def test_stream_is_dropped_after_any_element(unraisable, elements, in_cycle):
 @pytest.mark.parametrize("error", [ValueError("thrown"), KeyboardInterrupt("thrown")])
 def test_error_thrown_into_the_stream_comes_out_at_once(elements, error):
     agent = make_agent()
-    stream = agent.run("task", stream=True)
-    for _ in range(elements):
-        next(stream)
+    stream = begun_stream(agent, elements)
     with pytest.raises(type(error), match="thrown"):
         stream.throw(error)
     with pytest.raises(StopIteration):
@@ -107,8 +109,7 @@ def test_error_thrown_into_the_stream_comes_out_at_once(elements, error):
 
 def test_thrown_agent_error_ends_the_step():
     agent = make_agent(planning_interval=None)
-    stream = agent.run("task", stream=True)
-    next(stream)
+    stream = begun_stream(agent, 1)
     step = stream.throw(AgentError("try again", agent.logger))
     assert isinstance(step, ActionStep)
     assert str(step.error) == "try again"
@@ -120,9 +121,7 @@ def test_memory_keeps_the_step_that_was_left():
     agent.model = ScriptedModel(CODE)
     callbacks: list[Any] = []
     agent.step_callbacks.register(ActionStep, lambda step, agent: callbacks.append(step))
-    stream = agent.run("task", stream=True)
-    next(stream)  # the call of the interpreter, before its code runs
-    stream.close()
+    begun_stream(agent, 1).close()  # after the call of the interpreter, before its code runs
     step = agent.memory.steps[-1]
     assert callbacks == [step]
     assert step.code_action == "print('worked')"
