@@ -37,8 +37,19 @@ SCIENCE = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "PIL", "PIL.Ima
 PACKAGES = ("attrs", "numba", "pydantic")
 #: Packages of compiled code: wheels for Pyodide cannot be had on every machine.
 COMPILED = (*SCIENCE, "numba", "pydantic")
+#: What ordinary programs import.
+ORDINARY = (
+    *("argparse", "collections", "contextlib", "ctypes", "dataclasses", "gc", "inspect", "io"),
+    *("linecache", "os", "pickle", "sys", "traceback", "types", "typing"),
+)
 #: Imports of shared executors, where they are others than :data:`PLAIN`.
-IMPORTS = {"files": ("os", *SCIENCE), "packaged": PACKAGES, "science": SCIENCE, "wide": WIDE}
+IMPORTS = {
+    "files": ("os", *SCIENCE),
+    "ordinary": ORDINARY,
+    "packaged": PACKAGES,
+    "science": SCIENCE,
+    "wide": WIDE,
+}
 #: Files of the executor that tests of files share.
 FILES = {"data.csv": b"a,b\n1,2\n", "in put/ä b.bin": bytes(range(256))}
 
@@ -225,6 +236,11 @@ class Contract:
     def shared(self) -> Any:
         """An executor that other tests use, too."""
         return self._shared.get(self.kind, "plain")
+
+    @property
+    def ordinary(self) -> Any:
+        """One whose code may import :data:`ORDINARY`."""
+        return self._shared.get(self.kind, "ordinary")
 
     @property
     def wide(self) -> Any:

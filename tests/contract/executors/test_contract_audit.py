@@ -20,22 +20,42 @@ def events(lines: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(line["event"], line["phase"]) for line in lines if line["event"] != "sandbox"]
 
 
-@behaviour("Control", "audit= records each run before and after it: code, seconds, outcome.")
-def test_runs_are_recorded(contract):
+@behaviour(
+    "Control",
+    "audit= records each run, call of a tool and file before and after it: code, seconds, outcome, "
+    "size.",
+)
+def test_runs_calls_and_files_are_recorded(contract):
     lines: list[dict[str, Any]] = []
-    executor = contract.make(audit=lines.append)
-    executor("kept = 1")
-    assert events(lines) == [("run", "begin"), ("run", "end")]
-    begin, end = lines[-2:]
-    assert begin["code"] == "kept = 1"
-    assert begin["sha256"] == hashlib.sha256(b"kept = 1").hexdigest() == end["sha256"]
-    assert end["outcome"] == "returned"
-    assert end["seconds"] >= 0
+    executor = contract.make(audit=lines.append, files={"given.txt": b"1"})
+    executor.send_tools({"counter": Counter(0)})
+    lines.clear()
+    executor("counter(1)")
+    assert events(lines) == [
+        ("run", "begin"),
+        ("tool", "begin"),
+        ("tool", "end"),
+        ("run", "end"),
+    ]
+    begin, _, called, end = lines[-4:]
+    assert begin["code"] == "counter(1)"
+    assert begin["sha256"] == hashlib.sha256(b"counter(1)").hexdigest() == end["sha256"]
     assert begin["executor"] == type(executor).__name__
-    with pytest.raises(Exception, match="ZeroDivisionError"):
-        executor("1 / 0")
-    assert lines[-1]["outcome"] == "failed"
-    assert "ZeroDivisionError" in lines[-1]["error"]
+    assert called["name"] == "counter"
+    for line in (called, end):
+        assert line["outcome"] == "returned"
+        assert line["seconds"] >= 0
+    with pytest.raises(Exception, match="TypeError"):
+        executor("counter('a')")
+    assert [line["outcome"] for line in lines[-2:]] == ["failed", "failed"]
+    assert "TypeError" in lines[-1]["error"]
+    executor.put_file(b"123", "sent.txt")
+    assert executor.get_file("sent.txt") == b"123"
+    ends = [line for line in lines if (line["event"], line["phase"]) == ("file", "end")]
+    assert [(line["action"], line["path"], line["bytes"]) for line in ends] == [
+        ("put_file", "sent.txt", 3),
+        ("get_file", "sent.txt", 3),
+    ]
 
 
 @behaviour(
@@ -72,27 +92,6 @@ def test_changes_and_refusals_are_recorded(contract):
     assert "not here" in lines[-1]["error"]
     executor("try:\n    counter(1)\nexcept PermissionError:\n    pass")
     assert events(lines)[-3:] == [("run", "begin"), ("tool", "refused"), ("run", "end")]
-
-
-@behaviour("Control", "audit= records each call of a tool before and after it.")
-def test_calls_of_tools_are_recorded(contract):
-    lines: list[dict[str, Any]] = []
-    executor = contract.make(audit=lines.append)
-    executor.send_tools({"counter": Counter(0)})
-    executor("counter(1)")
-    assert events(lines) == [
-        ("run", "begin"),
-        ("tool", "begin"),
-        ("tool", "end"),
-        ("run", "end"),
-    ]
-    end = lines[-2]
-    assert (end["name"], end["outcome"]) == ("counter", "returned")
-    assert end["seconds"] >= 0
-    with pytest.raises(Exception, match="TypeError"):
-        executor("counter('a')")
-    tools = [line for line in lines if line["event"] == "tool"]
-    assert tools[-1]["outcome"] == "failed"
 
 
 @behaviour("Control", "A run that cannot be recorded does not begin.")
@@ -141,20 +140,6 @@ def test_record_may_be_incomplete(contract):
     executor = contract.make(audit=audit, audit_required=False)
     executor.send_tools({"counter": Counter(0)})
     assert executor("counter(2)").output == 2
-
-
-@behaviour("Control", "audit= records files in and out, with their size.")
-def test_files_are_recorded(contract):
-    lines: list[dict[str, Any]] = []
-    executor = contract.make(audit=lines.append, files={"given.txt": b"1"})
-    lines.clear()
-    executor.put_file(b"123", "sent.txt")
-    assert executor.get_file("sent.txt") == b"123"
-    ends = [line for line in lines if (line["event"], line["phase"]) == ("file", "end")]
-    assert [(line["action"], line["path"], line["bytes"]) for line in ends] == [
-        ("put_file", "sent.txt", 3),
-        ("get_file", "sent.txt", 3),
-    ]
 
 
 @behaviour("Control", "audit= names the agent and its step.")

@@ -48,18 +48,23 @@ def test_refused_code_does_not_run(contract):
 
 
 @behaviour("Control", "A before_run that fails, or returns another value, refuses the code.")
-@pytest.mark.parametrize("answer", [False, True, 0, b"1", "raise"])
-def test_only_an_answer_allows(contract, answer):
+def test_only_an_answer_allows(contract):
+    answers: list[Any] = [False, True, 0, b"1", KeyError("missing")]
+
     def before_run(run: ProposedRun) -> Any:
-        if "kept = 2" in run.code:
-            return answer if answer != "raise" else {}["missing"]
-        return None
+        if "kept = 2" not in run.code:
+            return None
+        if isinstance(answers[0], Exception):
+            raise answers[0]
+        return answers[0]
 
     executor = contract.make(before_run=before_run)
     executor("kept = 1")
-    with pytest.raises(Exception, match=r"before_run .* the code did not run"):
-        executor("kept = 2")
-    assert executor("kept").output == 1
+    while answers:
+        with pytest.raises(Exception, match=r"before_run .* the code did not run"):
+            executor("kept = 2")
+        assert executor("kept").output == 1, answers
+        answers.pop(0)
 
 
 @behaviour("Control", "before_run and before_tool may be asynchronous.")
@@ -121,32 +126,30 @@ def test_refused_tool_is_not_called(contract):
     assert counter.total == 0
 
 
-CHANGES = {
-    "change": lambda arguments: arguments.update(step=2),
-    "remove": lambda arguments: arguments.clear(),
-    "add": lambda arguments: arguments.update(more=None),
-}
-
-
 @behaviour("Control", "A before_tool that fails, or returns a value, refuses the call.")
-@pytest.mark.parametrize("answer", [False, "yes", "raise", *CHANGES])
-def test_only_none_allows_a_call(contract, answer):
+def test_only_none_allows_a_call(contract):
+    answers = [
+        lambda arguments: False,
+        lambda arguments: "yes",
+        lambda arguments: {}["missing"],
+        lambda arguments: arguments.update(step=2),
+        lambda arguments: arguments.clear(),
+        lambda arguments: arguments.update(more=None),
+    ]
+    shown: list[str] = []
+
     def before_tool(call: ProposedCall) -> Any:
-        if answer == "raise":
-            return {}["missing"]
-        if answer in CHANGES:
-            assert json.dumps(call.arguments) == '{"step": 1}'
-            CHANGES[answer](call.arguments)
-            return None
-        return answer
+        shown.append(json.dumps(call.arguments))
+        return answers[len(shown) - 1](call.arguments)
 
     counter = Counter(start=0)
     executor = contract.make(before_tool=before_tool)
     executor.send_tools({"counter": counter})
-    words = r"before_tool .*counter\(\) was not called"
-    with pytest.raises(Exception, match=words):
-        executor("counter(1)")
+    for _ in answers:
+        with pytest.raises(Exception, match=r"before_tool .*counter\(\) was not called"):
+            executor("counter(1)")
     assert counter.total == 0
+    assert shown == ['{"step": 1}'] * len(answers)
 
 
 @behaviour("Control", "interrupt() ends the wait for an answer at once; nothing runs.")
@@ -230,30 +233,21 @@ def test_step_of_an_agent_is_known(contract):
 @behaviour(
     "Control",
     "Code that before_run returns runs instead; the agent's memory has it, and the model is "
-    "notified.",
+    "notified. A refused step is an observation for the model, which continues.",
 )
-def test_changed_code_stays_in_memory(contract):
+def test_memory_has_changed_and_refused_code(contract):
     def before_run(run: ProposedRun) -> str | None:
-        return "final_answer(4242)" if "broken" in run.code else None
-
-    options = contract.agent_options(before_run=before_run)
-    agent = contract.keep(CodeAgent(tools=[], model=Script("broken"), verbosity_level=0, **options))
-    assert agent.run("go") == 4242
-    step = agent.memory.steps[1]
-    assert step.code_action == "final_answer(4242)"
-    assert [call.arguments for call in step.tool_calls] == ["final_answer(4242)"]
-    told = "".join(str(message.content) for message in step.to_messages())
-    assert "final_answer(4242)" in told
-
-
-@behaviour("Control", "A refused step is an observation for the model, which continues.")
-def test_refused_step_is_an_observation(contract):
-    def before_run(run: ProposedRun) -> None:
         if "delete" in run.code:
             raise Refused("this agent deletes nothing")
+        return "final_answer(4242)"
 
     options = contract.agent_options(before_run=before_run)
-    model = Script("delete = 1", "final_answer('another way')")
+    model = Script("delete = 1", "broken")
     agent = contract.keep(CodeAgent(tools=[], model=model, verbosity_level=0, **options))
-    assert agent.run("go") == "another way"
-    assert "this agent deletes nothing" in str(agent.memory.steps[1].error)
+    assert agent.run("go") == 4242
+    _, refused, changed = agent.memory.steps[:3]
+    assert "this agent deletes nothing" in str(refused.error)
+    assert changed.code_action == "final_answer(4242)"
+    assert [call.arguments for call in changed.tool_calls] == ["final_answer(4242)"]
+    told = "".join(str(message.content) for message in changed.to_messages())
+    assert "final_answer(4242)" in told

@@ -28,13 +28,30 @@ def calls() -> list[Any]:
     return []
 
 
-@behaviour("Final answer", "No tool is called after it, even if the code catches it.")
+@behaviour(
+    "Limits",
+    "No tool is called after the final answer, timeout_seconds or interrupt(), even if the code "
+    "catches the end.",
+)
 @pytest.mark.parametrize("name", SWALLOWING)
-def test_no_tool_is_called_after_the_final_answer(contract, calls, name):
-    executor = contract.shared
-    executor.send_tools({"final_answer": FinalAnswerTool(), "called": calls.append})
-    result = executor(swallowing(name, "final_answer(1)"))
-    assert (result.output, result.is_final_answer) == (1, True)
+@pytest.mark.parametrize("end", ["final answer", "limit", "interruption"])
+def test_no_tool_is_called_after_the_end(contract, calls, name, end):
+    begun = threading.Event()
+    executor = contract.limited if end == "limit" else contract.shared
+    tools = {"final_answer": FinalAnswerTool(), "called": calls.append, "begin": begun.set}
+    executor.send_tools(tools)
+    if end == "final answer":
+        result = executor(swallowing(name, "final_answer(1)"))
+        assert (result.output, result.is_final_answer) == (1, True)
+    elif end == "limit":
+        with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
+            executor(swallowing(name, ENDLESS))
+    else:
+        with (
+            acting(begun.is_set, executor.interrupt),
+            pytest.raises(Exception, match="interrupted"),
+        ):
+            executor("begin()\n" + swallowing(name, ENDLESS))
     assert calls == []
     assert executor("called('next')\n'next'").output == "next"
     assert calls == ["next"]
@@ -71,65 +88,29 @@ TRIED_AGAIN = (
 )
 
 
-@behaviour("Final answer", "A thread of the code calls no tool afterwards, nor in the next run.")
+@behaviour(
+    "Limits",
+    "A thread of the code calls no tool after the final answer or timeout_seconds, nor in the next "
+    "run.",
+)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_threads_call_no_tool_after_the_final_answer(contract, calls):
+@pytest.mark.parametrize("end", ["final answer", "limit"])
+def test_threads_call_no_tool_after_the_end(contract, calls, end):
     executor = contract.shared
+    if end == "limit":
+        grace = {"interrupt_grace_seconds": 20.0}
+        options = grace if contract.takes("interrupt_grace_seconds") else {}
+        executor = contract.make(timeout_seconds=contract.kind.timeout, **options)
     executor.send_tools({"final_answer": FinalAnswerTool(), "called": calls.append})
     if contract.without_threads(executor):
         return
-    result = executor(GOING_ON + "final_answer(1)")
-    assert result.is_final_answer
+    if end == "final answer":
+        assert executor(GOING_ON + "final_answer(1)").is_final_answer
+    else:
+        # Few enough for any cap of calls.
+        code = GOING_ON.replace("    called(tried[0])", "    time.sleep(0.2); called(1)")
+        with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
+            executor(code + ENDLESS)
     seen = len(calls)
     assert executor(TRIED_AGAIN).output == "waited"
     assert len(calls) == seen
-
-
-@behaviour("Limits", "No tool is called after timeout_seconds, even if the code catches the error.")
-@pytest.mark.parametrize("name", SWALLOWING)
-def test_no_tool_is_called_after_a_limit(contract, calls, name):
-    executor = contract.limited
-    executor.send_tools({"called": calls.append})
-    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
-        executor(swallowing(name, ENDLESS))
-    assert calls == []
-    assert executor("called('next')\n'next'").output == "next"
-    assert calls == ["next"]
-
-
-@behaviour("Limits", "A thread of a run past its limit calls no tool in the next run.")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_threads_call_no_tool_after_a_limit(contract, calls):
-    executor = (
-        contract.make(timeout_seconds=contract.kind.timeout, interrupt_grace_seconds=20.0)
-        if (contract.takes("interrupt_grace_seconds"))
-        else contract.limited
-    )
-    if contract.without_threads(executor):
-        return
-    # Few enough for any cap of calls.
-    code = GOING_ON.replace(
-        "            called(tried[0])", "            time.sleep(0.2); called(1)"
-    )
-    executor.send_tools({"called": calls.append})
-    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
-        executor(code + ENDLESS)
-    seen = len(calls)
-    assert executor(TRIED_AGAIN).output == "waited"
-    assert len(calls) == seen
-
-
-@behaviour("Interruption", "No tool is called after it, even if the code catches it.")
-@pytest.mark.parametrize("name", SWALLOWING)
-def test_no_tool_is_called_after_an_interruption(contract, calls, name):
-    begun = threading.Event()
-    executor = contract.shared
-    executor.send_tools({"called": calls.append, "begin": begun.set})
-    with (
-        acting(begun.is_set, executor.interrupt),
-        pytest.raises(Exception, match="interrupted"),
-    ):
-        executor("begin()\n" + swallowing(name, ENDLESS))
-    assert calls == []
-    assert executor("called('next')\n'next'").output == "next"
-    assert calls == ["next"]

@@ -160,20 +160,23 @@ cut = json.loads('"cut \\\\ud83d here"')
 """
 
 
-@behaviour("Output", "Printed text can be encoded: a lone surrogate becomes U+FFFD.")
+@behaviour(
+    "Output",
+    "Printed text, errors and displays can be encoded: a lone surrogate becomes U+FFFD.",
+)
 def test_lone_surrogate_is_printed(contract):
     executor = contract.wide
     logs = executor(f"{CUT}print('before')\nprint(cut)\nprint('after')").logs
     assert logs.splitlines() == ["before", "cut \ufffd here", "after"]
-
-
-@behaviour("Output", "The text of an error can be encoded, and printed text before it is kept.")
-def test_lone_surrogate_is_in_an_error(contract):
-    executor = contract.wide
     with pytest.raises(Exception, match="cut \ufffd here") as caught:
         executor(f"{CUT}print('before')\nraise ValueError(cut)")
     "".join(traceback.format_exception(caught.value)).encode()
     assert printed(executor).splitlines() == ["before"]
+    class_ = "class Odd:\n    def _repr_html_(self):\n        return f'<b>{cut}</b>'\n"
+    executor(f"{CUT}{class_}display(Odd())")
+    for display in executor.displays:
+        for text in display.forms.values():
+            str(text).encode()
 
 
 @behaviour("Output", "A value keeps its lone surrogates both ways, and its text can be encoded.")
@@ -187,13 +190,3 @@ def test_lone_surrogate_is_in_a_value(contract):
     assert text_of_output(agent, output[1]) == "cut \ufffd here"
     odd = executor("class Odd:\n    def __repr__(self):\n        return cut\nOdd()").output
     assert text_of_output(agent, odd) == "cut \ufffd here"
-
-
-@behaviour("Output", "Text of displays can be encoded.")
-def test_lone_surrogate_is_displayed(contract):
-    class_ = "class Odd:\n    def _repr_html_(self):\n        return f'<b>{cut}</b>'\n"
-    executor = contract.wide
-    executor(f"{CUT}{class_}display(Odd())")
-    for display in executor.displays:
-        for text in display.forms.values():
-            str(text).encode()

@@ -7,15 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from contract_declarations import (
-    AREAS,
-    BEHAVIOURS,
-    COLUMNS,
-    DIFFERENCES,
-    EXECUTORS,
-    all_behaviours,
-    behaviour,
-)
+from contract_declarations import BEHAVIOURS, COLUMNS, DIFFERENCES, EXECUTORS, all_behaviours
 
 from tools import contract_table
 
@@ -61,10 +53,6 @@ def test_order_is_that_of_the_files_whatever_was_imported_first(monkeypatch):
     assert all_behaviours() == before
 
 
-def test_every_area_has_behaviours():
-    assert {one.area for one in all_behaviours()} == set(AREAS)
-
-
 def test_differences_name_existing_tests_and_executors():
     tests = {one.test for one in all_behaviours()}
     named = [(name, test) for one in DIFFERENCES for name in one.executors for test in one.tests]
@@ -82,8 +70,3 @@ def test_every_test_of_the_suite_declares_its_behaviour():
                 line[4:].partition("(")[0] for line in text.splitlines() if line[:9] == "def test_"
             }
             assert found <= declared, path.name
-
-
-def test_a_behaviour_of_an_unknown_area_is_refused():
-    with pytest.raises(ValueError, match="area 'Weather'"):
-        behaviour("Weather", "It rains.")

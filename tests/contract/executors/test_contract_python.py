@@ -9,10 +9,6 @@ from contract_parts import read_programs
 from smolagents_fork.errors import InterpreterError
 
 ORDINARY, PACKAGES = read_programs("ordinary"), read_programs("packages")
-IMPORTS = (
-    *("argparse", "collections", "ctypes", "dataclasses", "gc", "inspect", "io", "linecache"),
-    *("os", "pickle", "sys", "traceback", "types", "typing"),
-)
 
 
 @behaviour("Python", "Code is ordinary Python, in a real main module: a list of programs.")
@@ -20,7 +16,9 @@ IMPORTS = (
 def test_ordinary_programs(contract, name):
     if contract.differs:
         return
-    executor = contract.make(IMPORTS)
+    executor = contract.ordinary
+    names = executor("[name for name in globals() if not name.startswith('_')]").output
+    executor.remove_variables(names)
     output = executor(ORDINARY[name]).output
     assert output is True, output
 
@@ -29,7 +27,7 @@ def test_ordinary_programs(contract, name):
 def test_output_of_code_in_c(contract):
     if contract.differs:
         return
-    executor = contract.make(IMPORTS)
+    executor = contract.ordinary
     code = (
         "import os, sys\nprint('one')\nos.write(1, b'two\\n')\nprint('three', file=sys.stderr)\n"
         "os.write(2, b'four\\n')\nsys.stdout.write('five\\n')\nos.write(1, b'six\\n')\nNone"
@@ -39,7 +37,7 @@ def test_output_of_code_in_c(contract):
 
 @behaviour("Python", "A program may write bytes to its standard output, and set its encoding.")
 def test_bytes_on_standard_output(contract):
-    executor = contract.make(("sys",))
+    executor = contract.ordinary
     code = (
         "import sys\nsys.stdout.reconfigure(encoding='utf-8')\n"
         "print('one')\ncount = sys.stdout.buffer.write(b'tw\\xc3')\n"
@@ -54,7 +52,7 @@ def test_bytes_on_standard_output(contract):
 def test_replaced_standard_output(contract):
     if contract.differs:
         return
-    executor = contract.make((*IMPORTS, "contextlib"))
+    executor = contract.ordinary
     code = (
         "import contextlib, io, sys\nwith contextlib.redirect_stdout(io.StringIO()) as text:\n"
         "    print('kept')\nbefore, sys.stdout = sys.stdout, io.StringIO()\nprint('also kept')\n"

@@ -102,35 +102,31 @@ def test_restart_keeps_tools_and_variables(contract):
 @behaviour(
     "State", "The end of a sandbox between two calls is reported once; the next call has a new one."
 )
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda executor: executor("1"),
-        lambda executor: executor.send_variables({"given": 6}),
-        lambda executor: executor.variables(),
-    ],
-    ids=["call", "send_variables", "variables"],
-)
-def test_sandbox_that_ends_between_calls(contract, ask):
+def test_sandbox_that_ends_between_calls(contract):
     executor = contract.make()
     if contract.differs:
         assert not hasattr(executor, "restart")
         return
     executor.send_tools({"three": lambda: 3})
     executor.send_variables({"given": 5})
-    if contract.kind.name == "docker":
-        executor("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
-    else:
-        os.kill(executor.pid, signal.SIGKILL)
-    # Asking takes the news out of the stream; it has to be told all the same.
-    assert eventually(lambda: not executor.is_alive())
-    with pytest.raises(SandboxDiedError, match="its state is lost, ") as caught:
-        ask(executor)
-    if not contract.kind.column:
-        cause = "exit" if contract.kind.name == "docker" else "signal"
-        assert caught.value.cause == cause
-    assert executor("three() + given").output == 8
-    assert executor.is_alive()
+    for ask in (
+        lambda: executor("1"),
+        lambda: executor.send_variables({"given": 6}),
+        executor.variables,
+    ):
+        if contract.kind.name == "docker":
+            executor("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
+        else:
+            os.kill(executor.pid, signal.SIGKILL)
+        # Asking takes the news out of the stream; it has to be told all the same.
+        assert eventually(lambda: not executor.is_alive())
+        with pytest.raises(SandboxDiedError, match="its state is lost, ") as caught:
+            ask()
+        if not contract.kind.column:
+            cause = "exit" if contract.kind.name == "docker" else "signal"
+            assert caught.value.cause == cause
+        assert executor("three() + given").output == 8
+        assert executor.is_alive()
 
 
 @behaviour("State", "Calls from several threads take turns.")
@@ -174,13 +170,6 @@ def test_last_statement_has_a_value(contract):
         assert (result.output, result.logs) == (None, ""), code
 
 
-@behaviour("State", "Two executors share nothing.")
-def test_two_executors_share_nothing(contract):
-    contract.shared("only_here = 1")
-    with pytest.raises(Exception, match="NameError"):
-        contract.limited("only_here")
-
-
 @behaviour("State", "variables() returns the program's variables, and names those left out.")
 def test_variables_are_read(contract):
     executor = contract.make()
@@ -202,13 +191,16 @@ def test_variables_are_read(contract):
     assert "function" in found.left_out["function"]
 
 
-@behaviour("State", "Variables of one executor can be sent to another.")
+@behaviour("State", "Two executors share nothing; variables of one can be sent to another.")
 def test_variables_go_to_another_executor(contract):
     first, second = contract.shared, contract.limited
     first("moved = [1, {'two': (2, 3)}]")
+    with pytest.raises(Exception, match="NameError"):
+        second("moved")
     second.send_variables({"moved": first.variables()["moved"]})
     assert second("moved.append(4)\nmoved").output == [1, {"two": (2, 3)}, 4]
     assert first("moved").output[:2] == [1, {"two": (2, 3)}]
+    second.remove_variables(["moved"])
 
 
 @behaviour("State", "`copy` and `pickle` are refused; the error says how to move the variables.")

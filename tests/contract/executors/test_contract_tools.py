@@ -29,6 +29,21 @@ from smolagents.monitoring import LogLevel
 from smolagents_fork.errors import ConfigurationError
 
 
+def caught(call: str, kind: str, seen: str = "str(error)") -> str:
+    """Return a program whose value is an expression about the exception of a call."""
+    return f"seen = None\ntry:\n    {call}\nexcept {kind} as error:\n    seen = {seen}\nseen"
+
+
+def with_tools(contract: Any, given: str, tools: dict[str, Any]) -> Any:
+    """Return an executor that was given tools in one of two ways."""
+    if given == "send_tools":
+        contract.shared.send_tools(tools)
+        return contract.shared
+    executor = contract.make(additional_functions=tools)
+    executor.send_tools({})
+    return executor
+
+
 @behaviour("Tools", "A function tool works, with its module's globals and its defaults.")
 def test_function_tool(contract):
     executor = contract.shared
@@ -85,7 +100,12 @@ def test_additional_functions(contract):
         contract.make(additional_functions={"a": 5})
 
 
-@behaviour("Tools", "Tools of LangChain take arguments by position and by name.")
+@behaviour(
+    "Tools",
+    "Tools of LangChain take arguments by position and by name; a call that does not match the "
+    "signature is an error.",
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
 def test_langchain_tools(contract, given):
     langchain_tools = pytest.importorskip("langchain_core.tools")
@@ -95,13 +115,13 @@ def test_langchain_tools(contract, given):
         """Multiplies."""
         return first * second + plus
 
-    tools = {"multiply": Tool.from_langchain(multiply)}
-    if given == "additional_functions":
-        executor = contract.make(additional_functions=tools)
-        executor.send_tools({})
-    else:
-        executor = contract.shared
-        executor.send_tools(tools)
+    @langchain_tools.tool
+    def refuses(reason: str) -> str:
+        """Refuses."""
+        raise PermissionError(reason)
+
+    tools = {one.name: Tool.from_langchain(one) for one in (multiply, refuses)}
+    executor = with_tools(contract, given, tools)
     for call in (
         "multiply(6, 7)",
         "multiply(6, second=7)",
@@ -110,8 +130,16 @@ def test_langchain_tools(contract, given):
         "multiply(5, 8, 2)",
     ):
         assert executor(call).output == 42, call
-    with pytest.raises(Exception, match=r"multiply\(\) missing 1 required positional argument"):
-        executor("multiply(6)")
+    for call, kind, words in (
+        ("multiply(6)", "TypeError", "multiply() missing 1 required positional argument: 'second'"),
+        (
+            "refuses('a', 'b')",
+            "TypeError",
+            "refuses() takes 1 positional argument but 2 were given",
+        ),
+        ("refuses('not today')", "PermissionError", "not today"),
+    ):
+        assert executor(caught(call, kind)).output == words
 
 
 @pytest.fixture(scope="session")
@@ -163,8 +191,7 @@ def test_tools_of_mcp_servers(contract, mcp_tools, call, sent):
     executor = contract.shared
     executor.send_tools(mcp_tools)
     if isinstance(sent, str):
-        code = f"try:\n    {call}\nexcept TypeError as error:\n    caught = str(error)\ncaught"
-        assert executor(code).output == sent
+        assert executor(caught(call, "TypeError")).output == sent
     else:
         name = call.partition("(")[0]
         assert json.loads(executor(call).output) == {"tool": name, **sent}
@@ -285,7 +312,11 @@ async def failing() -> None:
     raise StoreError("shelf 3")
 
 
-@behaviour("Tools", "Asynchronous tools and functions run to completion on the host.")
+@behaviour(
+    "Tools",
+    "Asynchronous tools and functions run to completion on the host, also while the caller's event "
+    "loop runs.",
+)
 @pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
 def test_asynchronous_tools(contract, given):
     tools = {
@@ -294,79 +325,39 @@ def test_asynchronous_tools(contract, given):
         "failing": failing,
         "handed_on": lambda: Asynchronous().forward(4),
     }
-    if given == "additional_functions":
-        executor = contract.make(additional_functions=tools)
-        executor.send_tools({})
-    else:
-        executor = contract.shared
-        executor.send_tools(tools)
+    executor = with_tools(contract, given, tools)
     assert executor("[doubled(2), doubled(number=[1]), handed_on()]").output == [4, [1, 1], 8]
     assert executor("sum(counted(4))").output == 6
     with pytest.raises(Exception, match="shelf 3"):
         executor("failing()")
-    assert executor("doubled(3)").output == 6
 
-
-@behaviour("Tools", "An asynchronous tool works while the caller's event loop runs.")
-def test_asynchronous_tool_under_a_loop(contract):
-    executor = contract.shared
-    executor.send_tools({"doubled": Asynchronous()})
-
-    async def run() -> Any:
+    async def run() -> list[Any]:
         outputs = [executor("doubled(2)")]
         if hasattr(executor, "acall"):
             outputs.append(await executor.acall("doubled(2)"))
-        return {output.output for output in outputs}
+        return [output.output for output in outputs]
 
-    assert asyncio.run(run()) == {4}
-
-
-@behaviour("Tools", "An asynchronous tool has the same time limit as others.")
-def test_asynchronous_tool_has_a_time_limit(contract):
-    if not contract.takes("tool_timeout_seconds"):
-        return
-    executor = contract.limited
-    executor.send_tools({"forever": lambda: asyncio.sleep(3600)})
-    with pytest.raises(Exception, match=r"forever\(\) ran past tool_timeout_seconds="):
-        executor("forever()")
+    assert set(asyncio.run(run())) == {4}
 
 
 @behaviour("Tools", "A call that does not match the signature raises Python's own TypeError.")
-@pytest.mark.parametrize("call", ["()", "(1, 2, 3)", "(1, nope=2)", "(1, first=2)"])
-def test_signature_errors_have_pythons_words(contract, call):
+def test_signature_errors_have_pythons_words(contract):
     def two(first: Any, second: Any = None) -> Any:
         return [first, second]
 
-    with pytest.raises(TypeError) as expected:
-        eval(f"two{call}", {"two": two})
-    words = str(expected.value).rpartition(".")[2]
     executor = contract.shared
     executor.send_tools({"two": two})
-    code = f"try:\n    two{call}\nexcept TypeError as error:\n    words = str(error)\nwords"
-    assert executor(code).output.rpartition(".")[2] == words
+    for call in ("two()", "two(1, 2, 3)", "two(1, nope=2)", "two(1, first=2)"):
+        with pytest.raises(TypeError) as expected:
+            eval(call, {"two": two})
+        words = str(expected.value).rpartition(".")[2]
+        assert executor(caught(call, "TypeError")).output.rpartition(".")[2] == words
 
 
-@behaviour("Tools", "A signature error of a Tool names the tool as the code calls it.")
-def test_signature_errors_name_the_tool(contract):
-    executor = contract.shared
-    executor.send_tools({"counter": Counter(0)})
-    with pytest.raises(Exception, match="TypeError") as caught:
-        executor("counter()")
-    assert " counter() missing 1 required positional argument: 'step'" in str(caught.value)
-
-
-@behaviour("Tools", "help(tool) shows signature and documentation.")
-def test_help_of_a_tool(contract):
-    executor = contract.shared
-    executor.send_tools({"prefixed": prefixed})
-    logs = executor("help(prefixed)").logs
-    assert "prefixed(text, times=1)" in logs
-    assert "Puts a prefix before a text." in logs
-    assert "times: how often to say the text." in logs
-
-
-@behaviour("Tools", "help() shows agents and the code's own functions, without long defaults.")
-def test_help_of_agents_and_own_functions(contract):
+@behaviour(
+    "Tools", "help() shows tools, agents and the code's own functions, without long defaults."
+)
+def test_help_of_tools_agents_and_own_functions(contract):
     def connect(host: str = "db", password: str = "correct-horse-battery-staple") -> None:
         """Opens it."""
 
@@ -374,38 +365,52 @@ def test_help_of_agents_and_own_functions(contract):
         tools=[], model=Caller(), name="helper", description="Helps.", verbosity_level=0
     )
     executor = contract.shared
-    executor.send_tools({"helper": agent, "connect": connect})
+    executor.send_tools({"helper": agent, "connect": connect, "prefixed": prefixed})
     logs = executor(
         "def own(first, second=2):\n    'Documented here.'\n\n"
-        "help(helper)\nhelp(own)\nhelp(connect)"
+        "help(prefixed)\nhelp(helper)\nhelp(own)\nhelp(connect)"
     ).logs
-    assert "helper(task, additional_args=None)" in logs
-    assert "Helps." in logs
-    assert "own(first, second=2)" in logs
-    assert "Documented here." in logs
-    assert "connect(host='db', password=...)" in logs
+    for words in (
+        "prefixed(text, times=1)",
+        "Puts a prefix before a text.",
+        "times: how often to say the text.",
+        "helper(task, additional_args=None)",
+        "Helps.",
+        "own(first, second=2)",
+        "Documented here.",
+        "connect(host='db', password=...)",
+    ):
+        assert words in logs
     assert "horse" not in logs
 
 
-@behaviour("Tools", "The code catches a tool's exception as the matching builtin type.")
-@pytest.mark.parametrize(
-    ("error", "kind", "words"),
-    [
+@behaviour(
+    "Tools",
+    "The code catches a tool's exception as the matching builtin type; SystemExit ends the call, "
+    "not the host.",
+)
+def test_exceptions_of_tools_are_builtin(contract):
+    raised: list[tuple[BaseException, str, str]] = [
         (KeyError("missing"), "KeyError", "'missing'"),
         (ValueError("bad", 3), "ValueError", "('bad', 3)"),
-        (FileNotFoundError(2, "No such file"), "FileNotFoundError", "No such file"),
+        (FileNotFoundError(2, "No such file"), "FileNotFoundError", "[Errno 2] No such file"),
+        (FileNotFoundError(2, "Gone", "notes"), "OSError", "[Errno 2] Gone: 'notes'"),
         (TimeoutError("late"), "OSError", "late"),
         (StoreError("shelf 3"), "LookupError", "shelf 3"),
-    ],
-)
-def test_exceptions_of_tools_are_builtin(contract, error, kind, words):
-    def failing_tool() -> None:
-        raise error
+        (SystemExit("leaving"), "Exception", "SystemExit: leaving"),
+        (GeneratorExit("leaving"), "Exception", "GeneratorExit: leaving"),
+    ]
+
+    def failing_tool(number: int) -> None:
+        raise raised[number][0]
 
     executor = contract.shared
     executor.send_tools({"failing_tool": failing_tool})
-    code = f"try:\n    failing_tool()\nexcept {kind} as error:\n    caught = str(error)\ncaught"
-    assert words in executor(code).output
+    for number, (error, kind, words) in enumerate(raised):
+        assert words in executor(caught(f"failing_tool({number})", kind)).output
+        for name in ("errno", "filename") if isinstance(error, FileNotFoundError) else ():
+            code = caught(f"failing_tool({number})", kind, f"error.{name}")
+            assert executor(code).output == getattr(error, name)
 
 
 @behaviour("Tools", "A tool runs in the thread that calls the executor.")
@@ -430,19 +435,6 @@ def test_ctrl_c_in_a_tool(contract, request):
     assert executor("one()").output == 1
 
 
-@behaviour("Tools", "A tool that raises SystemExit ends its call, not the host.")
-@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit])
-def test_exceptions_of_tools_that_would_end_a_process(contract, kind):
-    def leaving() -> None:
-        raise kind("leaving")
-
-    executor = contract.shared
-    executor.send_tools({"leaving": leaving, "one": lambda: 1})
-    code = "try:\n    leaving()\nexcept Exception as error:\n    seen = str(error)\nseen"
-    assert executor(code).output == f"{kind.__name__}: leaving"
-    assert executor("one()").output == 1
-
-
 @behaviour("Tools", "A tool that calls the executor which waits for it gets an error.")
 def test_a_tool_that_uses_its_own_executor(contract):
     executor = contract.shared
@@ -450,21 +442,6 @@ def test_a_tool_that_uses_its_own_executor(contract):
     with pytest.raises(Exception, match=r"code that called the tool waits|use another one"):
         executor("again('6 * 7')")
     assert executor("6 * 7").output == 42
-
-
-@behaviour("Tools", "An OSError of a tool keeps its number and its file's name.")
-def test_exceptions_of_tools_keep_a_file_name(contract):
-    def opening_tool() -> None:
-        raise FileNotFoundError(2, "No such file", "notes")
-
-    executor = contract.shared
-    executor.send_tools({"opening_tool": opening_tool})
-    code = (
-        "try:\n    opening_tool()\nexcept OSError as error:\n"
-        "    caught = [error.errno, error.filename, str(error)]\ncaught"
-    )
-    expected = [2, "notes", "[Errno 2] No such file: 'notes'"]
-    assert executor(code).output == expected
 
 
 @behaviour("Tools", "An uncaught exception of a tool names the tool's call, its line and the type.")
@@ -476,10 +453,10 @@ def test_uncaught_exception_of_a_tool(contract):
 
     executor = contract.shared
     executor.send_tools({"archive": archive})
-    with pytest.raises(Exception, match="KeyError: 'b'\nthe archive has: a\nand c") as caught:
+    with pytest.raises(Exception, match="KeyError: 'b'\nthe archive has: a\nand c") as error:
         executor("print('until here')\nvalue = archive('b')")
-    assert "archive('b')" in str(caught.value)
-    assert "line 2" in str(caught.value)
+    assert "archive('b')" in str(error.value)
+    assert "line 2" in str(error.value)
     assert "until here" in printed(executor)
 
 
@@ -493,17 +470,13 @@ def test_exceptions_of_tools_do_not_tell_of_the_host(contract):
 
     executor = contract.shared
     executor.send_tools({"leaks": leaks})
-    code = (
-        "try:\n    leaks()\nexcept RuntimeError as error:\n"
-        "    seen = [str(error), repr(error)]\nseen"
-    )
-    seen = "".join(executor(code).output)
+    seen = executor(caught("leaks()", "RuntimeError", "str(error) + repr(error)")).output
     assert "cannot read" in seen
     assert (here in seen) is contract.differs
-    with pytest.raises(Exception, match="cannot read") as caught:
+    with pytest.raises(Exception, match="cannot read") as error:
         executor("leaks()")
-    assert "hunter2" not in str(caught.value)
-    assert "Traceback (most recent call last):\n  File" not in str(caught.value)
+    assert "hunter2" not in str(error.value)
+    assert "Traceback (most recent call last):\n  File" not in str(error.value)
 
 
 @behaviour("Tools", "Calls are served in order, each once: three hundred in a loop.")
@@ -597,20 +570,13 @@ def test_calls_are_logged(contract, monkeypatch, caplog):
     assert level is LogLevel.DEBUG
 
 
-@behaviour("Tools", "A tool sent under the name of another replaces it.")
-def test_a_tool_is_replaced(contract):
-    executor = contract.shared
-    executor.send_tools({"answer": lambda: 1})
-    assert executor("answer()").output == 1
-    executor.send_tools({"answer": lambda text: text + "!"})
-    assert executor("answer('two')").output == "two!"
-
-
 @behaviour("Tools", "A tool that is no longer sent is removed.")
 def test_tools_that_are_not_sent_again(contract):
     executor = contract.shared
-    executor.send_tools({"first_tool": lambda: 1})
-    executor.send_tools({"second_tool": lambda: 2})
+    executor.send_tools({"first_tool": lambda: 1, "answer": lambda: 1})
+    assert executor("answer()").output == 1
+    executor.send_tools({"second_tool": lambda: 2, "answer": lambda text: text + "!"})
+    assert executor("answer('two')").output == "two!"
     if contract.differs:
         assert executor("[first_tool(), second_tool()]").output == [1, 2]
         return
@@ -651,19 +617,23 @@ def test_tools_that_are_left_running_are_counted(contract):
         release.set()
 
 
-@behaviour("Tools", "tool_timeout_seconds ends the wait for a tool with a TimeoutError.")
+@behaviour(
+    "Tools",
+    "tool_timeout_seconds ends the wait for a tool, asynchronous or not, with a TimeoutError.",
+)
 def test_tools_have_a_time_limit(contract):
     if contract.differs:
         assert not contract.takes("tool_timeout_seconds")
         return
     release = threading.Event()
     executor = contract.limited
-    executor.send_tools({"endless": lambda: release.wait(60)})
-    code = "try:\n    endless()\nexcept TimeoutError as error:\n    words = str(error)\nwords"
+    tools = {"endless": lambda: release.wait(60), "forever": lambda: asyncio.sleep(3600)}
+    executor.send_tools(tools)
     try:
-        assert executor(code).output.startswith(
-            f"endless() ran past tool_timeout_seconds={contract.kind.tool_timeout}"
-        )
+        for name in tools:
+            assert executor(caught(f"{name}()", "TimeoutError")).output.startswith(
+                f"{name}() ran past tool_timeout_seconds={contract.kind.tool_timeout}"
+            )
     finally:
         release.set()
 
@@ -697,28 +667,5 @@ def test_a_tool_takes_its_name(contract):
     executor = contract.shared
     executor("taken_name = 'mine'")
     executor.send_tools({"taken_name": lambda: 1})
-    expected = "mine" if contract.differs else 1
-    call = "taken_name" if contract.differs else "taken_name()"
+    call, expected = ("taken_name", "mine") if contract.differs else ("taken_name()", 1)
     assert executor(call).output == expected
-
-
-@behaviour(
-    "Tools",
-    "An exception of a LangChain tool is an error, and so is a call that does not match "
-    "its signature.",
-)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_errors_of_a_langchain_tool(contract):
-    from langchain_core.tools import tool
-
-    @tool
-    def refuses(reason: str) -> str:
-        """Refuses."""
-        raise PermissionError(reason)
-
-    executor = contract.shared
-    executor.send_tools({"refuses": Tool.from_langchain(refuses)})
-    caught = "try:\n    {}\nexcept {} as error:\n    seen = str(error)\nseen"
-    assert executor(caught.format("refuses('not today')", "PermissionError")).output == "not today"
-    words = executor(caught.format("refuses('a', 'b')", "TypeError")).output
-    assert words == "refuses() takes 1 positional argument but 2 were given"

@@ -19,7 +19,7 @@ from smolagents.agent_types import AgentImage
 
 from smolagents_fork.errors import SandboxDiedError
 
-PLAIN_VALUES: dict[str, Any] = {
+VALUES: dict[str, Any] = {
     "none, truth, text": [None, True, False, "", "ä\x00\n🙂", "'"],
     "numbers": [0, -1, 2**200, 0.1, float("inf"), -0.0, 1 + 2j],
     "bytes": [b"", b"\x00\xff", bytearray(b"ab")],
@@ -31,19 +31,30 @@ PLAIN_VALUES: dict[str, Any] = {
     "constants": [..., NotImplemented],
     "others": [uuid.UUID(int=5), range(1, 10, 3), slice(1, None, 2), pathlib.PurePosixPath("/a")],
     "collections": [collections.deque([1, 2]), collections.OrderedDict(a=1)],
+    "long floats": [0.5, float("inf"), -0.0, 1e300] * 30_000,
+    "long ints": [0, -(1 << 63), (1 << 63) - 1] * 30_000,
+    "long text": "ä🙂\x00'" * 100_000,
+    "long bytes": bytes(range(256)) * 1000,
+    "long bytearray": bytearray(b"ab" * 100_000),
+    "several long": {"a": [0.25] * 10_000, "b": ("x" * 100_000, b"y" * 100_000)},
 }
 
 
-@behaviour("Values", "Plain values arrive unchanged, as variables, arguments and outputs.")
-@pytest.mark.parametrize("name", PLAIN_VALUES)
-def test_plain_values_both_ways(contract, name):
-    value = PLAIN_VALUES[name]
+@behaviour(
+    "Values",
+    "Plain values, and long lists, texts and bytes, arrive unchanged, as variables, arguments and "
+    "outputs.",
+)
+@pytest.mark.parametrize("name", VALUES)
+def test_values_both_ways(contract, name):
+    value = VALUES[name]
     executor = contract.shared
     seen: list[Any] = []
     executor.send_tools({"echo": lambda given: seen.append(given) or given})
-    executor.send_variables({"value": value})
-    result = executor("echo(value)").output
-    for back in (seen[0], result):
+    executor.send_variables({"short_one": 1, "value": value, "short_two": 2})
+    result = executor("(echo(value), value, short_one + short_two)").output
+    assert result[2] == 3
+    for back in (seen[0], *result[:2], executor.variables()["value"]):
         assert back == value
         assert type(back) is type(value)
         if isinstance(value, list):
@@ -93,32 +104,6 @@ def test_large_arrays(contract):
     else:
         assert executor(code).output == (50_000_000, 50_000_000 // 8 - 1)
     assert sizes == [50_000_000]
-
-
-LONG_VALUES: dict[str, Any] = {
-    "floats": [0.5, float("inf"), -0.0, 1e300] * 30_000,
-    "ints": [0, -(1 << 63), (1 << 63) - 1] * 30_000,
-    "text": "ä🙂\x00'" * 100_000,
-    "bytes": bytes(range(256)) * 1000,
-    "bytearray": bytearray(b"ab" * 100_000),
-    "several": {"a": [0.25] * 10_000, "b": ("x" * 100_000, b"y" * 100_000)},
-}
-
-
-@behaviour("Values", "Long lists of numbers, texts and bytes arrive unchanged as well.")
-@pytest.mark.parametrize("name", LONG_VALUES)
-def test_long_values_both_ways(contract, name):
-    value = LONG_VALUES[name]
-    executor = contract.shared
-    seen: list[Any] = []
-    executor.send_tools({"echo": lambda given: seen.append(given) or given})
-    executor.send_variables({"short_one": 1, "value": value, "short_two": 2})
-    result = executor("(echo(value), value, short_one + short_two)").output
-    for back in (seen[0], *result[:2]):
-        assert back == value
-        assert type(back) is type(value)
-    assert result[2] == 3
-    assert executor.variables()["value"] == value
 
 
 @behaviour("Values", "DataFrames keep columns, index, types and missing values.")
@@ -174,8 +159,8 @@ def content_of(image):
 
 @behaviour(
     "Images",
-    "An image of any mode, also one in its file, keeps size and pixels as variable, argument and "
-    "output.",
+    "An image of any mode, also one in its file, keeps size and pixels as variable, argument, "
+    "output and final answer.",
 )
 @pytest.mark.parametrize("which", PICTURES)
 def test_images_of_every_mode(contract, which):
@@ -186,23 +171,11 @@ def test_images_of_every_mode(contract, which):
     exec(DRAW + f"picture = {PICTURES[which]}", names)
     executor.send_variables({"sent": names["picture"]})
     executor.send_variables({"wrapped": [AgentImage(names["picture"])]})
-    executor.send_tools({"again": lambda image: image})
+    executor.send_tools({"again": lambda image: image, "final_answer": FinalAnswerTool()})
     wanted = content_of(names["picture"])
-    for code in ("sent", "again(sent)", "again(wrapped)[0]", f"{DRAW}{PICTURES[which]}"):
+    made = f"{DRAW}{PICTURES[which]}"
+    for code in ("sent", "again(sent)", "again(wrapped)[0]", made, "final_answer(sent)"):
         assert content_of(executor(code).output) == wanted
-
-
-@behaviour("Images", "An image can be the final answer, unchanged.")
-def test_image_as_final_answer(contract):
-    if contract.without_wheels("PIL", "pillow"):
-        return
-    executor = contract.science
-    executor.send_tools({"final_answer": FinalAnswerTool()})
-    code = "import PIL.Image\nfinal_answer(PIL.Image.new('L', (3, 2), 77))\nprint('after')"
-    result = executor(code)
-    assert (result.is_final_answer, result.logs) == (True, "")
-    answer = result.output
-    assert (answer.size, answer.mode, answer.getpixel((2, 1))) == ((3, 2), "L", 77)
 
 
 FIGURE = """
@@ -225,62 +198,48 @@ def test_figure_drawn_into_image(contract):
     assert (image.size, image.getpixel((5, 5))) == ((100, 50), (255, 0, 0, 255))
 
 
-@behaviour("Images", "A figure that a call ends with is shown: its output is an image.")
-def test_figure_that_is_shown(contract):
-    if contract.kind.name == "wasm" and contract.without_wheels("matplotlib", "matplotlib"):
-        return
-    output = contract.science(FIGURE + "figure").output
-    if contract.differs:
-        assert "100x50" in str(output)
-    else:
-        assert output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
-
-
-@behaviour("Images", "A figure as the final answer is its picture.")
-def test_figure_as_final_answer(contract):
+@behaviour("Images", "A figure as the value of a call, or as the final answer, is its picture.")
+def test_figure_as_value(contract):
     if contract.kind.name == "wasm" and contract.without_wheels("matplotlib", "matplotlib"):
         return
     executor = contract.science
     executor.send_tools({"final_answer": FinalAnswerTool()})
-    result = executor(FIGURE + "final_answer(figure)")
-    assert result.is_final_answer
-    if contract.differs:
-        assert type(result.output).__name__ == "Figure"
-    else:
-        assert result.output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+    for code, is_answer in (("figure", False), ("final_answer(figure)", True)):
+        result = executor(FIGURE + code)
+        assert result.is_final_answer is is_answer
+        if contract.differs:
+            assert str(result.output) == "Figure(100x50)"
+        else:
+            assert result.output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-@behaviour("Values", "An argument that cannot be encoded is an error that names argument and tool.")
-def test_arguments_that_cannot_travel(contract):
+@behaviour(
+    "Values",
+    "An argument, a result, an answer or a variable that cannot be encoded is an error that names "
+    "it and its tool.",
+)
+def test_values_that_cannot_travel(contract):
     executor = contract.shared
-    executor.send_tools({"take": lambda first, second=None: callable(first) or callable(second)})
-    if contract.differs:
-        assert executor("take(lambda: 1)").output is True
-        return
-    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot be encoded"):
-        executor("take(lambda: 1)")
-    with pytest.raises(Exception, match=r"argument 'second' of take\(\)\['a'\]\[1\]: "):
-        executor("take(1, {'a': [1, lambda: 1]})")
-
-
-@behaviour("Values", "A result that cannot be encoded is an error that names the tool.")
-def test_results_that_cannot_travel(contract):
-    executor = contract.shared
-    executor.send_tools({"give": lambda: (number for number in [1])})
-    if contract.differs:
-        assert executor("list(give())").output == [1]
-        return
-    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot be encoded"):
-        executor("give()")
-
-
-@behaviour("Values", "A variable that cannot be encoded is an error that names it.")
-def test_variables_that_cannot_travel(contract):
-    executor = contract.shared
+    tools = {
+        "take": lambda first, second=None: callable(first) or callable(second),
+        "give": lambda: (number for number in [1]),
+        "final_answer": FinalAnswerTool(),
+    }
+    executor.send_tools(tools)
     if contract.differs:
         executor.send_variables({"odd": {"deep": [len]}})
-        assert executor("odd['deep'][0]([1, 2])").output == 2
+        code = "(take(lambda: 1), list(give()), odd['deep'][0]([1, 2]))"
+        assert executor(code).output == (True, [1], 2)
+        assert executor("final_answer(lambda: 1)").output() == 1
         return
+    for code, words in (
+        ("take(lambda: 1)", r"argument 'first' of take\(\): .*cannot be encoded"),
+        ("take(1, {'a': [1, lambda: 1]})", r"argument 'second' of take\(\)\['a'\]\[1\]: "),
+        ("give()", r"result of give\(\): .*generator cannot be encoded"),
+        ("final_answer(lambda: 1)", r"'answer' of final_answer\(\): .*cannot be encoded"),
+    ):
+        with pytest.raises(Exception, match=words):
+            executor(code)
     with pytest.raises(ValueError, match=r"\['odd'\].*cannot be encoded"):
         executor.send_variables({"odd": {"deep": [open]}})
 
