@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import Mock
 
+import hostile_gateway
 import pytest
 from hostile_gateway import Gateway, HostileEngine
 
-from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 
@@ -63,6 +65,16 @@ def test_failed_start_on_node_that_is_there_is_not_repeated():
     with pytest.raises(ExecutorStartError, match=r"^the kernel in sandbox "):
         DockerExecutor(engine=engine, image="x")
     assert len(engine.started) == 1
+
+
+@pytest.mark.parametrize(("cause", "starts"), [("node", 3), ("exit", 1)])
+def test_start_is_repeated_for_lost_nodes_alone(cause, starts, monkeypatch):
+    died = SandboxDiedError("its supervisor was given up", cause=cause)
+    monkeypatch.setattr(hostile_gateway._Sandbox, "open_stream", Mock(side_effect=died))
+    engine = LosingEngine(answer)
+    with pytest.raises(ExecutorStartError, match="its supervisor was given up"):
+        DockerExecutor(engine=engine, image="x")
+    assert len(engine.started) == starts
 
 
 def test_caller_of_a_pool_waits_for_kernel_of_another_node():
