@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from background import PrintedLine, acting, eventually, host_process
-from far_engines import FarEngine
+from far_engines import FarEngine, with_grouping
 from fault_proxy import FaultProxy
 from smolagents import tool
 from smolagents.utils import AgentError
@@ -15,6 +17,18 @@ from web_servers import serving
 
 from smolagents_fork import AllowedHost
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
+
+
+def _open(request: pytest.FixtureRequest) -> Iterator[FarEngine]:
+    if sys.platform == "win32":
+        pytest.skip("the engines run on Linux")
+    with contextlib.ExitStack() as stack:
+        yield request.param[0](request, stack)
+
+
+far_engine = pytest.fixture(params=with_grouping("as sent"), name="far_engine")(_open)
+splitting_engine = pytest.fixture(params=with_grouping("bytes"), name="splitting_engine")(_open)
+gathering_engine = pytest.fixture(params=with_grouping("gathered"), name="gathering_engine")(_open)
 
 #: Length of a fault; a lease has fifteen seconds.
 FAULT_SECONDS = 5.0
