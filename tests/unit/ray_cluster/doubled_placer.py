@@ -1,12 +1,14 @@
 """A placer process without Ray: real supervisors in this process, with the real connections.
 
 Ray does two things for sandboxes: it places a supervisor, and ends it. Here the supervisors are
-given, and do not end. Everything above and below is the product's own.
+given, and do not end. Everything above is the product's own, and below, unless a test has sandboxes
+of the kind ``echo``.
 """
 
 from __future__ import annotations
 
 import itertools
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -16,13 +18,13 @@ import pytest
 
 from smolagents_fork.errors import ForkError
 from smolagents_fork.ray_cluster import supervisors
-from smolagents_fork.ray_cluster.node_link import ask
+from smolagents_fork.ray_cluster.node_link import AnswerStream, ask
 from smolagents_fork.ray_cluster.node_supervisor import Supervisor
 from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
-from smolagents_fork.ray_cluster.supervisors import Cluster, Supervisors
+from smolagents_fork.ray_cluster.supervisors import Cluster
 from smolagents_fork.system.forks import Owner
 
-__all__ = ["STARTING", "DoubledPlacer", "Node", "cluster_of", "supervisors_of"]
+__all__ = ["STARTING", "DoubledPlacer", "EchoKind", "EchoSandbox", "Node", "cluster_of"]
 
 #: In a thread that starts a sandbox, ``node`` is the name of its node.
 STARTING = threading.local()
@@ -31,18 +33,70 @@ STARTING = threading.local()
 _SECONDS = 240.0
 
 
+class EchoSandbox:
+    """A sandbox whose streams echo.
+
+    Attributes:
+        written: pieces of files.
+        closed: set once it has ended.
+    """
+
+    def __init__(self) -> None:
+        self.info = {"kind": "echo"}
+        self.requests: dict[str, Callable[..., Any]] = {
+            "open_stream": lambda timeout: AnswerStream("opened", self._echo),
+            "write_file": lambda _path, pieces, _size: self.written.extend(pieces),
+        }
+        self.closed = threading.Event()
+        self.written: list[bytes] = []
+        self._streams: list[socket.socket] = []
+
+    def _echo(self, stream: socket.socket) -> None:
+        self._streams.append(stream)
+        while data := stream.recv(1 << 16):
+            stream.sendall(data)
+
+    def close(self) -> None:
+        for stream in self._streams:
+            stream.shutdown(socket.SHUT_RDWR)
+        self.closed.set()
+
+
+class EchoKind:
+    """Starts such sandboxes.
+
+    Attributes:
+        made: the sandboxes.
+        before: called with the id of each; its error is that of the start.
+    """
+
+    before: Callable[[str], None] = staticmethod(lambda _sandbox: None)
+
+    def __init__(self) -> None:
+        self.made: list[EchoSandbox] = []
+
+    def start(self, sandbox: str, _options: dict[str, Any]) -> EchoSandbox:
+        self.before(sandbox)
+        self.made.append(EchoSandbox())
+        return self.made[-1]
+
+    def close(self) -> None:
+        pass
+
+
 class Node(Supervisor):
     """A supervisor on the loopback whose lease does not end.
 
     Args:
         kind: of its sandboxes.
         name: id of its node.
+
+    Attributes:
+        exits: how often it would have ended its process.
     """
 
     def __init__(self, kind: str, name: str = "node1") -> None:
-        self.name = name
-        #: How often it would have ended its process.
-        self.exits = 0
+        self.name, self.exits = name, 0
         super().__init__(Reservation(kind, 4, 1.0, 0, 15.0), name, "127.0.0.1")
 
     def do_start(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
@@ -143,14 +197,8 @@ class DoubledPlacer:
         self.times.append((name, seconds, node, kind, tenant))
 
 
-def supervisors_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Supervisors:
-    """Return supervisors that a placer makes."""
+def cluster_of(monkeypatch: pytest.MonkeyPatch, placer: DoubledPlacer) -> Cluster:
+    """Return a cluster whose supervisors a placer makes."""
     monkeypatch.setattr(supervisors, "PlacerProcess", lambda *_arguments: placer)
-    return Supervisors("127.0.0.1:6379", 4.5)
-
-
-def cluster_of(monkeypatch: pytest.MonkeyPatch, nodes: Sequence[Node]) -> Cluster:
-    """Return a cluster of these nodes."""
-    made = supervisors_of(monkeypatch, DoubledPlacer(*nodes))
-    monkeypatch.setattr(supervisors, "shared_supervisors", lambda *_arguments: made)
+    monkeypatch.setattr(supervisors, "_shared", {})
     return Cluster("127.0.0.1:6379", 4.5)

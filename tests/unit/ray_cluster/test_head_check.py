@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import certificates
 import pytest
@@ -57,11 +58,9 @@ def test_other_server_is_said(data: bytes, words: str):
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_server_that_sends_nothing_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tls: bool
-):
+def test_server_that_sends_nothing_is_said(use_tls: Any, tmp_path: Path, tls: bool):
     if tls:
-        use_tls(monkeypatch, tmp_path)
+        use_tls(certificates.made_in(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(EngineUnavailableError) as caught:
@@ -119,13 +118,6 @@ def test_address_without_a_port_is_not_checked():
     check_head("auto", _SECONDS)
 
 
-def use_tls(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    path = certificates.made_in(folder)
-    for name in ("RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"):
-        monkeypatch.setenv(name, str(path))
-    monkeypatch.setenv("RAY_USE_TLS", "1")
-
-
 def test_settings_are_those_of_a_head():
     with answering(SETTINGS) as address:
         check_head(address, _SECONDS)
@@ -134,8 +126,8 @@ def test_settings_are_those_of_a_head():
     assert str(error).startswith(f"the Ray cluster at {address} refused the token of this process")
 
 
-def test_head_with_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    use_tls(monkeypatch, tmp_path)
+def test_head_with_tls(monkeypatch: pytest.MonkeyPatch, use_tls: Any, tmp_path: Path):
+    use_tls(certificates.made_in(tmp_path))
     context = tls_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["h2"])
     with answering(SETTINGS, context) as address:

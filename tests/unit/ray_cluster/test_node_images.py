@@ -5,13 +5,13 @@ The placer is doubled here.
 
 from __future__ import annotations
 
-import socket
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
-from doubled_placer import STARTING, Node, cluster_of
+from doubled_placer import STARTING, DoubledPlacer, Node, cluster_of
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
 from smolagents_fork.ray_cluster import docker_node, remote_provisioner
@@ -20,47 +20,16 @@ from smolagents_fork.ray_cluster.remote_provisioner import RemoteProvisioner
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
 
-SECONDS = 60.0
 _RESERVATION = Reservation("docker", 4, 1.0, 0, 15.0)
-
-
-class DoubledContainer:
-    id = "0123456789ab"
-    gateway_token = "token"
-    first_process = SimpleNamespace(ask=lambda: True, wait=lambda _seconds: True)
-
-    def __init__(self, spec: SandboxSpec) -> None:
-        self.spec = spec
-
-    def open_stream(self, *, timeout: float) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        theirs.close()
-        return ours
-
-    def status(self) -> SandboxStatus:
-        return SandboxStatus("running")
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return lambda *_arguments: None
-
-    def remove(self) -> None:
-        pass
-
-    def wait_until_removed(self, seconds: float) -> None:
-        pass
 
 
 class DoubledEngine:
     """The Docker engine of a node: its images by name, with their digests."""
 
-    digests: ClassVar[dict[str, str]] = {}
-    prepared: ClassVar[list[tuple[str, str]]] = []
-    fails: ClassVar[set[str]] = set()
-
-    def __init__(self, _options: ContainerOptions) -> None:
-        pass
+    def __init__(self) -> None:
+        self.digests: dict[str, str] = {}
+        self.prepared: list[tuple[str, str]] = []
+        self.fails: set[str] = set()
 
     def prepare_image(self, spec: ImageSpec, *, report: Any, rebuild: bool = False) -> str:
         if STARTING.node in self.fails:
@@ -72,8 +41,10 @@ class DoubledEngine:
     def image_digest(self, image: str) -> str:
         return self.digests.get(STARTING.node, "sha256:same")
 
-    def start(self, spec: SandboxSpec) -> DoubledContainer:
-        return DoubledContainer(spec)
+    def start(self, spec: SandboxSpec) -> Any:
+        container = MagicMock(id="0123456789ab", gateway_token="token")
+        container.spec, container.status.return_value = spec, SandboxStatus("running")
+        return container
 
     def wait_until_removed(self, seconds: float) -> bool:
         return True
@@ -82,15 +53,15 @@ class DoubledEngine:
         pass
 
 
-@pytest.fixture(autouse=True)
-def _known_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_provisioner, "_images", {})
-    for name, empty in (("digests", {}), ("prepared", []), ("fails", set())):
-        monkeypatch.setattr(DoubledEngine, name, empty)
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> DoubledEngine:
+    made = DoubledEngine()
+    monkeypatch.setattr(docker_node, "DockerProvisioner", lambda _options: made)
+    return made
 
 
 @pytest.fixture
-def nodes():
+def nodes() -> Iterator[list[Node]]:
     made = [Node("docker", "node1"), Node("docker", "node2")]
     yield made
     for node in made:
@@ -99,18 +70,17 @@ def nodes():
 
 @pytest.fixture
 def provisioner(nodes: list[Node], monkeypatch: pytest.MonkeyPatch) -> RemoteProvisioner:
-    monkeypatch.setattr(docker_node, "DockerProvisioner", DoubledEngine)
-    cluster = cluster_of(monkeypatch, nodes)
-    return RemoteProvisioner(
-        "here", cluster, ContainerOptions(), lambda *_limits: _RESERVATION, 15.0, ""
-    )
+    monkeypatch.setattr(remote_provisioner, "_images", {})
+    cluster = cluster_of(monkeypatch, DoubledPlacer(*nodes))
+    options = ContainerOptions()
+    return RemoteProvisioner("here", cluster, options, lambda *_limits: _RESERVATION, 15.0, "")
 
 
 def prepare(provisioner: RemoteProvisioner, **spec: Any) -> str:
     return provisioner.prepare_image(ImageSpec(**spec), report=lambda _line: None)
 
 
-def test_image_is_prepared_on_each_node(provisioner: RemoteProvisioner):
+def test_image_is_prepared_on_each_node(engine: DoubledEngine, provisioner: RemoteProvisioner):
     name = prepare(provisioner, requirements=("numpy",))
     assert prepare(provisioner, requirements=("numpy",)) == name == "built:numpy"
     for _ in range(4):
@@ -119,11 +89,11 @@ def test_image_is_prepared_on_each_node(provisioner: RemoteProvisioner):
     # A start may build an image, for as long as that takes; it does not wait so long for a slot.
     placer: Any = provisioner._cluster._supervisors.placer
     assert [seconds <= 7.0 for seconds in placer.creation_seconds] == [False, True]
-    assert set(DoubledEngine.prepared) == {("node1", name), ("node2", name)}
+    assert set(engine.prepared) == {("node1", name), ("node2", name)}
 
 
-def test_other_digest_on_a_node_is_said(provisioner: RemoteProvisioner):
-    DoubledEngine.digests.update(node1="sha256:one", node2="sha256:two")
+def test_other_digest_on_a_node_is_said(engine: DoubledEngine, provisioner: RemoteProvisioner):
+    engine.digests.update(node1="sha256:one", node2="sha256:two")
     name = prepare(provisioner, image="mine:1")
     with pytest.raises(ExecutorStartError) as caught:
         provisioner.start(SandboxSpec(name))
@@ -133,29 +103,35 @@ def test_other_digest_on_a_node_is_said(provisioner: RemoteProvisioner):
     )
 
 
-def test_built_images_are_named_by_their_content(provisioner: RemoteProvisioner):
-    DoubledEngine.digests.update(node1="sha256:one", node2="sha256:two")
+def test_built_images_are_named_by_their_content(
+    engine: DoubledEngine, provisioner: RemoteProvisioner
+):
+    engine.digests.update(node1="sha256:one", node2="sha256:two")
     name = prepare(provisioner, requirements=("numpy",))
     for _ in range(2):
         assert provisioner.start(SandboxSpec(name)).status().running
 
 
-def test_image_that_fails_on_one_node_is_an_error(provisioner: RemoteProvisioner):
-    DoubledEngine.fails.add("node2")
+def test_image_that_fails_on_one_node_is_an_error(
+    engine: DoubledEngine, provisioner: RemoteProvisioner
+):
+    engine.fails.add("node2")
     name = prepare(provisioner, requirements=("numpy",))
     with pytest.raises(ImageBuildError, match=r"^node 127\.0\.0\.1 \(node2\): pip found no numpy"):
         provisioner.start(SandboxSpec(name))
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_setup_prepares_every_node(provisioner: RemoteProvisioner, rebuild: bool):
+def test_setup_prepares_every_node(
+    engine: DoubledEngine, provisioner: RemoteProvisioner, rebuild: bool
+):
     lines: list[str] = []
     spec = ImageSpec(requirements=("numpy",))
     for _ in range(2):
         name = provisioner.prepare_on_all_nodes(spec, report=lines.append, rebuild=rebuild)
     assert name == "built:numpy"
     prepared = [("node1", name), ("node2", name)]
-    assert sorted(DoubledEngine.prepared) == sorted(prepared * 2)
+    assert sorted(engine.prepared) == sorted(prepared * 2)
     assert lines[:3] == [
         "==> a node of the cluster prepares the image",
         "==> node node1 has the image",
@@ -163,23 +139,19 @@ def test_setup_prepares_every_node(provisioner: RemoteProvisioner, rebuild: bool
     ]
 
 
-def test_setup_reports_nodes_that_fail(provisioner: RemoteProvisioner):
-    DoubledEngine.fails.add("node2")
+def test_setup_reports_nodes_that_fail(engine: DoubledEngine, provisioner: RemoteProvisioner):
+    engine.fails.add("node2")
     lines: list[str] = []
     provisioner.prepare_on_all_nodes(ImageSpec(), report=lines.append)
     assert lines[-1] == ("==> not on every node: node 127.0.0.1 (node2): pip found no numpy")
 
 
 def test_node_without_docker_says_what_to_do(
-    nodes: list[Node], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    provisioner: RemoteProvisioner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    cluster = cluster_of(monkeypatch, nodes)
-    made = RemoteProvisioner(
-        "here", cluster, ContainerOptions(), lambda *_limits: _RESERVATION, 15.0, ""
-    )
     with pytest.raises(EngineUnavailableError) as caught:
-        prepare(made, image="mine:1")
+        prepare(provisioner, image="mine:1")
     text = str(caught.value)
     assert text.startswith("node 127.0.0.1 (node1): no Docker engine answers (")
     assert f"{tmp_path}/none.sock" in text

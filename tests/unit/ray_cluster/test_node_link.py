@@ -164,15 +164,9 @@ def test_reader_that_pauses_keeps_its_connection(place: SupervisorPlace):
 # -- TLS --
 
 
-def use(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setenv("RAY_USE_TLS", "1")
-    for name in ("RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"):
-        monkeypatch.setenv(name, str(path))
-
-
 @pytest.fixture
-def secured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SupervisorPlace:
-    use(monkeypatch, certificates.made_in(tmp_path))
+def secured(use_tls: Any, tmp_path: Path) -> SupervisorPlace:
+    use_tls(certificates.made_in(tmp_path))
     return serving(tls=True)
 
 
@@ -191,11 +185,11 @@ def test_bytes_pass_both_ways_with_tls(secured: SupervisorPlace):
 
 
 def test_stranger_without_the_certificate_is_refused(
-    secured: SupervisorPlace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    secured: SupervisorPlace, use_tls: Any, tmp_path: Path
 ):
     other = tmp_path / "other"
     other.mkdir()
-    use(monkeypatch, certificates.made_in(other))
+    use_tls(certificates.made_in(other))
     with pytest.raises(OSError, match="certificate verify failed"):
         ask(secured, SECONDS, "value", value=1)
 
@@ -206,8 +200,8 @@ def test_plain_connection_is_refused(secured: SupervisorPlace):
         ask(plain, SECONDS, "value", value=1)  # an alert of TLS, or the end
 
 
-def test_missing_files_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    use(monkeypatch, tmp_path / "none.pem")
+def test_missing_files_are_named(use_tls: Any, tmp_path: Path):
+    use_tls(tmp_path / "none.pem")
     with pytest.raises(
         ConfigurationError, match=r"RAY_USE_TLS=1 with RAY_TLS_CA_CERT=.*; name the"
     ):

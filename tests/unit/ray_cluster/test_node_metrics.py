@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from doubled_placer import Node, cluster_of
+from doubled_placer import DoubledPlacer, Node, cluster_of
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 
@@ -18,7 +18,7 @@ SECONDS = 240.0
 def node_cluster(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Node, Any]:
     """Return a node of a kind, and what a cluster of it has recorded."""
     node = Node(kind)
-    cluster = cluster_of(monkeypatch, [node])
+    cluster = cluster_of(monkeypatch, DoubledPlacer(node))
     monkeypatch.setattr(RayEngine, "cluster", lambda _self: cluster)
     return node, cluster._supervisors.placer
 

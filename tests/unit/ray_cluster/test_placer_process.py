@@ -8,18 +8,19 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from background import eventually
+from background import eventually, running
+from doubled_placer import DoubledPlacer
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
 from smolagents_fork.ray_cluster import placer_process, supervisors
 from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 from smolagents_fork.ray_cluster.supervisors import Cluster, shared_supervisors
-from smolagents_fork.system.forks import Owner
 
 
 class SilentPlacer(PlacerProcess):
@@ -32,59 +33,46 @@ class SilentPlacer(PlacerProcess):
         pass
 
 
-class Fake:
-    """Supervisors, and their placer, which is connected once ``ready`` is set."""
+@dataclass
+class Connection:
+    """A placer that connects once ``ready`` is set."""
 
-    ready: ClassVar[dict[str, threading.Event]] = {}
-    connecting: ClassVar[dict[str, threading.Event]] = {}
+    begun: threading.Event = field(default_factory=threading.Event)
+    ready: threading.Event = field(default_factory=threading.Event)
 
-    def __init__(self, address: str, seconds: float) -> None:
-        self.address = address
-        self.owner = Owner()
-        self.ended = ""
-        self.users: set[object] = set()
-        self.placer = self
-        self.connecting[address].set()
-        assert self.ready[address].wait(60)
-
-    def use(self, user: object) -> bool:
-        self.users.add(user)
-        return not self.ended
+    def connect(self) -> DoubledPlacer:
+        self.begun.set()
+        assert self.ready.wait(60)
+        return DoubledPlacer()
 
 
 @pytest.fixture
-def fakes(monkeypatch: pytest.MonkeyPatch):
-    names = ("slow.test:1", "quick.test:1")
-    monkeypatch.setattr(supervisors, "Supervisors", Fake)
-    monkeypatch.setattr(Fake, "ready", {name: threading.Event() for name in names})
-    monkeypatch.setattr(Fake, "connecting", {name: threading.Event() for name in names})
-    yield names
-    for name in names:
-        Fake.ready[name].set()
-        supervisors._address_locks.pop(name, None)
-        supervisors._shared.pop(name, None)
+def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Connection]]:
+    made = {name: Connection() for name in ("slow.test:1", "quick.test:1")}
+    monkeypatch.setattr(supervisors, "PlacerProcess", lambda address, *_: made[address].connect())
+    monkeypatch.setattr(supervisors, "_shared", {})
+    monkeypatch.setattr(supervisors, "_address_locks", {})
+    yield made
+    for connection in made.values():
+        connection.ready.set()
 
 
-def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, str]):
-    slow, quick = fakes
+def test_cluster_that_does_not_answer_keeps_no_other_waiting(connections: dict[str, Connection]):
+    slow, quick = connections
     user = object()
-    found: list[object] = []
-    thread = threading.Thread(target=lambda: found.append(shared_supervisors(slow, 1.0, user)))
-    thread.start()
-    assert Fake.connecting[slow].wait(60)
-    Fake.ready[quick].set()
-    shared_supervisors(quick, 1.0, user)
-    assert not found
-    Fake.ready[slow].set()
-    thread.join(60)
-    assert found == [supervisors._shared[slow]]
-    assert shared_supervisors(slow, 1.0, user) is found[0]
+    with running(shared_supervisors, slow, 1.0, user) as waiting:
+        assert connections[slow].begun.wait(60)
+        connections[quick].ready.set()
+        shared_supervisors(quick, 1.0, user)
+        assert not waiting.ended
+        connections[slow].ready.set()
+        found = waiting.result(60)
+    assert shared_supervisors(slow, 1.0, user) is found is supervisors._shared[slow]
 
 
-def test_cluster_that_is_used_after_its_end_has_a_placer(fakes: tuple[str, str]):
-    for ready in Fake.ready.values():
-        ready.set()
-    cluster = Cluster(fakes[0], 1.0)
+def test_cluster_that_is_used_after_its_end_has_a_placer(connections: dict[str, Connection]):
+    connections["quick.test:1"].ready.set()
+    cluster = Cluster("quick.test:1", 1.0)
     placer: Any = cluster.supervisors.placer
     cluster.close()
     assert cluster not in placer.users

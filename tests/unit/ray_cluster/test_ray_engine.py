@@ -7,12 +7,13 @@ import dataclasses
 import importlib.util
 import re
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 from background import run_python
 
-from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
+from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine, ray_cluster
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.administration import ray_checks
 from smolagents_fork.executors.engine_factory import EngineFactory
@@ -55,6 +56,17 @@ def test_host_never_imports_ray():
         "print('ray' in sys.modules)"
     )
     assert run_python(program) == "False\n"
+
+
+def test_every_wait_for_ray_has_a_limit():
+    """Ray's own answer about a lost node takes a minute."""
+    (folder,) = ray_cluster.__path__
+    trees = [ast.parse(path.read_text("utf-8")) for path in Path(folder).rglob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    waits = [call for call in calls if ast.unparse(call.func) in ("ray.get", "ray.wait")]
+    assert waits
+    for wait in waits:
+        assert "timeout" in [keyword.arg for keyword in wait.keywords], ast.unparse(wait)
 
 
 def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubled_placer import Node, cluster_of
+from doubled_placer import DoubledPlacer, Node, cluster_of
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.process.child_places import ChildRequest
@@ -31,7 +31,7 @@ def node() -> Iterator[Node]:
 
 @pytest.fixture
 def sandbox(node: Node, monkeypatch: pytest.MonkeyPatch) -> RemoteSandbox:
-    cluster = cluster_of(monkeypatch, [node])
+    cluster = cluster_of(monkeypatch, DoubledPlacer(node))
     reservation = Reservation("process", 4, 1.0, 0, 15.0)
     return cluster.supervisors.start(
         reservation, OPTIONS, RemoteSandbox, tenant="acme", timeout=SECONDS
@@ -89,7 +89,7 @@ def test_request_that_hangs_ends_when_the_node_is_lost(
 
 def test_start_on_a_node_that_is_lost_is_made_elsewhere(monkeypatch: pytest.MonkeyPatch):
     nodes = Node("process", "lost"), Node("process", "other")
-    cluster = cluster_of(monkeypatch, nodes)
+    cluster = cluster_of(monkeypatch, DoubledPlacer(*nodes))
     place = nodes[0].place
 
     def lose(_connection: socket.socket, **_arguments: Any) -> None:

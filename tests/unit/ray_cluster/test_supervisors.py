@@ -6,11 +6,14 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from background import eventually
+from background import eventually, running
+from doubled_placer import Node
 
 from smolagents_fork.codec import encode
 from smolagents_fork.errors import (
@@ -19,13 +22,7 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     ProtocolError,
 )
-from smolagents_fork.ray_cluster.node_link import (
-    KEY_BYTES,
-    AnswerStream,
-    FrameSocket,
-    RequestServer,
-    answer_requests,
-)
+from smolagents_fork.ray_cluster.node_link import AnswerStream, FrameSocket
 from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
@@ -34,39 +31,44 @@ SECONDS = 60.0
 RESERVATION = Reservation("process", 4, 1.0, 0, 15.0)
 
 
-class Answering(RequestServer):
-    """A supervisor that answers heartbeats, or is silent."""
+@pytest.fixture
+def ray_calls(ray_installed: None) -> Any:
+    """The module, which imports Ray."""
+    from smolagents_fork.ray_cluster import ray_calls
+
+    return ray_calls
+
+
+class Answering(Node):
+    """A supervisor that answers heartbeats, or is silent, and may end without a word."""
 
     def __init__(self) -> None:
-        self.silent = False
+        self.silent, self.released = False, threading.Event()
         self.connections: list[socket.socket] = []
-        self.key = b"k" * KEY_BYTES
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.place = SupervisorPlace("s", "n", *self.server.getsockname(), self.key, False)
-        self.ended = threading.Event()
-        self.listen(self.server, self.key, tls=False)
+        super().__init__("echo", "n")
 
     def do_lease(self, connection: socket.socket) -> AnswerStream:
         self.connections.append(connection)  # before the answer, after which a test may end it
         if self.silent:
-            self.ended.wait(SECONDS)
-        return AnswerStream(None, self._answer_heartbeats)
+            self.released.wait(SECONDS)
+        return super().do_lease(connection)
 
-    def _answer_heartbeats(self, connection: socket.socket) -> None:
-        answer_requests(self._take_heartbeat, connection)
-
-    def _take_heartbeat(self, _request: str) -> bool:
-        return not self.silent
-
-    def do_end(self, _connection: socket.socket) -> None:
-        self.ended.set()
-        self.end()
+    def _renew(self, request: str) -> bool:
+        return not self.silent and super()._renew(request)
 
     def end(self) -> None:
-        self.server.shutdown(socket.SHUT_RDWR)
+        self.released.set()
+        self.close()
         for connection in self.connections:
             with contextlib.suppress(OSError):  # one that has ended
                 connection.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def answering() -> Iterator[Answering]:
+    made = Answering()
+    yield made
+    made.end()
 
 
 class Host:
@@ -108,9 +110,9 @@ class Host:
 
 
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+def host(ray_calls: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     """A placer, for which Ray makes the supervisors that a test has."""
-    from smolagents_fork.ray_cluster import placer, ray_calls
+    from smolagents_fork.ray_cluster import placer
 
     places: list[SupervisorPlace] = []
 
@@ -132,39 +134,38 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     monkeypatch.setattr(placer, "_CLOSE_SECONDS", 1.0)
     ours, theirs = map(FrameSocket, socket.socketpair())
     made = placer.Placer(theirs, "auto")
-    serving = threading.Thread(target=made.serve)
-    serving.start()
-    yield Host(made, ours, places)
-    ours.close()
-    serving.join()
+    with running(made.serve):
+        yield Host(made, ours, places)
+        ours.close()
     theirs.close()
 
 
-def test_process_that_has_ended_is_given_up(host: Host):
-    answering = Answering()
+def test_process_that_has_ended_is_given_up(host: Host, answering: Answering):
     assert host.create(answering) == answering.place
     answering.end()
     found = host.receive()
-    assert found["lost"] == "s"
+    assert found["lost"] == answering.place.supervisor
     assert "node 127.0.0.1 (n) was given up: nothing listens on its port, so" in found["reason"]
     assert host.ask("heard")["ok"] == {}
 
 
-def test_silence_gives_the_supervisor_up(host: Host, monkeypatch: pytest.MonkeyPatch):
+def test_silence_gives_the_supervisor_up(
+    host: Host, answering: Answering, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
-    answering = Answering()
     host.create(answering)
     answering.silent = True
     assert "it did not answer for" in host.receive()["reason"]
-    answering.ended.set()
 
 
 @pytest.mark.parametrize(("nodes", "avoided"), [(["n", "other"], ["m", "n"]), (["n"], ["m"])])
 def test_node_is_avoided_where_another_can_have_the_supervisor(
-    host: Host, monkeypatch: pytest.MonkeyPatch, nodes: list[str], avoided: list[str]
+    host: Host,
+    ray_calls: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    nodes: list[str],
+    avoided: list[str],
 ):
-    from smolagents_fork.ray_cluster import ray_calls
-
     given: list[list[str]] = []
 
     def create(_reservation: Any, avoided: list[str]) -> Any:
@@ -178,14 +179,14 @@ def test_node_is_avoided_where_another_can_have_the_supervisor(
     assert given == [avoided]
 
 
-def test_supervisor_that_has_to_end_is_told(host: Host):
-    answering = Answering()
+def test_supervisor_that_has_to_end_is_told(host: Host, answering: Answering):
     host.create(answering)
-    host.channel.send({"number": 2, "op": "end", "arguments": {"supervisor": "s"}})
+    supervisor = answering.place.supervisor
+    host.channel.send({"number": 2, "op": "end", "arguments": {"supervisor": supervisor}})
     found = [host.receive(), host.receive()]
-    assert {"lost": "s", "reason": ""} in found
+    assert {"lost": supervisor, "reason": ""} in found
     assert {"number": 2, "ok": None} in found
-    assert answering.ended.is_set()
+    assert eventually(lambda: answering.exits == 1, SECONDS)
 
 
 def test_supervisor_that_was_cancelled_is_not_made(host: Host):
@@ -203,10 +204,9 @@ def test_supervisor_that_is_late_is_not_made(host: Host):
     assert host.create(seconds=0.0) is None
 
 
-def test_unreachable_port_is_said(host: Host):
-    answering = Answering()
+def test_unreachable_port_is_said(host: Host, answering: Answering):
     answering.end()
-    assert eventually(lambda: answering.server.fileno() < 0, SECONDS)
+    assert eventually(lambda: answering._server.fileno() < 0, SECONDS)
     name, text, _ = host.create(answering)
     assert name == "ExecutorStartError"
     assert text.startswith("node 127.0.0.1 (n): no connection to the supervisor at ")
@@ -215,16 +215,18 @@ def test_unreachable_port_is_said(host: Host):
     )
 
 
-def test_other_use_of_tls_is_said(host: Host, monkeypatch: pytest.MonkeyPatch):
+def test_other_use_of_tls_is_said(
+    host: Host, answering: Answering, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("RAY_USE_TLS", "1")
-    name, text, _ = host.create(Answering())
+    name, text, _ = host.create(answering)
     assert name == "ExecutorStartError"
     assert "RAY_USE_TLS differs between this process and the node" in text
 
 
-def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import ray_calls
-
+def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(
+    ray_calls: Any, monkeypatch: pytest.MonkeyPatch
+):
     answered = threading.Event()
     monkeypatch.setattr(ray_calls.ray, "nodes", lambda: answered.wait(SECONDS) and [])
     for name in ("_NODES_SECONDS", "_SHOWN_SECONDS"):
@@ -235,23 +237,9 @@ def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(monkeypatch: pyt
     answered.set()
 
 
-def test_capacity_is_shown(monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import ray_calls
-
-    nodes = [{"NodeID": "1", "Alive": True, "Resources": {"CPU": 1.0}}]
-    free = {"CPU": 0.5, "memory": float(1 << 29)}
-    monkeypatch.setattr(ray_calls.ray, "nodes", lambda: nodes)
-    monkeypatch.setattr(ray_calls.ray, "available_resources", lambda: free)
-    assert ray_calls.describe_capacity() == (
-        "the cluster has 1 nodes, 1 CPUs and 0.0 GiB, of which 0.5 CPUs and 0.5 GiB are free"
-    )
-
-
 def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
-    monkeypatch: pytest.MonkeyPatch,
+    ray_calls: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    from smolagents_fork.ray_cluster import ray_calls
-
     made: list[dict[str, Any]] = []
 
     def create(_class: Any, args: Any, kwargs: Any, **options: Any) -> Any:
@@ -274,12 +262,39 @@ def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
     assert options["label_selector"] == {"ray.io/node-id": "!in(a,b)"}
 
 
-def test_answer_of_a_supervisor_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch):
-    from smolagents_fork.ray_cluster import ray_calls
-
+def test_answer_of_a_supervisor_that_is_none_is_refused(
+    ray_calls: Any, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(ray_calls.ray.actor.ActorClass, "_remote", lambda *_, **__: MagicMock())
     monkeypatch.setattr(ray_calls.ray, "wait", lambda found, timeout: (found, []))
     for answer in (None, {"ok": 1}, encode({"ok": 1}), b"{"):
         monkeypatch.setattr(ray_calls.ray, "get", lambda _found, timeout, answer=answer: answer)
         with pytest.raises((ProtocolError, DecodeError)):
             ray_calls.CreatingSupervisor(RESERVATION, []).place()
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:6379", "ray://10.0.0.1:10001"])
+def test_packages_go_to_the_nodes_complete_and_without_compiled_files(
+    ray_calls: Any, monkeypatch: pytest.MonkeyPatch, address: str
+):
+    found: dict[str, set[str]] = {}
+
+    def init(runtime_env: dict[str, Any], **_arguments: Any) -> Any:
+        for folder in map(Path, runtime_env["py_modules"]):
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            found[folder.name] = {path.relative_to(folder).as_posix() for path in files}
+        return SimpleNamespace(address_info={"gcs_address": "10.0.0.1:6379"})
+
+    monkeypatch.setattr(ray_calls.ray, "init", init)
+    assert ray_calls.connect_to_ray(address) == "10.0.0.1:6379"
+    assert "ray_cluster/node_supervisor.py" in found["smolagents_fork"]
+    assert "_images/jupyter/install.sh" in found["smolagents_fork"]
+    assert "client.py" in found["docker"]
+    assert not [name for names in found.values() for name in names if "__pycache__" in name]
+
+
+def test_refused_token_is_said(ray_calls: Any, monkeypatch: pytest.MonkeyPatch):
+    refuse = MagicMock(side_effect=RuntimeError("rpc: InvalidAuthToken"))
+    monkeypatch.setattr(ray_calls.ray, "init", refuse)
+    with pytest.raises(EngineUnavailableError, match=r"10\.0\.0\.1:6379 refused the token"):
+        ray_calls.connect_to_ray("10.0.0.1:6379")
