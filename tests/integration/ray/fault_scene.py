@@ -14,8 +14,9 @@ from ray_nodes.processes import alive, descendants
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import ForkError, SandboxDiedError
+from smolagents_fork.ray_cluster import supervisors as shared
 
-__all__ = ["LEASE", "SECONDS", "Scene", "leases", "make", "supervisors"]
+__all__ = ["LEASE", "SECONDS", "Scene", "close_placer", "leases", "make", "supervisors"]
 
 #: Only detects hangs.
 SECONDS = 240.0
@@ -35,10 +36,15 @@ def supervisors(cluster: RayCluster) -> dict[int, str]:
     }
 
 
+def close_placer(cluster: RayCluster) -> None:
+    """End this process's placer for a cluster: the next one may have the same address."""
+    found = shared._shared.get(cluster.address)
+    if found is not None:
+        found.placer.close()
+
+
 def make(
-    cluster: RayCluster,
-    lease_seconds: float,
-    start_seconds: float = SECONDS,
+    cluster: RayCluster, lease_seconds: float, start_seconds: float = SECONDS
 ) -> ProcessExecutor:
     """Start an executor; those with the same lease share a supervisor while it has slots."""
     engine = RayEngine(

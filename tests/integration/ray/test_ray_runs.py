@@ -1,25 +1,31 @@
-"""Process sandboxes on a Ray cluster: the same results, errors and limits as on one machine."""
+"""Sandboxes on the run's cluster: results, errors and limits as on one machine."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
-from background import eventually
+from background import acting, run_python
+from ray_nodes import network
 from ray_nodes.cluster import RayCluster
 from scripted_model import Script
 from smolagents import CodeAgent, tool
 
-from smolagents_fork import ProcessExecutor, RayEngine
+from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
     EngineUnavailableError,
+    ExecutorError,
     ExecutorStartError,
     InterpreterError,
     SandboxDiedError,
 )
+from tests.agent_programs import check_agents
+from tools.paths import ROOT
 
 # Only detects hangs.
 _SECONDS = 240.0
@@ -27,9 +33,21 @@ _SECONDS = 240.0
 _LEASE = 60.0
 
 
-def make(cluster: RayCluster, **keywords) -> ProcessExecutor:
+def make(cluster: RayCluster, **keywords: Any) -> ProcessExecutor:
     engine = RayEngine(cluster.address, sandbox="process", lease_seconds=_LEASE)
     return ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS, **keywords)
+
+
+def containers(cluster: RayCluster, slots: int = 4) -> dict[str, Any]:
+    """Return the options of containers on the cluster."""
+    place = RayEngine(
+        cluster.address,
+        lease_seconds=_LEASE,
+        slots_per_node=slots,
+        memory_per_slot="64m",
+        cpus_per_slot=0.5,
+    )
+    return {"engine": place, "startup_timeout_seconds": _SECONDS}
 
 
 @tool
@@ -40,6 +58,32 @@ def double(number: int) -> int:
         number: to double.
     """
     return 2 * number
+
+
+# -- the cluster --
+
+
+def test_nodes_have_no_route_out(links: None, cluster: RayCluster) -> None:
+    for node in cluster.nodes:
+        where = f"{network.PREFIX}{cluster.pid}-{node}"
+        routes = subprocess.check_output(["ip", "-n", where, "route"], text=True).splitlines()
+        assert [line.split()[0] for line in routes] == [f"10.231.{cluster.subnet}.0/24"]
+
+
+@pytest.mark.usefixtures("links")
+def test_namespaces_of_a_dead_process_are_removed() -> None:
+    make = (
+        "import os; from ray_nodes.network import Network, _namespaces; "
+        "made = Network(os.getpid()); made.create(['node1']); name = made.namespace('node1'); "
+        "assert name in _namespaces(); print(name)"
+    )
+    name = run_python(make, cwd=ROOT / "tests").strip()
+    # The end of another cluster may have removed it already, which is as good.
+    network.remove_stale()
+    assert name not in subprocess.check_output(["ip", "netns", "list"], text=True)
+
+
+# -- processes --
 
 
 def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
@@ -89,23 +133,6 @@ def test_sandboxes_of_one_engine_share_a_supervisor(cluster: RayCluster):
         assert one("1").output == other("1").output
 
 
-def test_killed_host_leaves_nothing(cluster: RayCluster):
-    program = (
-        "import sys, time\n"
-        "from smolagents_fork import ProcessExecutor, RayEngine\n"
-        f"engine = RayEngine({cluster.address!r}, sandbox='process', lease_seconds={_LEASE})\n"
-        f"executor = ProcessExecutor(engine=engine, startup_timeout_seconds={_SECONDS})\n"
-        "print(executor.folder, flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as host:
-        assert host.stdout is not None
-        folder = host.stdout.readline().decode().strip()
-        assert Path(folder).is_dir(), folder
-        host.kill()
-    assert eventually(lambda: not Path(folder).exists()), folder
-
-
 def test_unclosed_executor_does_not_hang_at_exit(cluster: RayCluster):
     program = (
         "from smolagents_fork import ProcessExecutor, RayEngine\n"
@@ -113,13 +140,10 @@ def test_unclosed_executor_does_not_hang_at_exit(cluster: RayCluster):
         f"executor = ProcessExecutor(engine=engine, startup_timeout_seconds={_SECONDS})\n"
         "print(executor('1 + 1').output)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=2 * _SECONDS,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+    assert run_python(program, switches=("-W", "error"), timeout=2 * _SECONDS) == "2\n"
+
+
+# -- the connection --
 
 
 def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
@@ -129,13 +153,6 @@ def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatc
     host, _, port = cluster.address.rpartition(":")
     with pytest.raises(EngineUnavailableError, match="refused the token"):
         RayEngine(f"{host}:0{port}", sandbox="process").cluster()
-
-
-def test_wrong_address_is_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
-    with pytest.raises(EngineUnavailableError, match=r"the head .* at 127.0.0.1:1 cannot be reach"):
-        ProcessExecutor(engine=RayEngine("127.0.0.1:1", sandbox="process"))
 
 
 def test_other_version_of_ray_is_said(cluster: RayCluster):
@@ -152,8 +169,8 @@ def test_other_version_of_ray_is_said(cluster: RayCluster):
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=2 * _SECONDS
     )
-    assert f"Ray: {version('ray')}" in done.stdout, done.stderr
-    assert "this process has Ray 2.52.9, Python" in done.stdout
+    words = rf"^Ray did not connect to {cluster.address}: .*Ray: {version('ray')}.*"
+    assert re.match(words + "; this process has Ray 2.52.9, Python", done.stdout), done.stderr
 
 
 def test_more_than_any_node_has_is_said_at_once(cluster: RayCluster):
@@ -162,3 +179,38 @@ def test_more_than_any_node_has_is_said_at_once(cluster: RayCluster):
         ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS)
     assert "largest node has 16 CPUs" in str(caught.value)
     assert "asked for 2000 CPUs" in str(caught.value)
+
+
+# -- containers --
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("engine")
+def test_agents_run_on_a_node(cluster: RayCluster, tmp_path: Path) -> None:
+    check_agents(tmp_path / "agent", **containers(cluster, slots=1))
+
+
+@pytest.mark.docker
+def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engine: Any) -> None:
+    with DockerExecutor(timeout_seconds=_SECONDS, **containers(cluster)) as executor:
+        executor.send_tools({"double": lambda number: 2 * number})
+        container = executor._sandbox.container_id
+        begun: list[bool] = []
+        executor.send_tools({"begin": lambda: begun.append(True)})
+        with (
+            acting(lambda: begun, lambda: engine.api.kill(container)),
+            pytest.raises(SandboxDiedError, match="exit code 137"),
+        ):
+            executor("begin()\nimport time\ntime.sleep(600)")
+        assert executor("double(2)").output == 4
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("engine")
+def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster) -> None:
+    missing = {"image": "no-such-image:1", "build_timeout_seconds": 60.0}
+    with pytest.raises(ExecutorError, match="no-such-image:1") as caught:
+        DockerExecutor(**missing, **containers(cluster))
+    text = str(caught.value)
+    shown = [f"node {address} ({node[:8]}): " for address, node in cluster.alive(_SECONDS).items()]
+    assert any(text.startswith(node) for node in shown), text
