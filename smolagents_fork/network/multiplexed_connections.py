@@ -19,6 +19,7 @@ from ..errors import ProtocolError
 from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, pack_frame
 from ..sandboxes.connection_multiplexer import PIECE, WINDOW
 from ..sandboxes.provisioner import ByteStream
+from ..system.closing import close_on_error
 from ..system.forks import disconnect_in_child
 from .traffic import abort, run_both
 
@@ -99,12 +100,8 @@ class MultiplexedConnections:
             for end in (near, far):
                 end.setblocking(False)
                 disconnect_in_child(end)
-            try:
+            with close_on_error(near, far):
                 reader, writer = await asyncio.open_connection(sock=near, limit=PIECE)
-            except BaseException:
-                near.close()
-                far.close()
-                raise
             if self._carried.get(number) is not carried:  # the client has gone meanwhile
                 abort(writer)
                 far.close()

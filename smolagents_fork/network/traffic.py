@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from ..system.closing import close_on_error
 from ..system.forks import disconnect_in_child
 from .access_record import AccessRecord
 from .hosts.host_names import IPAddress
@@ -268,11 +269,8 @@ class SocketStream(Stream):
         on_end: Callable[[], None] | None = None,
     ) -> SocketStream:
         """Make a stream of a connected socket, which belongs to it from now on."""
-        try:
+        with close_on_error(connection):
             reader, writer = await asyncio.open_connection(sock=connection, limit=CHUNK_BYTES)
-        except BaseException:
-            connection.close()
-            raise
         return cls(reader, writer, record, watch, on_end)
 
 
@@ -314,14 +312,11 @@ async def connect_stream(
 async def _connect_one(address: IPAddress, port: int, seconds: float) -> socket.socket:
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     connection = socket.socket(family, socket.SOCK_STREAM)
-    try:
+    with close_on_error(connection):
         connection.setblocking(False)
         disconnect_in_child(connection)
         connecting = asyncio.get_running_loop().sock_connect(connection, (str(address), port))
         await asyncio.wait_for(connecting, seconds)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 

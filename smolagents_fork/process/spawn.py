@@ -17,6 +17,7 @@ from typing import Any
 from ..codec import encode
 from ..errors import ExecutorStartError
 from ..guest.frames import Kind
+from ..system.closing import close_on_error
 from ..system.descriptor_passing import send_descriptors
 from ..system.forks import ForkSafeLock, Owner, forget, keep_open, reset_in_child
 from ..system.free_threading import check_global_lock
@@ -54,7 +55,7 @@ class _ServerProcess:
         self._owner = Owner()
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
-        try:
+        with theirs, close_on_error(ours):
             arguments = json.dumps([theirs.fileno(), dataclasses.asdict(layout)])
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
@@ -62,11 +63,6 @@ class _ServerProcess:
                 pass_fds=[theirs.fileno()], env=_ENVIRONMENT, cwd="/",
                 start_new_session=True,
             )  # fmt: skip
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
         self._control = ours
         keep_open((ours, self.process))
         ours.settimeout(_START_SECONDS)

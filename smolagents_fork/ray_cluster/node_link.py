@@ -32,6 +32,7 @@ from ..errors import (
     ProtocolError,
 )
 from ..stream.stream_copy import copy_both_ways
+from ..system.closing import close_on_error
 from ..system.first_process_link import MARK
 from .plain_data import CLASSES, SupervisorPlace, failure_data, failure_of
 
@@ -411,5 +412,6 @@ def _plain(connection: socket.socket) -> socket.socket:
         with connection, theirs:
             copy_both_ways(connection, theirs)
 
-    threading.Thread(target=copy, name="smolagents-fork-tls", daemon=True).start()
+    with close_on_error(ours, theirs):
+        threading.Thread(target=copy, name="smolagents-fork-tls", daemon=True).start()
     return ours

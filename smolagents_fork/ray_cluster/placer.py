@@ -19,6 +19,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ForkError
 from ..sandboxes.lease_keeper import Lease
+from ..system.closing import close_on_error
 from . import ray_calls
 from .head_check import check_head
 from .node_link import FrameSocket, answer_of, answer_to, ask, connect, uses_tls
@@ -251,11 +252,8 @@ class SupervisorLease:
     def _connect(self, seconds: float) -> socket.socket:
         deadline = Deadline(seconds)
         connection = connect(self.place, seconds, "lease")
-        try:
+        with close_on_error(connection):
             answer_of(connection, max(0.1, deadline.at_most(seconds)))
-        except BaseException:
-            connection.close()
-            raise
         connection.setblocking(False)
         return connection
 

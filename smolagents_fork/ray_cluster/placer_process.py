@@ -21,6 +21,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
+from ..system.closing import close_on_error
 from ..system.forks import Owner, forget, keep_open
 from .head_check import check_head, find_refused_token
 from .node_link import FrameSocket, value_of
@@ -80,6 +81,8 @@ class PlacerProcess:
         connected = self._pending[0]
         self._start()
         try:
+            for work in (self._read_errors, self._receive, self._write):
+                threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
             # While the placer imports Ray.
             check_head(address, seconds)
             self._wait_for_connection(connected)
@@ -91,7 +94,7 @@ class PlacerProcess:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, close_on_error(ours):
             arguments = json.dumps([theirs.fileno(), self.address, sys.path])
             try:
                 self._process = subprocess.Popen(
@@ -102,15 +105,12 @@ class PlacerProcess:
                     env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
                 )  # fmt: skip
             except OSError as error:
-                ours.close()
                 raise EngineUnavailableError(
                     f"Ray's placer process did not start: {error}"
                 ) from error
         self._kept = (ours, self._process)
         keep_open(self._kept)
         self._channel = FrameSocket(ours)
-        for work in (self._read_errors, self._receive, self._write):
-            threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
 
     def _wait_for_connection(self, connected: Future[Any]) -> None:
         deadline = Deadline(_CONNECT_SECONDS)

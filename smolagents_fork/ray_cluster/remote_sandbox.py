@@ -18,6 +18,7 @@ from ..errors import (
     SandboxDiedError,
 )
 from ..results import ExecutorStats, FileInfo
+from ..system.closing import close_on_error
 from ..system.forks import Owner, disconnect_in_child
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
@@ -204,11 +205,8 @@ class RemoteSandbox:
         with self.name_errors():
             arguments = {"timeout": timeout}
             connection = self._connect("call", timeout, method=method, arguments=arguments)
-            try:
+            with close_on_error(connection):
                 head = answer_of(connection, timeout)
-            except BaseException:
-                connection.close()
-                raise
         disconnect_in_child(connection)
         return head, connection
 

@@ -9,6 +9,7 @@ from importlib import resources
 
 from ..deadline import Deadline
 from ..errors import ExecutorError, ExecutorStartError
+from ..system.closing import close_on_error
 from .connection_multiplexer import LISTENING
 from .provisioner import ByteStream, ConnectionProxy
 
@@ -47,11 +48,8 @@ class CarriedConnections:
             ExecutorError: the first multiplexer of the sandbox did not start. Before a later one
                 code has run, which may have taken the port: it has its kernel and no hosts.
         """
-        try:
+        with close_on_error(kernel):
             self._serve(seconds)
-        except BaseException:
-            kernel.close()
-            raise
 
     def _serve(self, seconds: float) -> None:
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from ..deadline import Deadline
+from ..system.closing import close_on_error
 from .http_exchange import time_left
 
 if TYPE_CHECKING:
@@ -64,12 +65,9 @@ def connect(
     sock = _connect_by_proxy(url, proxy, deadline)
     if context is None:
         return sock
-    try:
+    with close_on_error(sock):
         sock.settimeout(time_left(deadline))
         return context.wrap_socket(sock, server_hostname=server_name or urlsplit(url).hostname)
-    except BaseException:
-        sock.close()
-        raise
 
 
 def connect_to_path(path: str, seconds: float | None) -> socket.socket:
@@ -83,12 +81,9 @@ def connect_to_path(path: str, seconds: float | None) -> socket.socket:
         OSError: nothing listens there, it does not answer, or this user may not.
     """
     sock = socket.socket(socket.AF_UNIX)
-    try:
+    with close_on_error(sock):
         sock.settimeout(seconds)
         sock.connect(path)
-    except BaseException:
-        sock.close()
-        raise
     return sock
 
 
@@ -107,11 +102,8 @@ def _connect_by_proxy(url: str, proxy: str, deadline: Deadline) -> socket.socket
         account = ":".join(get_auth_from_url(first.geturl()))
         headers = make_headers(proxy_basic_auth=account) if account != ":" else {}
         connection.set_tunnel(base.hostname, _port(base), headers)
-    try:
+    with close_on_error(connection):
         connection.connect()
-    except BaseException:
-        connection.close()
-        raise
     sock: socket.socket = connection.sock
     return sock
 

@@ -58,30 +58,36 @@ class DenoProcess(GuestProcess):
         self._stop_requests = 0
         self._stop_file = stop_file
         self._record = ""
-        self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
-        self._data, theirs = socket.socketpair()
-        self._errors, their_errors = os.pipe()
-        self._host_pipe = HostPipe()
+        self._stop = -1
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=their_errors,
-                env=BARE_ENVIRONMENT,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=self._host_pipe.inherited,
-            )
-            # Until then it has nothing to run, and ends when it can read nothing.
-            self._host_pipe.watch(self._process.pid)
+            with contextlib.ExitStack() as failed, contextlib.ExitStack() as theirs:
+                if stop_file:
+                    failed.callback(os.unlink, stop_file)
+                    self._stop = os.open(stop_file, os.O_WRONLY)
+                    failed.callback(os.close, self._stop)
+                self._data, far = socket.socketpair()
+                failed.enter_context(self._data)
+                data = theirs.enter_context(far).fileno()
+                self._errors, errors = os.pipe()
+                failed.callback(os.close, self._errors)
+                theirs.callback(os.close, errors)
+                self._host_pipe = failed.enter_context(contextlib.closing(HostPipe()))
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=data,
+                    stdout=data,
+                    stderr=errors,
+                    env=BARE_ENVIRONMENT,
+                    cwd="/",
+                    start_new_session=True,
+                    pass_fds=self._host_pipe.inherited,
+                )
+                # Until then it has nothing to run, and ends when it can read nothing.
+                self._host_pipe.watch(self._process.pid)
+                failed.pop_all()
         except OSError as error:
             self._closed = True
-            self._close_ends()
             raise ExecutorStartError(f"Deno cannot be started: {shortage_text(error)}") from None
-        finally:
-            theirs.close()
-            os.close(their_errors)
         self.pid = self._process.pid
         if stop_file:
             self._record = record_guest(stop_file, self.pid)
@@ -196,10 +202,7 @@ class DenoProcess(GuestProcess):
             self.kill()
             self._closed = True
         self._process.wait()
-        self._close_ends()
         forget((self._data, self._process))
-
-    def _close_ends(self) -> None:
         self._data.close()
         self._host_pipe.close()
         for number in (self._errors, self._stop):

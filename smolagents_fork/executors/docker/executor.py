@@ -11,6 +11,7 @@ from ...options.option import part_of, taking
 from ...results import ExecutorStats
 from ...sandboxes.provisioner import Provisioner, PublishesPort, Sandbox
 from ...sandboxes.termination import exit_on_sigterm
+from ...system.closing import close_on_error
 from ..jupyter.connection import KernelConnection
 from ..jupyter.kernel_executor import KernelExecutor
 from ..pools.pooled_executor import PooledExecutor
@@ -114,12 +115,9 @@ class DockerExecutor(PooledExecutor[KernelConnection], KernelExecutor):
     def _connect(self) -> KernelConnection:
         """Return a connection that starts a container of the executor's own."""
         provisioner = self.engine.connect(self.options.container, note=weakly(self._log))
-        try:
+        with close_on_error(provisioner):
             image = self.options.prepare_image(provisioner, self.additional_imports, self._log)
             proxy = self._open_proxy(self._hosts)
-        except BaseException:
-            provisioner.close()
-            raise
         self._provisioner = provisioner
         return connection_to(provisioner, self.options, image, proxy)
 

@@ -44,6 +44,7 @@ from ...sandboxes.provisioner import (
     StartsSandboxes,
 )
 from ...stream.timed_socket import TimedSocket
+from ...system.closing import close_on_error
 from ...system.first_process_link import HasFirstProcess
 
 __all__ = [
@@ -262,7 +263,7 @@ class KernelConnection:
             address = sandbox.gateway_address
         else:
             address = address_with(sandbox.gateway_token)
-        try:
+        with close_on_error(sock):
             if self._kernel is None:
                 self._kernel = create_kernel(sock, address, timeout=deadline.at_most(1e6))
             return Connection(
@@ -276,9 +277,6 @@ class KernelConnection:
                 ),
                 received=received,
             )
-        except BaseException:
-            sock.close()
-            raise
 
     def _install(self, deadline: Deadline) -> None:
         channel = self._open_channel()

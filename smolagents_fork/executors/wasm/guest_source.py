@@ -18,6 +18,7 @@ from ...errors import ConfigurationError, ExecutorStartError, ProtocolError
 from ...folders.user_folder import temporary_file
 from ...guest.frames import Kind, from_guest
 from ...standard_library import absence
+from ...system.closing import close_on_error
 from ...system.shortages import naming_shortages
 from ...wasm.deno_binary import confined_command, find_deno
 from ...wasm.deno_process import DenoProcess, answer_of
@@ -183,16 +184,13 @@ class PyodideSource:
         command = confined_command(base.deno, readable, self._v8_flags(), arguments)
         longest = self._options.max_value_bytes
         process = DenoProcess(command, from_guest(longest, longest), stop_file)
-        try:
+        with close_on_error(process):
             deadline = Deadline(seconds)
             limit = "startup_timeout_seconds"
             answer_of(process, Kind.SOURCES, base.sources, Kind.ACCEPTED, deadline, limit)
             for wheel in wheels:
                 body = wheel.read_bytes()
                 answer_of(process, Kind.PACKAGE, body, Kind.ACCEPTED, deadline, limit)
-        except BaseException:
-            process.close()
-            raise
         return process
 
     def _v8_flags(self) -> list[str]:

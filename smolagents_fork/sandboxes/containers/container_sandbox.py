@@ -6,6 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 
 from ...deadline import Deadline
+from ...system.closing import close_on_error
 from ...system.proxy_environment import PROXY_PORT
 from ..multiplexer_start import CarriedConnections, multiplexer_command, wait_until_listening
 from ..provisioner import ByteStream, SandboxSpec
@@ -65,9 +66,6 @@ class ContainerSandbox(ABC):
         """
         deadline = Deadline(min(seconds, _MULTIPLEXER_SECONDS))
         stream = self.open_program(multiplexer_command(PROXY_PORT), deadline.at_most(seconds))
-        try:
+        with close_on_error(stream):
             wait_until_listening(stream, deadline)
-        except BaseException:
-            stream.close()
-            raise
         return stream

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError
+from ...system.closing import close_on_error
 from ...system.forks import disconnect_in_child
 from ..container_options import ContainerOptions
 from .engine import is_loopback, remote_host
@@ -95,7 +96,8 @@ def connect_to_gateway(
 
 def _connect(host: str, port: int, deadline: Deadline) -> socket.socket:
     sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
-    disconnect_in_child(sock)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with close_on_error(sock):
+        disconnect_in_child(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return sock

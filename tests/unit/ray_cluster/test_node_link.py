@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import random
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import certificates
 import pytest
 from background import running
 
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ProtocolError
+from smolagents_fork.ray_cluster import node_link
 from smolagents_fork.ray_cluster.node_link import (
     KEY_BYTES,
     AnswerStream,
@@ -198,6 +202,21 @@ def test_plain_connection_is_refused(secured: SupervisorPlace):
     plain = SupervisorPlace(**{**vars(secured), "tls": False})
     with contextlib.suppress(OSError), pytest.raises(ProtocolError):
         ask(plain, SECONDS, "value", value=1)  # an alert of TLS, or the end
+
+
+def test_connection_for_which_there_is_no_thread_is_closed(monkeypatch: pytest.MonkeyPatch):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    near, far = socket.socketpair()
+    start = mock.Mock(side_effect=RuntimeError("can't start new thread"))
+    with far, context.wrap_socket(near, do_handshake_on_connect=False) as secured:
+        before = len(os.listdir("/proc/self/fd"))
+        monkeypatch.setattr(threading.Thread, "start", start)
+        # The traceback keeps what is still open.
+        with pytest.raises(RuntimeError) as caught:
+            node_link._plain(secured)
+        assert len(os.listdir("/proc/self/fd")) == before
+    assert caught.value is start.side_effect
 
 
 def test_missing_files_are_named(use_tls: Any, tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import socket
+import subprocess
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -104,6 +105,23 @@ def test_request_after_the_end_is_an_error(silent: SilentPlacer):
         ):
             silent.ask("heard", 60.0)
     assert silent.lost.get(timeout=60.0) == ("", "Ray's placer process: it was closed")
+
+
+def test_placer_for_which_there_is_no_thread_is_ended(monkeypatch: pytest.MonkeyPatch):
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: Any, **keywords: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **keywords))
+        return started[0]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    refusal = RuntimeError("can't start new thread")
+    monkeypatch.setattr(threading.Thread, "start", MagicMock(side_effect=refusal))
+    with pytest.raises(RuntimeError, match="new thread"):
+        SilentPlacer("cluster.test:1", 1.0, lambda *_: None)
+    assert started[0].returncode is not None
+    started[0].stderr.close()
 
 
 def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):

@@ -26,6 +26,7 @@ from urllib.parse import urlencode, urlsplit
 from ....deadline import Deadline
 from ....stream.http_exchange import request, time_left
 from ....stream.web_connection import connect_to, connect_to_path
+from ....system.closing import close_on_error
 from ....system.forks import disconnect_in_child
 
 if TYPE_CHECKING:
@@ -186,11 +187,7 @@ def socket_to(connection: BlockingConnection) -> socket.socket:
         far.close()
 
     sender = threading.Thread(target=send, name="smolagents-fork-send", daemon=True)
-    try:
+    with close_on_error(near, far):
         receiver.start()
         sender.start()
-    except BaseException:
-        near.close()
-        far.close()
-        raise
     return near
