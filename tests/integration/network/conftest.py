@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+from types import SimpleNamespace
 
 import pytest
 from proxy_double import ProxyDouble
@@ -25,7 +27,7 @@ def proxied(request):
 
 @pytest.fixture
 def secure(trusted):
-    """A server of HTTPS."""
+    """A server of HTTPS for one test."""
     with serving(trusted[0]) as server:
         yield server
 
@@ -35,6 +37,15 @@ def plain():
     """A server of HTTP."""
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def accepting():
+    """A server whose connections the test accepts and answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield SimpleNamespace(
+            port=server.getsockname()[1], accept=lambda: server.accept()[0], fileno=server.fileno
+        )
 
 
 @pytest.fixture

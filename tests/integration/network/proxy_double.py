@@ -28,24 +28,21 @@ class ProxyDouble:
         port: of the proxy.
         address: of the proxy, as clients take it.
         record: of what it did.
+        events: what it reported, each with its phase and facts.
+        report: is called with these three.
         lookups: names that were resolved.
         secrets: of the sandbox; ``None`` without any.
     """
 
-    def __init__(
-        self,
-        entries,
-        limits=None,
-        addresses=None,
-        secrets=None,
-        on_event=None,
-        *,
-        is_multiplexed=False,
-    ):
+    def __init__(self, entries, limits=None, addresses=None, secrets=None, *, is_multiplexed=False):
         self.lookups: list[str] = []
+        self.events: list[tuple] = []
+        self.report = lambda *event: self.events.append(event)
         self._addresses = addresses or {}
         limits = limits or ProxyLimits()
-        self.record = AccessRecord(limits.call_bytes, "DockerExecutor", on_event)
+        self.record = AccessRecord(
+            limits.call_bytes, "DockerExecutor", lambda *event: self.report(*event)
+        )
         entries = [one if isinstance(one, AllowedHost) else AllowedHost(one) for one in entries]
         policy = HostPolicy(entries, "DockerExecutor")
         self.secrets = secrets and SecretAccess(secrets, self.record.count)
@@ -79,13 +76,19 @@ class ProxyDouble:
         """Return a connection to the proxy."""
         return socket.create_connection(("127.0.0.1", self.port), 30)
 
-    def tunnel(self, target: str) -> socket.socket:
-        """Return a connection through the proxy to a host and port."""
+    def tunnel(self, target) -> socket.socket:
+        """Return a connection through the proxy to a host and port, or to a server."""
+        target = target if isinstance(target, str) else f"api.test:{target.port}"
         connection = self.connect()
         connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
         answer = received_with(connection, b"\r\n\r\n")
         assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n", answer
         return connection
+
+    def get(self, server) -> bytes:
+        """Return what a server answers to a request of its own connection."""
+        head = "GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\nConnection: close\r\n\r\n"
+        return self.ask(head.format(f"api.test:{server.port}").encode())
 
     def ask(self, data: bytes) -> bytes:
         """Send bytes and return all that comes back, to its end."""
@@ -93,6 +96,11 @@ class ProxyDouble:
             with contextlib.suppress(OSError):
                 connection.sendall(data)
             return received(connection)
+
+
+def listed(server, **options) -> AllowedHost:
+    """Return the entry of a server on this machine."""
+    return AllowedHost(f"api.test:{server.port}", private=True, **options)
 
 
 def started_multiplexer(port=None):

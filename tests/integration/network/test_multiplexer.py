@@ -6,15 +6,15 @@ import contextlib
 import hashlib
 import select
 import socket
+import socketserver
 import struct
-import threading
 
 import pytest
 from background import running
-from proxy_double import ProxyDouble, received, received_with, started_multiplexer
+from proxy_double import ProxyDouble, listed, received, received_with, started_multiplexer
+from web_servers import serving
 
 from smolagents_fork.guest.frames import HEADER, Kind, pack_frame
-from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.sandboxes import connection_multiplexer
 from smolagents_fork.sandboxes.connection_multiplexer import WINDOW
 
@@ -22,48 +22,25 @@ SECONDS = 60
 LARGE = bytes(range(256)) * 20_000
 
 
-class EchoServer:
-    """A server that sends back what it receives, and ends when its client does.
+class Echo(socketserver.BaseRequestHandler):
+    """Sends back what it receives, and ends when its client does."""
 
-    Attributes:
-        port: of the server.
-    """
-
-    def __init__(self):
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
+    def handle(self):
         with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._echo, args=(connection,), daemon=True).start()
-
-    def _echo(self, connection):
-        with connection, contextlib.suppress(OSError):
-            while data := connection.recv(65536):
-                connection.sendall(data)
-
-    def close(self):
-        """Accept no more."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+            while data := self.request.recv(65536):
+                self.request.sendall(data)
 
 
 @pytest.fixture
 def echo():
-    server = EchoServer()
-    yield server
-    server.close()
+    with serving(handler=Echo) as server:
+        yield server
 
 
 @pytest.fixture
 def proxied_echo(echo):
     """A proxy whose sandbox may reach the server."""
-    entry = AllowedHost(f"api.test:{echo.port}", private=True, plain=True)
-    double = ProxyDouble([entry], is_multiplexed=True)
+    double = ProxyDouble([listed(echo, plain=True)], is_multiplexed=True)
     yield double
     double.close()
 
@@ -76,11 +53,6 @@ def stream(proxied_echo):
     with ours:
         ours.settimeout(SECONDS)
         yield ours
-
-
-def tunnel(double, server):
-    """Return a connection to a server through the proxy."""
-    return double.tunnel(f"api.test:{server.port}")
 
 
 def request_of(server):
@@ -97,7 +69,7 @@ def test_both_sides_have_the_same_header_and_kinds():
 
 
 def test_bytes_arrive_whole_in_both_directions(proxied_echo, echo):
-    with tunnel(proxied_echo, echo) as connection:
+    with proxied_echo.tunnel(echo) as connection:
 
         def send():
             connection.sendall(LARGE)
@@ -109,24 +81,24 @@ def test_bytes_arrive_whole_in_both_directions(proxied_echo, echo):
 
 
 def test_client_that_does_not_read_delays_nobody_else(proxied_echo, echo):
-    with tunnel(proxied_echo, echo) as slow:
+    with proxied_echo.tunnel(echo) as slow:
         slow.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             for _ in range(1000):  # until no buffer between here and the server takes more
                 slow.send(LARGE)
-        with tunnel(proxied_echo, echo) as other:
+        with proxied_echo.tunnel(echo) as other:
             other.sendall(b"hello")
             assert received_with(other, b"hello") == b"hello"
 
 
 def test_next_multiplexer_takes_the_port_over(proxied_echo, echo):
-    with tunnel(proxied_echo, echo) as before:
+    with proxied_echo.tunnel(echo) as before:
         process, near, _ = started_multiplexer(proxied_echo.port)
         proxied_echo.proxy.serve_stream(near)
         assert proxied_echo.multiplexer.wait(SECONDS) == 0
         assert received(before) == b""
     proxied_echo.multiplexer = process
-    with tunnel(proxied_echo, echo) as connection:
+    with proxied_echo.tunnel(echo) as connection:
         connection.sendall(b"again")
         assert received_with(connection, b"again") == b"again"
 
@@ -140,7 +112,7 @@ def test_multiplexer_ends_with_its_stream():
 
 
 def test_client_that_resets_its_connection_leaves_the_others(proxied_echo, echo):
-    with tunnel(proxied_echo, echo) as kept:
+    with proxied_echo.tunnel(echo) as kept:
         for _ in range(200):
             with proxied_echo.connect() as connection:
                 linger = struct.pack("ii", 1, 0)

@@ -16,10 +16,9 @@ import httpx
 import pytest
 import requests
 from git_source import clone, serve_repository
-from proxy_double import received_with
+from proxy_double import listed, received_with
 from web_servers import LARGE, serving
 
-from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.system.proxy_environment import proxy_environment
 
 NOT_LISTED = "host 'evil.test' is not in allowed_hosts=['api.test:{}'] of this DockerExecutor"
@@ -29,9 +28,8 @@ NOT_LISTED = "host 'evil.test' is not in allowed_hosts=['api.test:{}'] of this D
 def use_proxy(proxied, monkeypatch, ca):
     """Make a proxy for a server, and set the environment of clients."""
 
-    def make(server, **options):
-        entry = AllowedHost(f"api.test:{server.port}", private=True, **options)
-        double = proxied(entry)
+    def make(server):
+        double = proxied(listed(server))
         for name, value in proxy_environment(double.port).items():
             monkeypatch.setenv(name, value)
         for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
@@ -161,14 +159,12 @@ def test_redirect_is_a_new_request(use_proxy, plain):
 
 
 def test_large_answers_and_uploads_pass_whole(use_proxy, secure, plain):
-    double = use_proxy(secure)
-    address = f"https://api.test:{secure.port}"
-    assert len(requests.get(f"{address}/large", timeout=60).content) == LARGE
-    assert requests.post(address, data=b"y" * LARGE, timeout=60).text == f"took {LARGE}"
-    double = use_proxy(plain)
-    address = f"http://api.test:{plain.port}"
-    assert len(requests.get(f"{address}/large", timeout=60).content) == LARGE
-    assert requests.post(address, data=b"y" * LARGE, timeout=60).text == f"took {LARGE}"
+    for scheme, server in (("https", secure), ("http", plain)):
+        double = use_proxy(server)
+        address = f"{scheme}://api.test:{server.port}"
+        assert len(requests.get(f"{address}/large", timeout=60).content) == LARGE
+        assert requests.post(address, data=b"y" * LARGE, timeout=60).text == f"took {LARGE}"
+        assert double.record.text == ""
     parts = (b"z" * 1000 for _ in range(50))
     assert requests.post(address, data=parts, timeout=60).text == "took 50000"
     assert double.record.text == ""
@@ -214,13 +210,8 @@ def test_git_clones_over_https(use_proxy, trusted, tmp_path):
 def test_pip_asks_a_listed_index(use_proxy, secure):
     double = use_proxy(secure)
     command = [sys.executable, "-m", "pip", "--isolated", "download", "--no-deps", "-d", os.devnull]
-    command += [
-        "--disable-pip-version-check",
-        "--retries",
-        "0",
-        "--cert",
-        os.environ["SSL_CERT_FILE"],
-    ]
+    command += ["--disable-pip-version-check", "--retries", "0"]
+    command += ["--cert", os.environ["SSL_CERT_FILE"]]
     command += ["--index-url", f"https://api.test:{secure.port}/simple", "no-such-package"]
     done = subprocess.run(
         [*command, "--proxy", double.address], capture_output=True, text=True, timeout=120

@@ -12,7 +12,7 @@ import pytest
 import requests
 from background import PATIENCE_SECONDS
 from git_source import clone, serve_repository
-from proxy_double import received
+from proxy_double import listed, received
 from secret_servers import OTHER, TOKEN, SecretHandler
 from web_servers import LARGE, serving
 
@@ -29,12 +29,11 @@ TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", 
 class Sandbox:
     """What a sandbox with two secrets has."""
 
-    def __init__(self, double, server, other, events, report, bundle):
-        self.double, self.server, self.other = double, server, other
+    def __init__(self, double, server, bundle):
+        self.double, self.server = double, server
         self.address = f"https://api.test:{server.port}"
         self.token = double.secrets.table.variables["TOKEN"]
         self.other_token = double.secrets.table.variables["OTHER"]
-        self.events, self.report = events, report
         self.bundle = bundle
 
     def get(self, path, **options):
@@ -60,8 +59,6 @@ class Sandbox:
 def sandbox(proxied, trusted, monkeypatch, tmp_path):
     """A proxy with two secrets, each for a server of its own."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", trusted[1])  # what the host trusts
-    events = []
-    report = [events.append]
     with serving(trusted[0], SecretHandler) as server, serving(trusted[0], SecretHandler) as other:
         server.seen, other.seen = [], []
         hosts = [f"api.test:{server.port}", f"a.wild.test:{other.port}"]
@@ -69,7 +66,6 @@ def sandbox(proxied, trusted, monkeypatch, tmp_path):
             *(AllowedHost(host, private=True) for host in hosts),
             secrets={"TOKEN": Secret(TOKEN, hosts[:1]), "OTHER": Secret(OTHER, hosts[1:])},
             limits=ProxyLimits(call_bytes=1 << 30),
-            on_event=lambda *event: report[0](event),
         )
         bundle = tmp_path / "bundle.pem"
         bundle.write_text(double.secrets.certificate)
@@ -77,7 +73,7 @@ def sandbox(proxied, trusted, monkeypatch, tmp_path):
             monkeypatch.setenv(name, value)
         for name in TRUSTED:
             monkeypatch.setenv(name, str(bundle))
-        yield Sandbox(double, server, other, events, report, str(bundle))
+        yield Sandbox(double, server, str(bundle))
 
 
 # -- ordinary clients --
@@ -136,8 +132,7 @@ def test_host_that_closes_a_kept_connection_is_connected_again(sandbox, monkeypa
 
 
 def test_hosts_without_secrets_stay_encrypted_to_the_end(sandbox, proxied, trusted, secure):
-    entries = [AllowedHost(f"api.test:{secure.port}", private=True)]
-    double = proxied(*entries, secrets={"OTHER": Secret(OTHER, ["a.wild.test"])})
+    double = proxied(listed(secure), secrets={"OTHER": Secret(OTHER, ["a.wild.test"])})
     proxies = {"https": double.address}
     address = f"https://api.test:{secure.port}/a"
     assert requests.get(address, proxies=proxies, verify=trusted[1], timeout=30).text == "got /a"
@@ -148,16 +143,16 @@ def test_hosts_without_secrets_stay_encrypted_to_the_end(sandbox, proxied, trust
 def test_use_is_reported_before_the_request(sandbox):
     assert sandbox.get("/user").ok
     fact = {"name": "TOKEN", "host": "api.test", "port": sandbox.server.port}
-    assert ("secret", "begin", fact) in sandbox.events
-    assert TOKEN not in repr(sandbox.events)
+    assert ("secret", "begin", fact) in sandbox.double.events
+    assert TOKEN not in repr(sandbox.double.events)
 
 
 def test_use_that_cannot_be_recorded_is_refused(sandbox):
-    def full(event):
-        if event[0] == "secret":
+    def full(event, *_):
+        if event == "secret":
             raise OSError("the disk is full")
 
-    sandbox.report[0] = full
+    sandbox.double.report = full
     answer = sandbox.get("/user")
     assert answer.status_code == 403
     assert "the disk is full" in answer.reason
@@ -266,7 +261,8 @@ def test_placeholder_for_another_host_is_refused(sandbox, place):
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert message.encode() in answer
     assert message in sandbox.double.record.text
-    [(_, _, facts)] = [event for event in sandbox.events if event[:2] == ("secret", "refused")]
+    refused = [event for event in sandbox.double.events if event[:2] == ("secret", "refused")]
+    [(_, _, facts)] = refused
     assert (facts["name"], facts["host"]) == ("OTHER", "api.test")
     for _, _, fields, body in sandbox.server.seen:
         assert OTHER not in f"{fields} {body}"
@@ -293,10 +289,9 @@ def test_value_is_put_into_fields_only(sandbox, place):
 
 @pytest.mark.parametrize("name", ["token", "other_token"])
 def test_placeholder_in_plain_http_is_refused(sandbox, proxied, plain, name):
-    entry = AllowedHost(f"api.test:{plain.port}", private=True)
     tls = f"api.test:{sandbox.server.port}"
     double = proxied(
-        entry, secrets={"TOKEN": Secret(TOKEN, ["api.test"]), "OTHER": Secret(OTHER, [tls])}
+        listed(plain), secrets={"TOKEN": Secret(TOKEN, ["api.test"]), "OTHER": Secret(OTHER, [tls])}
     )
     value = double.secrets.table.variables[name.replace("_token", "").upper()]
     proxies = {"http": double.address}
@@ -368,31 +363,35 @@ def test_websocket_is_not_opened(sandbox):
     assert not {"upgrade", "connection"}.intersection(sandbox.server.seen[-1][2])
 
 
-def test_certificate_that_the_host_does_not_trust_is_refused(sandbox, proxied, monkeypatch):
-    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    monkeypatch.delenv("CURL_CA_BUNDLE")
-    host = f"api.test:{sandbox.server.port}"
-    double = proxied(AllowedHost(host, private=True), secrets={"TOKEN": Secret(TOKEN, [host])})
-    answer = double.ask(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+@pytest.fixture
+def answer_of(proxied):
+    """Ask a new proxy, which has a secret for a server, for a tunnel to it."""
+
+    def answer(name, server):
+        host = f"{name}:{server.port}"
+        entry = AllowedHost(host, private=True, plain=server.tls is None)
+        double = proxied(entry, secrets={"TOKEN": Secret(TOKEN, [host])})
+        return double.ask(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+
+    return answer
+
+
+def test_certificate_that_the_host_does_not_trust_is_refused(answer_of, secure, monkeypatch):
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
+    answer = answer_of("api.test", secure)
     assert answer.startswith(b"HTTP/1.1 502 host 'api.test': its certificate is not valid here: ")
-    assert sandbox.server.seen == []
+    assert secure.requests == []
 
 
-def test_certificate_of_another_name_is_refused(sandbox, proxied, trusted, monkeypatch):
+def test_certificate_of_another_name_is_refused(answer_of, secure, trusted, monkeypatch):
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", trusted[1])
-    host = f"other.test:{sandbox.server.port}"
-    double = proxied(AllowedHost(host, private=True), secrets={"TOKEN": Secret(TOKEN, [host])})
-    answer = double.ask(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    answer = answer_of("other.test", secure)
     assert b" its certificate is not valid here: Hostname mismatch" in answer
 
 
-def test_host_without_tls_is_refused(proxied, plain):
-    host = f"api.test:{plain.port}"
-    double = proxied(
-        AllowedHost(host, private=True, plain=True), secrets={"TOKEN": Secret(TOKEN, [host])}
-    )
-    answer = double.ask(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    assert answer.startswith(b"HTTP/1.1 502 host 'api.test': no TLS: ")
+def test_host_without_tls_is_refused(answer_of, plain):
+    assert answer_of("api.test", plain).startswith(b"HTTP/1.1 502 host 'api.test': no TLS: ")
 
 
 def is_trusted(authority, host, tmp_path) -> bool:
@@ -428,7 +427,7 @@ def test_authority_is_valid_for_the_secrets_hosts_only(hosts, trusted, others, t
     assert not any(is_trusted(authority, host, tmp_path) for host in others)
 
 
-def test_malformed_answer_does_not_quote_the_value(sandbox, proxied, trusted):
+def test_malformed_answer_does_not_quote_the_value(sandbox):
     class Malformed(SecretHandler):
         def do_GET(self):
             self.wfile.write(f"HTTP/1.1 200 OK\r\n{TOKEN}\r\n\r\n".encode())
