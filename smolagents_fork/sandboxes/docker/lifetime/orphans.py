@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
@@ -78,9 +78,7 @@ def reap(client: DockerClient) -> list[str]:
         labels = own_labels(summary)
         if labels is None:
             return None
-        is_orphan = process_is_gone(labels[LABEL])
-        if not is_orphan and summary.get("State") == "created":
-            is_orphan = was_abandoned(summary, now())
+        is_orphan = process_is_gone(labels[LABEL]) or was_abandoned(summary, now)
         return (entry_id(summary), container_name(summary)) if is_orphan else None
 
     summaries = client.api.containers(all=True, filters={"label": LABEL})
@@ -92,11 +90,11 @@ def reap(client: DockerClient) -> list[str]:
     return [name for _, name in orphans]
 
 
-def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
+def was_abandoned(summary: Mapping[str, Any], now: Callable[[], float]) -> bool:
     """Return whether an unstarted container is old enough to be abandoned.
 
     Args:
-        now: seconds of the epoch, by the engine's clock.
+        now: returns the seconds of the epoch, by the engine's clock.
     """
     unstarted = summary.get("State") == "created"
-    return unstarted and now - created_at(summary) > _MOST_UNSTARTED_SECONDS
+    return unstarted and now() - created_at(summary) > _MOST_UNSTARTED_SECONDS

@@ -75,7 +75,7 @@ def test_container_that_was_never_started_is_abandoned_in_time(
     state: str, age: float, abandoned: bool
 ):
     summary = {"State": state, "Created": 1_000_000}
-    assert orphans.was_abandoned(summary, 1_000_000 + age) is abandoned
+    assert orphans.was_abandoned(summary, lambda: 1_000_000 + age) is abandoned
 
 
 ALL = {"MemoryLimit": True, "PidsLimit": True, "CpuCfsQuota": True}
