@@ -101,7 +101,14 @@ def _workdir(name: str, value: Any) -> Any:
 
 
 def _volumes(_name: str, value: Any) -> Any:
-    _check_volumes(value)
+    """Refuse volumes that docker-py cannot use."""
+    for source, target, mode in volume_entries(value):
+        if set(mode.split(",")) - _MODES:
+            raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: pass 'ro' or 'rw'")
+        if not target.startswith("/"):
+            raise ConfigurationError(
+                f"volumes: {source!r} at {target!r} of the container: pass an absolute path"
+            )
     return value
 
 
@@ -361,22 +368,6 @@ _MODES = frozenset(
         *("shared", "rshared", "slave", "rslave", "private", "rprivate"),
     ]
 )
-
-
-def _check_volumes(volumes: Any) -> None:
-    """Refuse volumes that docker-py cannot use.
-
-    Raises:
-        ConfigurationError: not a mapping of paths to ``{"bind": ..., "mode": ...}``, and not a list
-            of ``"source:target:mode"``.
-    """
-    for source, target, mode in volume_entries(volumes):
-        if set(mode.split(",")) - _MODES:
-            raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: pass 'ro' or 'rw'")
-        if not target.startswith("/"):
-            raise ConfigurationError(
-                f"volumes: {source!r} at {target!r} of the container: pass an absolute path"
-            )
 
 
 def volume_entries(volumes: Any) -> list[tuple[str, str, str]]:

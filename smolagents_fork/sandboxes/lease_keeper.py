@@ -36,10 +36,6 @@ _LONGEST_PAUSE_SECONDS = 1.0
 _PIECE, _MOST_READ = 1 << 16, 1 << 20
 
 
-def _no_note(_broken: str) -> None:
-    """Ignore the end of a lease."""
-
-
 class Lease:
     """Lease of one sandbox, renewed until :meth:`close`.
 
@@ -62,7 +58,7 @@ class Lease:
         stream: ByteStream,
         attach: Callable[[], ByteStream | None],
         seconds: float,
-        note_end: Callable[[str], None] = _no_note,
+        note_end: Callable[[str], None] = lambda _broken: None,
     ) -> None:
         self._attach, self._seconds, self._note_end = attach, seconds, note_end
         self._requests: deque[bytes] = deque()

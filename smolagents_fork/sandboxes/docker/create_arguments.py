@@ -14,7 +14,7 @@ from typing import Any
 
 from ... import _version
 from ...system.proxy_environment import PROXY_PORT
-from ..container_options import GATEWAY_PORT, ContainerOptions, volume_entries
+from ..container_options import GATEWAY_PORT, ContainerOptions, is_shared, volume_entries
 from ..containers.container_environment import container_environment
 from ..containers.first_process import first_command
 from ..provisioner import SandboxSpec
@@ -69,7 +69,7 @@ def container_arguments(
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
         # The engine's modes are not names of networks; "container:" is followed by a name.
-        "network_mode" if _is_mode(network) else "network": network,
+        "network_mode" if network == "none" or is_shared(network) else "network": network,
         # A program can write to the output of the container's main process without end, and the
         # engine stores that on its disk.
         "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
@@ -113,10 +113,6 @@ def _socket_arguments(
         "mounts": [*(arguments.get("mounts") or ()), mount],
         "environment": {**arguments["environment"], **environment},
     }
-
-
-def _is_mode(network: str) -> bool:
-    return network.partition(":")[0] in ("none", "host", "container")
 
 
 def merge(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
