@@ -60,9 +60,8 @@ class ChannelServer:
         # As API servers do, on the first channel that the client reads.
         self._send(STATUS, b"")
         query = {"stdin": 1, "stdout": 1, "stream": 1}
-        stream = ExecStream(
-            hijack(api, f"/containers/{container}/attach", query=query, seconds=api.timeout)
-        )
+        sock = hijack(api, f"/containers/{container}/attach", query=query, seconds=api.timeout)
+        stream = ExecStream(sock)
         reading = threading.Thread(target=self._pass_on, args=(stream,), daemon=True)
         reading.start()
         with contextlib.suppress(OSError, ValueError):
@@ -70,7 +69,7 @@ class ChannelServer:
                 if channel == INPUT:
                     _send_all(stream, data)
         with contextlib.suppress(OSError):
-            stream.shutdown(socket.SHUT_RDWR)
+            sock.shutdown(socket.SHUT_RDWR)
         reading.join(30)
         stream.close()
 
@@ -87,9 +86,8 @@ class ChannelServer:
         self._send(OUTPUT, b"")
         made = api.exec_create(container, command, stdin=True)["Id"]
         body, errors = {"Detach": False, "Tty": False}, bytearray()
-        stream = ExecStream(
-            hijack(api, f"/exec/{made}/start", body=body, seconds=60.0), errors.extend
-        )
+        sock = hijack(api, f"/exec/{made}/start", body=body, seconds=60.0)
+        stream = ExecStream(sock, errors.extend)
         answering = threading.Thread(
             target=self._answer, args=(api, container, made, stream, errors), daemon=True
         )
@@ -99,7 +97,7 @@ class ChannelServer:
                 if channel == INPUT:
                     _send_all(stream, data)
         with contextlib.suppress(OSError):
-            stream.shutdown(socket.SHUT_RDWR)
+            sock.shutdown(socket.SHUT_RDWR)
         answering.join(30)
         stream.close()
 

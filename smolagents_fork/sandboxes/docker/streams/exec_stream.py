@@ -169,12 +169,6 @@ class ExecStream:
     def setblocking(self, flag: bool) -> None:
         self._sock.setblocking(flag)
 
-    def settimeout(self, seconds: float | None) -> None:
-        self._sock.settimeout(seconds)
-
-    def shutdown(self, how: int) -> None:
-        self._sock.shutdown(how)
-
     def close(self) -> None:
         """Close the connection; the program sees the end of its input."""
         self._sock.close()
