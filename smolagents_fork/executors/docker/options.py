@@ -69,16 +69,6 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         return part_of(self, ContainerOptions)
 
     @property
-    def image_options(self) -> ImageSpec:
-        """Options of the image."""
-        return part_of(self, ImageSpec)
-
-    @property
-    def resources(self) -> Limits:
-        """Limits of the sandbox."""
-        return part_of(self, Limits)
-
-    @property
     def streamed_length(self) -> int:
         """Characters of a call's output that the kernel sends as they are printed."""
         return KernelSettings(self.print_length).streamed_length
@@ -107,7 +97,7 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
             ConfigurationError: an entry is not an import name or a requirement.
         """
         requirements = requirements_for(imports, self.requirements)
-        return dataclasses.replace(self.image_options, requirements=requirements)
+        return dataclasses.replace(part_of(self, ImageSpec), requirements=requirements)
 
     def prepare_image(
         self, provisioner: Provisioner, imports: Sequence[str], plain: Report | None = None
@@ -124,7 +114,7 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
         """Return the specification of a sandbox."""
         return SandboxSpec(
             image=image,
-            limits=self.resources,
+            limits=part_of(self, Limits),
             environment=self.variables,
             workdir=self.workdir,
             lease_seconds=self.lease_seconds,

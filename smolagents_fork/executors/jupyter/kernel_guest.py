@@ -283,12 +283,10 @@ class KernelGuest:
         return SandboxDiedError(f"{owner} ended: {status}", cause=cause)
 
     def kill(self) -> None:
-        """Remove the sandbox and the code that runs in it; any thread may call this."""
+        """Remove the sandbox and the code that runs in it; idempotent, from any thread."""
         self._connection.drop_sandbox()
 
-    def close(self) -> None:
-        """Remove the sandbox. Idempotent."""
-        self._connection.drop_sandbox()
+    close = kill
 
 
 def _failure(error: KernelError | None) -> Failure | None:

@@ -110,11 +110,6 @@ def _own_tools(
     return {name: directly(name, tool, before_call, after_call) for name, tool in own}
 
 
-def _base_tools() -> dict[str, Any]:
-    """Return upstream's functions of :mod:`math`, and what users have added to its table."""
-    return _own_tools(upstream.BASE_PYTHON_TOOLS)
-
-
 def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
     """Put the run's output and its count of operations into ``state``, over the program's values.
 
@@ -330,7 +325,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         if self._sent_functions != (base, additional_functions):
             given_functions = accept.functions("additional_functions", additional_functions)
             functions = self._own(given_functions)
-            self._interpreter.send_functions(functions, _base_tools())
+            self._interpreter.send_functions(functions, _own_tools(base))
             self._sent_functions = (dict(base), dict(additional_functions))
 
     def _tell(self, text: str) -> None:
