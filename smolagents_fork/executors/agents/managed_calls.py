@@ -48,11 +48,6 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
         ValueError: one of them is the name of a tool, or Python reserves it, or code cannot write
             it.
         AgentError: the agent was interrupted while this call waited.
-
-    Example:
-        >>> run_managed(agent, "Sum the prices.", {"additional_args": {"prices": [1, 2]}})
-        ... # doctest: +SKIP
-        3
     """
     variables = arguments.get("additional_args") or {}
     _check_names(agent, variables)

@@ -23,12 +23,6 @@ class StepStream(Generator[Any, Any, None]):
     and its managed agents are interrupted. While another thread waits for a step, a generator of
     Python's cannot be closed; this one interrupts the agent, and the waiting thread gets
     ``StopIteration``.
-
-    Example:
-        >>> from smolagents_fork.executors.agents.step_stream import StepStream
-        >>> stream = StepStream(agent, (number for number in range(3)))  # doctest: +SKIP
-        >>> next(stream), stream.close()  # doctest: +SKIP
-        (0, None)
     """
 
     def __init__(self, agent: MultiStepAgent, steps: types.GeneratorType[Any, Any, None]) -> None:
