@@ -101,13 +101,11 @@ class ResumableConnection:
     ) -> None:
         """Send one message, now or when there is a connection again.
 
-        Args:
-            pieces: of the message, which must not change until it is answered.
-            timeout: seconds in total, in case the other end does not read.
-            stop: returns whether the other end has only a second more to read it.
+        Arguments as for :meth:`.websocket.Connection.send`; the pieces must not change until the
+        message is answered.
 
         Raises:
-            SendTimeout: it did not read this message in time, or an earlier one.
+            SendTimeout: the other end did not read this message in time, or an earlier one.
             ConnectionLost: the connection was lost, and no other could be opened in time.
         """
         if not self._send_lock.acquire(timeout=timeout):
