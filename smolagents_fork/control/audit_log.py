@@ -181,7 +181,7 @@ class AuditLog:
 
 def _open(path: str) -> int:
     """Open the file of a record at its end; return the descriptor."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     # A named pipe that nothing reads is an error then; else the open would wait for a reader.
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), _PRIVATE)
     if hasattr(os, "O_NONBLOCK"):

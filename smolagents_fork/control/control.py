@@ -124,10 +124,6 @@ class Control:
     def _before_call(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Ask about a call of a tool and record it.
 
-        Args:
-            name: name that the code calls it by.
-            arguments: by parameter.
-
         Raises:
             Refused: it was refused; says why.
             TimeoutError: :meth:`interrupt` was called while ``before_tool`` was asked.

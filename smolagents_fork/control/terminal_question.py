@@ -127,12 +127,7 @@ def _nobody() -> Refused:
 
 
 class _DescriptorReader:
-    """Reads lines of one question from standard input, and looks at an interruption.
-
-    Args:
-        descriptor: of standard input.
-        run: the question.
-    """
+    """Reads lines of one question from standard input, and looks at an interruption."""
 
     def __init__(self, descriptor: int, run: ProposedRun) -> None:
         self._descriptor = descriptor

@@ -22,7 +22,7 @@ __all__ = ["REMOVING", "discard_tree", "remove_behind", "remove_tree"]
 #: Begins the name of a folder that is being removed.
 REMOVING = ".removing-"
 _PERMISSIONS = 0o700
-_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 # Folders of one folder that are remembered at a time: there may be millions.
 _REMEMBERED = 64
 # What ordinary programs leave is removed within the first; the second limits a removal behind.

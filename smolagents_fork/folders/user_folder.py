@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _PROCESS, _LOCK = "process-", ".lock"
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _FLAGS
 _FILE = os.O_RDWR | os.O_CREAT | _FLAGS
 # Only other processes of this user can have the lock, for the moments of a look around.

@@ -25,7 +25,7 @@ SUPPORTED = os.open in os.supports_dir_fd
 MOST_LISTED = 10_000
 _DEEPEST = 100
 _PIECE = 1 << 20
-_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _LINK
 # A pipe without a writer would block.
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _LINK

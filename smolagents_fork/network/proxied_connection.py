@@ -87,12 +87,7 @@ class Access:
 
 
 class _ResponseError(Exception):
-    """A response of the proxy instead of the host's.
-
-    Args:
-        status: Status code of the response.
-        reason: Text for its status line and body.
-    """
+    """A response of the proxy instead of the host's; the reason is its status line and body."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)

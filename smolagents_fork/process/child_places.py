@@ -15,6 +15,7 @@ from ..folders.work_folder import WorkFolder
 from ..guest.frames import Kind
 from ..guest.guest_process import GuestProcess
 from ..results import ExecutorStats
+from ..system.proc_table import stat_fields
 from ..system.shortages import naming_shortages
 from .confinement_report import Bounds
 from .restrictions.syscalls import NetworkScope
@@ -151,16 +152,12 @@ def child_figures(pid: int | None, memory_limit_bytes: int | None) -> ExecutorSt
     Raises:
         ExecutorStartError: the system has no ``/proc``, or the child has not started.
     """
-    try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            resident = int(file.read().split()[1])
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except (OSError, ValueError) as error:
-        raise ExecutorStartError(f"no statistics of process {pid}: {error}") from None
+    fields = None if pid is None else stat_fields(pid)
+    if fields is None:
+        raise ExecutorStartError(f"no statistics of process {pid}: /proc does not show it")
     ticks = os.sysconf("SC_CLK_TCK")
     return ExecutorStats(
-        memory_bytes=resident * os.sysconf("SC_PAGE_SIZE"),
+        memory_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
         memory_limit_bytes=memory_limit_bytes,
         cpu_seconds=(int(fields[11]) + int(fields[12])) / ticks,
         pids=int(fields[17]),

@@ -246,7 +246,7 @@ class ForkServer:
             raise
         with contextlib.suppress(OSError):  # no more descriptors: the rules hold until then
             for name in OWN_PROCESS_FILES:
-                child.files.append(os.open(f"/proc/{child.pid}/{name}", os.O_PATH | os.O_CLOEXEC))
+                child.files.append(os.open(f"/proc/{child.pid}/{name}", os.O_PATH))
 
     def _supervise(self, child: _Child) -> None:
         """Take the listener of a child, until the child is ready."""

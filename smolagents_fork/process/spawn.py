@@ -45,11 +45,7 @@ BOOTSTRAP = (
 
 
 class _ServerProcess:
-    """Host side of a running fork server.
-
-    Args:
-        layout: of all its children.
-    """
+    """Host side of a running fork server, whose children have one layout."""
 
     def __init__(self, layout: Layout) -> None:
         self._owner = Owner()

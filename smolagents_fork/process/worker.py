@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
 from typing import Any
 
 from ..codec import decode, encode
@@ -27,7 +26,6 @@ def main(
     stops: socket.socket,
     parent: socket.socket,
     layout: Layout,
-    worker_class: Callable[..., Worker] = Worker,
 ) -> None:
     """Confine this process, report that, and serve the host until it closes the connection.
 
@@ -40,7 +38,6 @@ def main(
         parent: connection to the fork server, which enforces some of the limits; closed when the
             host knows that this process is ready.
         layout: of all children of the fork server.
-        worker_class: Class of the worker.
     """
     link = socket_link(data, stops)
     bounds: Bounds = _setup(link, Bounds)
@@ -49,7 +46,7 @@ def main(
     options = _setup(link)
     report = Confinement(layout, bounds).take_all(parent, stops)
     stops.shutdown(socket.SHUT_WR)  # a program has nothing to send there
-    worker = worker_class(link, options)
+    worker = Worker(link, options)
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     parent.close()

@@ -89,12 +89,7 @@ class DockerKind:
 
 
 def _container_on_node(sandbox: DockerSandbox, digest: str) -> NodeSandbox:
-    """Return a container of this node, with what the host may ask of it.
-
-    Args:
-        sandbox: the container.
-        digest: of its image.
-    """
+    """Return a container of this node, with what the host may ask of it."""
 
     def relay(open_inside: Callable[[float], ByteStream]) -> Callable[[float], AnswerStream]:
         return lambda timeout: AnswerStream(None, functools.partial(_copy, open_inside(timeout)))

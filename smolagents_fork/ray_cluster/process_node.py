@@ -68,13 +68,7 @@ class ProcessKind:
 
 
 class _Children:
-    """Children that share a folder, at most one at a time.
-
-    Args:
-        layout: where a child finds modules.
-        bounds: limits of a child.
-        max_value_bytes: largest encoded value in either direction.
-    """
+    """Children that share a folder, at most one at a time."""
 
     def __init__(self, layout: Layout, bounds: Bounds, max_value_bytes: int) -> None:
         self._layout = layout

@@ -24,6 +24,7 @@ __all__ = [
     "process_exists",
     "process_table",
     "start_ticks",
+    "stat_fields",
     "thread_count",
 ]
 
@@ -118,7 +119,7 @@ def thread_count(pid: int) -> int | None:
     Args:
         pid: its process id.
     """
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     return None if fields is None else _threads(fields)
 
 
@@ -127,18 +128,22 @@ def _threads(fields: list[str]) -> int:
 
 
 def _own_stat_fields(pid: int) -> list[str] | None:
-    """Return the fields as :func:`_stat_fields`, if ``/proc`` is of this PID namespace."""
+    """Return the fields as :func:`stat_fields`, if ``/proc`` is of this PID namespace."""
     try:
         # Mounted for another namespace, it has other processes with these numbers.
         if os.readlink("/proc/self") != str(os.getpid()):
             return None
     except OSError:
         return None
-    return _stat_fields(pid)
+    return stat_fields(pid)
 
 
-def _stat_fields(pid: int) -> list[str] | None:
-    """Return the fields of a process's ``stat`` after its name; ``None`` if it cannot be read."""
+def stat_fields(pid: int) -> list[str] | None:
+    """Return the fields of a process's ``stat`` after its name; ``None`` if it cannot be read.
+
+    Args:
+        pid: its process id.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -179,7 +184,7 @@ def _argv(pid: int) -> tuple[str, ...]:
 
 
 def _entry(pid: int, boot: float) -> ProcessEntry | None:
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     if fields is None or fields[0] in "ZX":
         return None  # it has ended, though its process id is still in use
     return ProcessEntry(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 
-from ..output import DEFAULT_PRINT_LENGTH, truncate
 from .texts import encodable
 
 __all__ = ["harmless_markdown", "isolated_page"]
@@ -53,20 +52,18 @@ def isolated_page(page: str) -> str | None:
     )
 
 
-def harmless_markdown(text: str, most: int = DEFAULT_PRINT_LENGTH) -> str:
+def harmless_markdown(text: str) -> str:
     """Return Markdown without images and HTML, however a browser reads it.
 
     A space follows ``<`` before a name and ``!`` before a bracket, in code, too; ``<code>`` stays.
     The text of a diagram is shown as text.
 
     Args:
-        text: Text of a program or a model.
-        most: limit of the text, in characters; the middle of a longer one is left out.
+        text: Text of a program or a model, limited by its caller.
 
     Example:
         >>> from smolagents_fork.text.pages import harmless_markdown
         >>> harmless_markdown("**no** ![load](http://127.0.0.1:9/x) <img src=y>")
         '**no** ! [load](http://127.0.0.1:9/x) < img src=y>'
     """
-    text = _MARKUP.sub("< ", encodable(truncate(text, most)))
-    return _DIAGRAM.sub(r"\1text ", text.replace("![", "! ["))
+    return _DIAGRAM.sub(r"\1text ", _MARKUP.sub("< ", text).replace("![", "! ["))

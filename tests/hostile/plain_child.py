@@ -11,7 +11,6 @@ it, or leaks a forbidden object, makes every attack of ``attacks.py`` and then c
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import sys
 import types
@@ -87,4 +86,4 @@ warnings.simplefilter("ignore")
 for _name in MODULES:
     importlib.import_module(_name)
 attacks.compiled()
-worker.main = functools.partial(worker.main, worker_class=PlainChild)
+worker.Worker = PlainChild

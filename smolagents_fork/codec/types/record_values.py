@@ -327,7 +327,7 @@ def record_encoder(kind: type) -> Encode | None:
     """Return the encoder of a class with fields or members; ``None`` for other classes."""
     if issubclass(kind, enum.Enum):
         return _enum
-    if "__dataclass_fields__" in kind.__dict__ or hasattr(kind, "__dataclass_fields__"):
+    if hasattr(kind, "__dataclass_fields__"):
         return _dataclass
     if issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
         return _encode_named_tuple

@@ -400,11 +400,7 @@ class Meter:
 
 
 class _Look:
-    """A tick that looks at the limits.
-
-    Args:
-        meter: hands out the next ticks.
-    """
+    """A tick that looks at the limits, and has the meter hand out the next ones."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter

@@ -100,7 +100,7 @@ def restrict(
 def _allow(ruleset: int, path: str, access: int) -> None:
     """Add a rule about a file or folder, if it is there."""
     try:
-        descriptor = os.open(path, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
+        descriptor = os.open(path, getattr(os, "O_PATH", 0))
     except _NOT_THERE:
         return
     try:

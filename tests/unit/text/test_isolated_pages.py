@@ -96,13 +96,8 @@ def test_large_page_is_not_shown():
         ("1 < 2 <= 3", "1 < 2 <= 3"),
         ("```mermaid\nA@{ img: x }", "```text mermaid\nA@{ img: x }"),
         ("~~~ Mermaid", "~~~ text Mermaid"),
-        ("cut \ud83d", "cut \ufffd"),
         ("<<b>!![a](x)", "<< b>!! [a](x)"),
     ],
 )  # fmt: skip
 def test_markdown_has_no_images_and_no_html(text, harmless):
     assert harmless_markdown(text) == harmless
-
-
-def test_markdown_is_limited():
-    assert len(harmless_markdown("[" * 10_000_000)) < 60_000
