@@ -62,12 +62,6 @@ GRANTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def raw():
-    with raw_executor() as made:
-        yield made
-
-
 def tried(code: str) -> str:
     return (
         f"{PRELUDE}\ntry:\n    {code}\n    shown = 'granted'\n"

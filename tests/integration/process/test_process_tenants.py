@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from confined_attacks import raw_executor
 
-from smolagents_fork.process import spawn
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and confinement")
 
 # Each text comes in two parts, back to front, so that the search itself never has it in memory.
@@ -71,9 +69,10 @@ def parts_of(text: str) -> list[str]:
 
 
 @pytest.fixture
-def second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+def second(
+    own_fork_server: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[tuple[Any, dict[str, str]]]:
     """An executor whose child is forked while another's runs; texts of the other and the host."""
-    monkeypatch.setattr(spawn, "_fork_servers", {})
     monkeypatch.setenv("SECRET_OF_THE_HOST", "a-password-in-the-environment")
     given = tmp_path / "a-folder-of-the-first"
     given.mkdir()
@@ -89,7 +88,6 @@ def second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[An
             }
             made.other = first
             yield made, texts
-    spawn.stop_fork_servers()
 
 
 def test_nothing_of_another_child_is_in_memory(second: tuple[Any, dict[str, str]]):

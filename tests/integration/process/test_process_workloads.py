@@ -207,12 +207,6 @@ picture.save('p.jpg'); Image.open('p.jpg').size == (20, 20)
 }
 
 
-@pytest.fixture(scope="module")
-def raw():
-    with raw_executor() as made:
-        yield made
-
-
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_workload_works(raw, name: str):
     assert raw(WORKLOADS[name]).output is True

@@ -60,6 +60,11 @@ def test_output_precedes_the_frame_that_was_sent_after_it(ends):
     assert ends.child.turn(0) is None
 
 
+def test_frames_of_one_packet_come_one_by_one_without_a_wait(ends):
+    ends.data.sendall(pack_frame(Kind.ACCEPTED, 1) + pack_frame(Kind.DONE, 1, b"value"))
+    assert [ends.child.turn(seconds).kind for seconds in (60, 0)] == [Kind.ACCEPTED, Kind.DONE]
+
+
 def test_full_pipe_precedes_a_frame(ends):
     size = os.write(ends.output, bytes(1 << 16))
     ends.data.sendall(pack_frame(Kind.DONE, 1, b"value"))
