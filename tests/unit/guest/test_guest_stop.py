@@ -74,15 +74,6 @@ def worker_that_stops(host: Host, *imports: str) -> Worker:
     return worker
 
 
-def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
-    host = Host("begun = 1\nstop()\nbegun = 2", "begun")
-    worker_that_stops(host).serve()
-    (first, failure), (second, value) = host.sent
-    assert (first, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
-    assert "stopped from outside" in failure["message"]
-    assert (second, value) == (Kind.DONE, 1)
-
-
 def asked_in(host: Host, worker: Worker, target: Any, name: str) -> list[str]:
     """Stop whenever a method is called."""
     method, called = getattr(target, name), []
@@ -108,6 +99,7 @@ def test_signal_before_and_after_a_run_leaves_it_whole() -> None:
 @pytest.mark.parametrize(
     "code",
     [
+        "stop()",
         "class Value:\n    def __repr__(self): stop(); return 'text'\nValue()",
         "class Bad(Exception):\n    def __str__(self): stop(); return 'text'\nraise Bad",
         "try:\n    stop()\nfinally:\n    2",
@@ -115,14 +107,15 @@ def test_signal_before_and_after_a_run_leaves_it_whole() -> None:
         "import asyncio\nasync def wait(): stop()\nasyncio.run(wait())",
     ],
 )
-def test_value_and_texts_are_within_the_stop(code: str) -> None:
-    host = Host(code, "3")
+def test_program_is_stopped_with_its_value_and_texts_and_the_next_run_works(code: str) -> None:
+    host = Host(f"begun = 1\n{code}", "begun + 2")
     worker = worker_that_stops(host, "asyncio")
     worker.serve()
     if worker._engine._loop.loop is not None:
         worker._engine._loop.loop.close()
     (kind, failure), after = host.sent
     assert (kind, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
+    assert "stopped from outside" in failure["message"]
     assert after == (Kind.DONE, 3)
 
 
@@ -147,14 +140,6 @@ def test_handler_that_a_program_sets_lasts_for_its_run() -> None:
     worker.serve()
     assert signal.getsignal(signal.SIGINT) == worker.stop_if_asked
     assert host.sent == [(Kind.DONE, 1), (Kind.DONE, 2)]
-
-
-def test_stop_asked_before_the_program_begins_leaves_nothing_to_run() -> None:
-    host = Host("1 + 1")
-    host.stop_asked = True
-    Worker(host, OPTIONS).serve()
-    ((kind, failure),) = host.sent
-    assert (kind, failure["kind"]) == (Kind.FAILED, "TimeLimitExceededError")
 
 
 class PersistentHost(Host):
