@@ -75,6 +75,18 @@ def command(monkeypatch, capsys) -> Command:
     return run
 
 
+@pytest.fixture
+def doctor(command: Command) -> Callable[..., dict[str, Any]]:
+    """Run ``doctor`` for one executor, which ends with ``code``; return its checks by name."""
+
+    def run(executor: str, code: int, **options: Any) -> dict[str, Any]:
+        ended = command("doctor", executor, "--json", **options)
+        assert ended.code == code, ended.out
+        return ended.checks(executor)
+
+    return run
+
+
 def _in_a_process(arguments: Sequence[str], before: str, within: Sequence[str]) -> Ended:
     start = ["-m", "smolagents_fork"]
     if before:
@@ -110,13 +122,30 @@ def build(engine: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
+def create(engine: Any) -> Iterator[Callable[..., Any]]:
+    """Create containers, which are removed after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def one(image: str, **options: Any) -> Any:
+            container = engine.containers.create(image, ["none"], **options)
+            stack.callback(remove, container)
+            return container
+
+        def remove(container: Any) -> None:
+            with contextlib.suppress(docker.errors.APIError):
+                container.remove(force=True)
+
+        yield one
+
+
+@pytest.fixture
 def name() -> str:
     """A name as the fork gives it to an image, which no other image has."""
     return f"smolagents-fork-jupyter:{secrets.token_hex(10)}"
 
 
 @pytest.fixture
-def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def orphan(create: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A container whose owner has ended, on a machine that only this process believes to be on."""
     machine = f"machine-of-{os.getpid()}-{secrets.token_hex(4)}"
     monkeypatch.setattr(process_owner, "this_machine", lambda: machine)
@@ -124,7 +153,4 @@ def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator
     ended.wait()
     name = f"orphan-{secrets.token_hex(8)}"
     owner = {labels.LABEL: f"{machine}:{ended.pid}:1", labels.NAME_LABEL: name}
-    container = engine.containers.create(build(), ["none"], labels=owner, name=name)
-    yield container
-    with contextlib.suppress(docker.errors.APIError):
-        container.remove(force=True)
+    return create(build(), labels=owner, name=name)

@@ -49,10 +49,8 @@ def test_unknown_executor_is_wrong_use(command):
 
 
 @LINUX
-def test_confined_process_runs(command):
-    ended = command("doctor", "process", "--json")
-    assert ended.code == 0, ended.out
-    checks = ended.checks("process")
+def test_confined_process_runs(doctor):
+    checks = doctor("process", 0)
     assert list(checks) == [
         "system",
         "confined child",
@@ -67,10 +65,8 @@ def test_confined_process_runs(command):
 
 
 @LINUX
-def test_kernel_without_landlock(command):
-    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[444]))
-    assert ended.code == 1
-    checks = ended.checks("process")
+def test_kernel_without_landlock(doctor):
+    checks = doctor("process", 1, before=REFUSE.format(numbers=[444]))
     assert checks["Landlock"]["state"] == "failed"
     assert checks["Landlock"]["found"] == "the kernel has no Landlock"
     assert "add landlock to lsm=" in checks["Landlock"]["todo"]
@@ -81,22 +77,19 @@ def test_kernel_without_landlock(command):
 
 @LINUX
 @pytest.mark.skipif(platform.machine() not in CALLS, reason="numbers of two architectures")
-def test_kernel_without_user_namespaces_has_one_barrier_less(command):
+def test_kernel_without_user_namespaces_has_one_barrier_less(doctor):
     unshare, _ = CALLS[platform.machine()]
-    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[unshare]))
-    assert ended.code == 0
-    checks = ended.checks("process")
+    checks = doctor("process", 0, before=REFUSE.format(numbers=[unshare]))
     assert checks["user namespaces"]["state"] == "warning"
     assert checks["run"]["state"] == "ok"
 
 
 @LINUX
 @pytest.mark.skipif(platform.machine() not in CALLS, reason="numbers of two architectures")
-def test_kernel_without_filters(command):
+def test_kernel_without_filters(doctor):
     _, seccomp = CALLS[platform.machine()]
-    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[seccomp]))
-    assert ended.code == 1
-    assert ended.checks("process")["seccomp"]["found"] == (
+    checks = doctor("process", 1, before=REFUSE.format(numbers=[seccomp]))
+    assert checks["seccomp"]["found"] == (
         "[Errno 1] no system call filter: Operation not permitted"
     )
 
@@ -104,46 +97,35 @@ def test_kernel_without_filters(command):
 # -- docker --
 
 
-def test_absent_engine(command, tmp_path):
+def test_absent_engine(doctor, tmp_path):
     where = f"unix://{tmp_path}/none.sock"
-    ended = command("doctor", "docker", "--json", environment={"DOCKER_HOST": where, **NO_INDEX})
-    assert ended.code == 1
-    checks = ended.checks("docker")
+    checks = doctor("docker", 1, environment={"DOCKER_HOST": where, **NO_INDEX})
     assert checks["engine"]["state"] == "failed"
     assert f"no container engine answers at {where}: start Docker" in checks["engine"]["found"]
     needing = ("version", "cgroups", "image", "registry", "run")
     assert {checks[name]["state"] for name in needing} == {"skipped"}
 
 
-def test_silent_engine(command):
+def test_silent_engine(doctor):
     with socket.create_server(("127.0.0.1", 0)) as server:
         where = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        ended = command(
-            "doctor", "docker", "--json", environment={"DOCKER_HOST": where, **NO_INDEX}
-        )
-    assert ended.code == 1
-    assert "does not answer in 3 s" in ended.checks("docker")["engine"]["found"]
+        checks = doctor("docker", 1, environment={"DOCKER_HOST": where, **NO_INDEX})
+    assert "does not answer in 3 s" in checks["engine"]["found"]
 
 
 @pytest.mark.docker
-def test_real_engine_runs(command, image):
-    ended = command("doctor", "docker", "--json")
-    assert ended.code == 0, ended.out
-    checks = ended.checks("docker")
+def test_real_engine_runs(doctor, image):
+    checks = doctor("docker", 0)
     assert image in checks["image"]["found"]
     assert "memory, processes and processor time" in checks["cgroups"]["found"]
     assert checks["run"]["state"] == "ok"
 
 
 @pytest.mark.docker
-def test_base_image_that_no_registry_gives(command, engine):
+def test_base_image_that_no_registry_gives(doctor, engine):
     base = "127.0.0.1:9/nobody/nothing:1"
-    ended = command(
-        "doctor", "docker", "--json",
-        environment={"SMOLAGENTS_FORK_BASE_IMAGE": base, **NO_INDEX}, without=PIP,
-    )  # fmt: skip
-    assert ended.code == 1
-    checks = ended.checks("docker")
+    environment = {"SMOLAGENTS_FORK_BASE_IMAGE": base, **NO_INDEX}
+    checks = doctor("docker", 1, environment=environment, without=PIP)
     assert checks["image"]["state"] == "warning"
     assert "smolagents-fork setup docker builds it" in checks["image"]["todo"]
     assert f"the base image {base} is not on the engine" in checks["registry"]["found"]
@@ -154,11 +136,9 @@ def test_base_image_that_no_registry_gives(command, engine):
 # -- wasm --
 
 
-def test_machine_without_deno(command, tmp_path, monkeypatch):
+def test_machine_without_deno(doctor, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "deno", None)
-    ended = command("doctor", "wasm", "--json", environment={"PATH": str(tmp_path), **NO_INDEX})
-    assert ended.code == 1
-    checks = ended.checks("wasm")
+    checks = doctor("wasm", 1, environment={"PATH": str(tmp_path), **NO_INDEX})
     assert checks["Deno"]["found"] == (
         "WasmExecutor needs Deno, which is not installed: pip install 'smolagents[wasm]'"
     )
@@ -166,33 +146,25 @@ def test_machine_without_deno(command, tmp_path, monkeypatch):
 
 
 @pytest.mark.wasm
-def test_wasm_runs(command, wasm_machine):
-    ended = command("doctor", "wasm", "--json", environment=NO_INDEX)
-    assert ended.code == 0, ended.out
-    assert {ended.checks("wasm")[name]["state"] for name in ("Deno", "Pyodide", "run")} == {"ok"}
+def test_wasm_runs(doctor, wasm_machine):
+    checks = doctor("wasm", 0, environment=NO_INDEX)
+    assert {checks[name]["state"] for name in ("Deno", "Pyodide", "run")} == {"ok"}
 
 
 @pytest.mark.wasm
-def test_pyodide_that_is_not_fetched_yet(command, wasm_machine, tmp_path):
-    ended = command(
-        "doctor", "wasm", "--json", environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX}
-    )
-    assert ended.code == 0
-    checks = ended.checks("wasm")
+def test_pyodide_that_is_not_fetched_yet(doctor, wasm_machine, tmp_path):
+    checks = doctor("wasm", 0, environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX})
     assert "smolagents-fork setup wasm fetches it" in checks["Pyodide"]["todo"]
     assert checks["run"]["state"] == "skipped"
 
 
 @pytest.mark.wasm
-def test_damaged_pyodide(command, wasm_machine, tmp_path):
+def test_damaged_pyodide(doctor, wasm_machine, tmp_path):
     folder = tmp_path / "smolagents-fork" / "wasm" / f"pyodide-{VERSION}"
     folder.mkdir(parents=True)
     Path(folder, "pyodide.mjs").write_text("damaged")
-    ended = command(
-        "doctor", "wasm", "--json", environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX}
-    )
-    assert ended.code == 1
-    found = ended.checks("wasm")["Pyodide"]["found"]
+    checks = doctor("wasm", 1, environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX})
+    found = checks["Pyodide"]["found"]
     assert "pyodide.mjs is not the file of pyodide" in found
     assert "remove the folder to have it fetched again" in found
 
@@ -200,10 +172,9 @@ def test_damaged_pyodide(command, wasm_machine, tmp_path):
 # -- services and clusters --
 
 
-def test_hosted_executor_without_credentials(command):
-    ended = command("doctor", "e2b", "--json", without=("E2B_API_KEY",))
-    assert ended.code == 1
-    assert ended.checks("e2b")["credentials"]["todo"] == "set E2B_API_KEY"
+def test_hosted_executor_without_credentials(command, doctor):
+    checks = doctor("e2b", 1, without=("E2B_API_KEY",))
+    assert checks["credentials"]["todo"] == "set E2B_API_KEY"
     ended = command("doctor", "e2b", "--json", environment={"E2B_API_KEY": "x"})
     assert ended.checks("e2b")["credentials"]["found"] == "E2B_API_KEY is set"
 

@@ -13,14 +13,11 @@ from smolagents_fork.sandboxes.docker.lifetime import labels
 pytestmark = pytest.mark.docker
 
 
-def test_image_is_listed_with_its_packages_and_users(command, engine, build, name):
+def test_image_is_listed_with_its_packages_and_users(command, create, build, name):
     build(name, {"smolagents-fork.packages": "numpy pandas==2.2"})
-    container = engine.containers.create(name, ["none"])
-    try:
-        (found,) = [i for i in command("images", "--json").data["images"] if name in i["names"]]
-        (line,) = [line for line in command("images").out.splitlines() if name in line]
-    finally:
-        container.remove()
+    container = create(name)
+    (found,) = [i for i in command("images", "--json").data["images"] if name in i["names"]]
+    (line,) = [line for line in command("images").out.splitlines() if name in line]
     assert found["packages"] == ["numpy", "pandas==2.2"]
     assert found["used_by"] == [container.name]
     assert 0 < found["own_bytes"] <= found["size_bytes"]
@@ -69,37 +66,26 @@ def test_terminal_is_asked(command, engine, build, name, monkeypatch, answer, co
     assert bool(engine.images.list(name)) is (code == 1)
 
 
-def test_image_in_use_is_kept(command, engine, build, name):
+def test_image_in_use_is_kept(command, create, build, name):
     build(name)
-    container = engine.containers.create(name, ["none"])
-    try:
-        ended = command("gc", "--yes", "--match", name)
-        assert (ended.code, ended.out) == (0, "nothing to remove\n")
-    finally:
-        container.remove()
+    create(name)
+    ended = command("gc", "--yes", "--match", name)
+    assert (ended.code, ended.out) == (0, "nothing to remove\n")
 
 
-def test_container_with_a_running_owner_stays(command, engine, build):
+def test_container_with_a_running_owner_stays(command, engine, create, build):
     name = f"kept-{secrets.token_hex(8)}"
-    owner = labels.labels(name)
-    container = engine.containers.create(build(), ["none"], labels=owner, name=name)
-    try:
-        ended = command("gc", "--yes", "--match", name)
-        assert (ended.code, ended.out) == (0, "nothing to remove\n")
-        assert engine.containers.get(container.id)
-    finally:
-        container.remove()
+    container = create(build(), labels=labels.labels(name), name=name)
+    ended = command("gc", "--yes", "--match", name)
+    assert (ended.code, ended.out) == (0, "nothing to remove\n")
+    assert engine.containers.get(container.id)
 
 
-def test_container_from_an_image_of_ours_is_not_ours(command, engine, build):
+def test_container_from_an_image_of_ours_is_not_ours(command, create, build):
     """Labels of an image are those of its containers; an empty owner is nobody's."""
-    image = build(None, {labels.LABEL: ""})
-    container = engine.containers.create(image, ["none"])
-    try:
-        listed = [one["name"] for one in command("ps", "--json").data["sandboxes"]]
-        assert container.name not in listed
-    finally:
-        container.remove()
+    container = create(build(None, {labels.LABEL: ""}))
+    listed = [one["name"] for one in command("ps", "--json").data["sandboxes"]]
+    assert container.name not in listed
 
 
 def test_engine_that_is_absent_is_an_error(command, tmp_path):
