@@ -32,48 +32,38 @@ def test_the_measure_sees_what_is_held():
     assert peak.bytes > 45 * MIB
 
 
-def test_hundred_megabytes_in_one_call(bounded):
-    with peak_memory() as peak:
-        result = bounded("print('x' * 100_000_000)\n'end'")
-    assert result.output == "end"
-    half = LIMIT // 2
-    assert result.logs == "x" * half + NOTE + "x" * (half - 1) + "\n"
-    assert bounded.run("print('y' * 200_000)").logs_cut_chars == 200_001 - LIMIT
-    assert peak.bytes < 30 * MIB
+# Past the kernel's own bound, which the program undoes: the host has one, too.
+UNBOUNDED = (
+    "import sys\n"
+    "OutStream = type(sys.stdout)\n"
+    "for _ in range(100_000_000 // {piece}):\n"
+    "    OutStream.write.__wrapped__(sys.stdout, 'y' * {piece})\n"
+    "    OutStream.flush.__wrapped__(sys.stdout)\n"
+)
+#: Code that prints a hundred megabytes, and megabytes that they may take here.
+FLOODS = {
+    "one call": ("print('x' * 100_000_000)\n", 30),
+    "messages too large to be received": (UNBOUNDED.format(piece=1_000_000), 30),
+    "many messages": (UNBOUNDED.format(piece=100_000), 30),
+    # Not through Python's streams: a child process writes to the kernel's file descriptor.
+    "a child": (
+        "import subprocess\n"
+        "subprocess.run(['head', '-c', '100000000', '/dev/zero'], stdout=1, check=True)\n",
+        60,
+    ),
+}
 
 
-# In messages that are too large to be received, and in many that are not.
-@pytest.mark.parametrize("piece", [1_000_000, 100_000])
-def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):
-    # The program undoes the kernel's bound; the host has one of its own.
-    code = (
-        "import sys\n"
-        "OutStream = type(sys.stdout)\n"
-        f"for _ in range(100_000_000 // {piece}):\n"
-        f"    OutStream.write.__wrapped__(sys.stdout, 'y' * {piece})\n"
-        "    OutStream.flush.__wrapped__(sys.stdout)\n"
-        "'end'"
-    )
+@pytest.mark.parametrize("way", FLOODS)
+def test_hundred_megabytes_take_little_memory_and_are_marked(bounded, way):
+    code, megabytes = FLOODS[way]
     with peak_memory() as peak:
-        result = bounded(code)
+        result = bounded(f"{code}'end'")
     assert result.output == "end"
     assert len(result.logs) < LIMIT + 200
     assert NOTE in result.logs
-    assert peak.bytes < 30 * MIB
-
-
-def test_hundred_megabytes_of_a_programs_own(bounded):
-    # Not through Python's streams: a child process writes to the kernel's file descriptor.
-    with peak_memory() as peak:
-        code = (
-            "import subprocess\n"
-            "p = subprocess.run(['head', '-c', '100000000', '/dev/zero'], stdout=1).returncode"
-        )
-        result = bounded(code + "\np")
-    assert result.output == 0
-    assert len(result.logs) < LIMIT + 200
-    assert peak.bytes < 60 * MIB
-    assert bounded("'next'").output == "next"
+    assert peak.bytes < megabytes * MIB
+    assert bounded.run("print('y' * 200_000)").logs_cut_chars == 200_001 - LIMIT
 
 
 def test_message_over_the_limit_is_read_past(make):
@@ -110,6 +100,29 @@ def test_output_of_other_processes_belongs_to_the_call_that_started_them(bounded
         assert sorted(result.logs.split("\n")) == ["", f"err {number}", f"out {number}"]
     for number in range(20):
         assert bounded(f"{number}").logs == ""
+
+
+def test_characters_of_other_processes_are_not_split(bounded):
+    code = (
+        "import os, time\n"
+        "for byte in 'ä€😀\\n'.encode():\n"
+        "    os.write(1, bytes([byte]))\n"
+        "    time.sleep(0.05)"
+    )
+    assert bounded(code).logs == "ä€😀\n"
+
+
+def test_endless_writer_delays_no_print(make):
+    # Each print that waited for the end of the other output would take five seconds.
+    executor = make(timeout_seconds=60)
+    code = (
+        "import subprocess\n"
+        "with subprocess.Popen(['yes'], stdout=1) as writer:\n"
+        "    for number in range(30): print(number)\n"
+        "    writer.kill()\n"
+        "number"
+    )
+    assert executor(code).output == 29
 
 
 def test_displays_of_threads_hide_no_error(bounded):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 
-import certificates
 import pytest
-from background import PATIENCE_SECONDS, running
+from background import PATIENCE_SECONDS
 from websockets.protocol import Protocol, Side
 
 from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream
@@ -65,34 +63,6 @@ def test_requests_wait_until_a_full_connection_takes_them(ends, wrapper, carried
         numbers = [int(line.split()[1]) for line in carried(pieces).splitlines()]
     assert numbers == [*range(1, count + 1)]
     read_to_end(theirs)
-
-
-def test_lease_over_tls_is_renewed_on_its_first_connection(ends, tmp_path):
-    certificate = certificates.made_in(tmp_path)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(certificate)
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
-    ours, theirs = ends
-    ours.settimeout(PATIENCE_SECONDS)
-    with running(lambda: server.wrap_socket(theirs, server_side=True)) as accepted:
-        ours = client.wrap_socket(ours)
-        theirs = accepted.result()
-    ours.setblocking(False)
-    with theirs:
-        with contextlib.closing(Lease(ours, lambda: None, 3600)) as lease:
-            asked = b""
-            for number in (1, 2):
-                while asked.count(b"\n") < number:
-                    asked += theirs.recv(100)
-                theirs.sendall(b"\x1eanswer %d S\n" % number)
-                assert lease.first_process.wait(PATIENCE_SECONDS)
-                if number == 1:
-                    assert lease.first_process.interrupt()
-            assert asked == b"state 1\ninterrupt 2\n"
-            assert lease.first_process.links == 1
-        assert theirs.recv(100) == b"end\n"
-        read_to_end(theirs)
 
 
 def test_output_without_end_does_not_keep_other_leases_from_their_answers(ends):

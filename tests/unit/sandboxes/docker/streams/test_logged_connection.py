@@ -222,17 +222,24 @@ def test_connection_that_is_closed_while_it_is_replaced_closes_the_new_one(engin
         read_to_end(second)
 
 
-def test_what_tls_has_decrypted_already_is_read_too(tmp_path, monkeypatch):
+def test_lease_over_tls_is_renewed_and_what_is_decrypted_already_is_read(tmp_path, monkeypatch):
     # A piece of TLS is up to 16 KB: with smaller reads, its rest makes no socket readable.
     monkeypatch.setattr(exec_stream, "_READ_BYTES", 100)
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # requests prefers them to docker-py's
         monkeypatch.delenv(name, raising=False)
     with contextlib.closing(AttachedEngine(certificates.made_in(tmp_path))) as engine:
         stream, far = engine.attach()
+        first = stream.first_process
         with far:
+            answer_renewal(far, 1)
+            assert first.wait(PROMPT_SECONDS)
+            assert first.interrupt()
+            assert received(far, 12) == b"interrupt 2\n"
+            assert first.links == 1
             far.sendall(frame(2, b"x" * 9_000 + b"\n") + frame(2, b"last words\n"))
             assert eventually(lambda: stream.tail.text().endswith("last words\n"))
             stream.close()
+            assert received(far, 4) == b"end\n"
             read_to_end(far)
 
 
