@@ -70,26 +70,6 @@ def test_cancelled_call_is_interrupted_whenever_that_comes(make, after):
     assert eventually(lambda: not threads_of_calls())
 
 
-def test_cancelled_call_that_ignores_interrupts_is_killed(make):
-    executor = make(timeout_seconds=None, interrupt_grace_seconds=0.5)
-    code = (
-        "import time\nprint('begun', flush=True)\n"
-        "while True:\n    try:\n        time.sleep(9)\n"
-        "    except KeyboardInterrupt: pass"
-    )
-    began = first_print(executor)
-
-    async def main():
-        task = asyncio.ensure_future(executor.acall(code))
-        await happened(began.is_set)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return (await executor.acall("'again'")).output
-
-    assert run_on_small_loop(main) == "again"
-
-
 def test_cancelled_creation_leaves_nothing(image, engine):
     with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
 

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 
 import docker
-from background import at_once, eventually, host_process
+from background import at_once, eventually
 from docker_measuring import descriptors
 from docker_waiting import containers_of, gone
 
@@ -26,23 +26,6 @@ def test_delete_returns_when_it_is_gone(make, engine):
     name = executor.container.id
     executor.delete()
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
-
-
-# Its lease outlasts the test: what removes the container is the process itself.
-PROGRAM = """
-import sys, time
-from smolagents_fork.executors.docker import DockerExecutor
-executor = DockerExecutor(lease_seconds=600)
-assert executor("1+1").output == 2
-print("ready", flush=True)
-{rest}
-"""
-
-
-def test_sys_exit(image, engine):
-    with host_process(PROGRAM.format(rest="sys.exit(3)")) as process:
-        assert process.wait(120) == 3
-    assert eventually(lambda: not containers_of(engine, process.pid))
 
 
 def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):

@@ -33,35 +33,38 @@ from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
 
-POOL_PROGRAM = """
+# The lease outlasts the test: what removes the container is the process itself.
+PROGRAM = """
 import sys, time
-from smolagents_fork.executors.docker import DockerPool
-pool = DockerPool(min_size={size}, max_size=2, lease_seconds=600, startup_timeout_seconds=120)
-{wait}
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+options = {{"lease_seconds": 600, "startup_timeout_seconds": 120}}
+{begin}
 print("ready", flush=True)
-{rest}
+{end}
 """
+POOL = "pool = DockerPool(min_size=1, max_size=2, **options)\n"
 
 
 @pytest.mark.parametrize(
-    ("rest", "wait"),
+    ("begin", "end"),
     [
         # Python handles a signal that comes just before a sleep after it, so the sleeps are short.
         (
+            f"{POOL}assert pool.wait_until_ready(timeout=120)",
             "for _ in range(6000): time.sleep(0.1)",
-            "assert pool.wait_until_ready(timeout=120)",
         ),
-        ("sys.exit(3)", "time.sleep(0.6)"),  # while one starts
+        (f"{POOL}time.sleep(0.6)", "sys.exit(3)"),
+        ("executor = DockerExecutor(**options)\nassert executor('1+1').output == 2", "sys.exit(3)"),
     ],
-    ids=["SIGTERM", "sys.exit while starting"],
+    ids=["SIGTERM", "sys.exit while starting", "sys.exit with an executor"],
 )
-def test_process_with_only_a_pool_leaves_no_container(image, engine, rest, wait):
-    code = POOL_PROGRAM.format(size=1, rest=rest, wait=wait)
+def test_process_that_ends_leaves_no_container(image, engine, begin, end):
+    code = PROGRAM.format(begin=begin, end=end)
     with host_process(code, stderr=subprocess.PIPE) as process:
-        if "sleep" in rest:
+        if "sleep" in end:
             process.terminate()
         _, errors = process.communicate(timeout=120)
-    assert process.returncode == (128 + signal.SIGTERM if "sleep" in rest else 3)
+    assert process.returncode == (128 + signal.SIGTERM if "sleep" in end else 3)
     assert "Traceback" not in errors
     assert eventually(lambda: not containers_of(engine, process.pid))
 

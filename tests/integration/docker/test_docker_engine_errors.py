@@ -1,47 +1,59 @@
-"""Errors of the engine say what to do."""
+"""Errors of the engine say what to do; one that does not answer is noticed in seconds."""
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import os
 import secrets
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
+from background import acting
+from docker_waiting import first_print, set_options
 from ports import free_port
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    EngineUnavailableError,
+    ExecutorStartError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import removals
+from smolagents_fork.sandboxes.docker import docker_provisioner
+
+ABSENT = "^no container engine answers at {}: start Docker"
 
 
 @pytest.mark.parametrize(
-    "where", ["unix:///no/such/docker.sock", "tcp://127.0.0.1:9"], ids=["socket", "tcp"]
-)
-def test_engine_absent(monkeypatch, where):
-    monkeypatch.setenv("DOCKER_HOST", where)
-    with pytest.raises(EngineUnavailableError) as caught:
-        DockerExecutor()
-    assert f"no container engine answers at {where}: start Docker" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("where", "words"),
+    ("where", "kind", "words"),
     [
-        ("tcp://user:pass@word@x:abc", "DOCKER_HOST='tcp://user:***@x:abc': Port could not be"),
-        ("tcp://x:99999", "DOCKER_HOST='tcp://x:99999': Port out of range"),
-        ("tcp://[::1", "DOCKER_HOST='tcp://[::1': Invalid IPv6 URL"),
+        ("unix:///no/such.sock", EngineUnavailableError, ABSENT.format("unix:///no/such.sock")),
+        ("tcp://127.0.0.1:9", EngineUnavailableError, ABSENT.format("tcp://127.0.0.1:9")),
+        (
+            "tcp://user:pass@word@x:abc",
+            ConfigurationError,
+            r"^DOCKER_HOST='tcp://user:\*\*\*@x:abc': Port could not be",
+        ),
+        ("tcp://x:99999", ConfigurationError, "^DOCKER_HOST='tcp://x:99999': Port out of range"),
+        ("tcp://[::1", ConfigurationError, r"^DOCKER_HOST='tcp://\[::1': Invalid IPv6 URL"),
+        ("ssh://nobody@127.0.0.1", EngineUnavailableError, r"pip install 'docker\[ssh\]'"),
     ],
+    ids=["socket", "tcp", "port that is text", "port that is too large", "no address", "ssh"],
 )
-def test_address_that_is_not_one(monkeypatch, where, words):
+def test_address_without_an_engine(monkeypatch, where, kind, words):
+    if where.startswith("ssh") and importlib.util.find_spec("paramiko"):
+        pytest.skip("docker-py has what it takes here")
     monkeypatch.setenv("DOCKER_HOST", where)
-    with pytest.raises(ConfigurationError) as caught:
+    with pytest.raises(kind, match=words):
         DockerExecutor()
-    assert str(caught.value).startswith(words)
 
 
 def configure(monkeypatch, tmp_path, content):
@@ -114,14 +126,6 @@ def test_configuration_without_meaning_here(image, monkeypatch, tmp_path, conten
         assert executor("1 + 1").output == 2
 
 
-def test_engine_over_ssh_without_what_that_takes(monkeypatch):
-    if importlib.util.find_spec("paramiko"):
-        pytest.skip("docker-py has what it takes here")
-    monkeypatch.setenv("DOCKER_HOST", "ssh://nobody@127.0.0.1")
-    with pytest.raises(EngineUnavailableError, match=r"pip install 'docker\[ssh\]'"):
-        DockerExecutor()
-
-
 def test_permission_denied(tmp_path, engine):
     if os.getuid() != 0:
         pytest.skip("only root can become somebody who may not")
@@ -155,13 +159,6 @@ def test_permission_denied(tmp_path, engine):
     )
 
 
-def test_wrong_runtime(image):
-    with pytest.raises(ConfigurationError) as caught:
-        DockerExecutor(runtime="no-such-runtime")
-    assert "runtime='no-such-runtime'" in str(caught.value)
-    assert "docker info" in str(caught.value)
-
-
 def test_port_taken(image):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -169,11 +166,6 @@ def test_port_taken(image):
             DockerExecutor(network="bridge", port=port)
     assert f"port={port}" in str(caught.value)
     assert "pass port=None" in str(caught.value)
-
-
-def test_network_that_does_not_exist(image):
-    with pytest.raises(ConfigurationError, match="docker network create"):
-        DockerExecutor(network="no-such-network")
 
 
 def test_image_without_a_gateway(image):
@@ -195,15 +187,17 @@ def test_image_without_a_gateway(image):
         ({"image_name": "Not-A-Name"}, "image_name='Not-A-Name' the engine says: invalid"),
         ({"image": ""}, "image='' a name is empty"),
         ({"workdir": "/proc"}, "the engine says"),
+        ({"runtime": "no-such-runtime"}, "runtime='no-such-runtime'"),
+        ({"network": "no-such-network"}, "docker network create"),
     ],
-    ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir"],
+    ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir", "runtime", "network"],
 )
 def test_what_the_engine_refuses(image, keywords, words):
     with pytest.raises((ConfigurationError, ExecutorStartError)) as caught:
         DockerExecutor(**keywords)
     assert words in str(caught.value)
     # Only a runtime that there is not is told to be one.
-    assert "docker info" not in str(caught.value)
+    assert ("docker info" in str(caught.value)) is ("runtime" in keywords)
     assert not os.path.exists("/no/such/folder")
 
 
@@ -230,33 +224,32 @@ def test_limits_that_are_too_low_to_start_in(image):
         DockerExecutor(memory="20m", workdir_size="1m", tmp_size="1m")
 
 
+def host_ports(executor):
+    """Return addresses and ports of the host that lead to the container."""
+    executor.container.reload()
+    published = [port for bound in executor.container.ports.values() for port in bound or ()]
+    return [(port["HostIp"], port["HostPort"]) for port in published]
+
+
 def test_published_port_on_a_network(make):
     executors = [make(network="bridge", transport="port") for _ in range(2)]
-    ports = set()
-    for executor in executors:
-        assert executor("1+1").output == 2
-        executor.container.reload()
-        binding = executor.container.ports["8888/tcp"][0]
-        assert binding["HostIp"] == "127.0.0.1"
-        ports.add(binding["HostPort"])
-        assert sorted(executor("import os; os.listdir('/sys/class/net')").output)[:1] == ["eth0"]
-    assert len(ports) == 2
-
-
-def test_chosen_port(make):
-    port = free_port()
-    executor = make(network="bridge", port=port)
+    assert [executor("1+1").output for executor in executors] == [2, 2]
+    names = executors[0]("import os; sorted(os.listdir('/sys/class/net'))").output
+    assert names[:1] == ["eth0"]
+    ((first_host, first),), ((second_host, second),) = map(host_ports, executors)
+    assert first_host == second_host == "127.0.0.1"
+    assert first != second
+    chosen = free_port()
+    executor = make(network="bridge", port=chosen)
     assert executor("1+1").output == 2
-    executor.container.reload()
-    assert executor.container.ports["8888/tcp"][0]["HostPort"] == str(port)
+    assert [port for _, port in host_ports(executor)] == [str(chosen)]
 
 
 @pytest.mark.parametrize("transport", ["auto", "exec"])
 def test_network_publishes_no_port_that_was_not_asked_for(make, transport):
     executor = make(network="bridge", transport=transport)
     assert executor("1+1").output == 2
-    executor.container.reload()
-    assert not any(executor.container.ports.values())
+    assert host_ports(executor) == []
 
 
 def test_internal_network_needs_no_port(image, engine):
@@ -267,8 +260,7 @@ def test_internal_network_needs_no_port(image, engine):
                 "eth0",
                 "lo",
             ]
-            executor.container.reload()
-            assert not any(executor.container.ports.values())
+            assert host_ports(executor) == []
             # The engine leaves the way out away, or drops what goes there.
             with pytest.raises(AgentError, match=r"Network is unreachable|timed out"):
                 executor("import socket; socket.create_connection(('192.0.2.1', 80), 1)")
@@ -277,3 +269,80 @@ def test_internal_network_needs_no_port(image, engine):
     finally:
         removals.wait_until_tried(120)
         network.remove()
+
+
+def test_image_without_a_command_says_what_it_has_to_start(engine):
+    tag = "smolagents-fork-test-no-command"
+    engine.images.build(fileobj=io.BytesIO(b"FROM scratch\nLABEL a=1\n"), tag=tag, rm=True)
+    try:
+        message = f"image '{tag}' has no command .*Jupyter kernel gateway on port 8888"
+        with pytest.raises(ExecutorStartError, match=message):
+            DockerExecutor(image=tag)
+    finally:
+        engine.images.remove(tag)
+
+
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_engine_that_accepts_and_never_answers(monkeypatch, tmp_path, kind):
+    if kind == "unix":
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "s"))
+        listener.listen(8)
+        where = f"unix://{tmp_path}/s"
+    else:
+        listener = socket.create_server(("127.0.0.1", 0))
+        where = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    monkeypatch.setenv("DOCKER_HOST", where)
+    with listener:
+        with pytest.raises(EngineUnavailableError) as caught:
+            DockerExecutor()
+        assert where in str(caught.value)
+        assert "accepts connections there and does not answer" in str(caught.value)
+        assert "docker info" in str(caught.value)
+
+
+def test_engine_that_freezes_in_mid_call(make, proxy):
+    executor = make(timeout_seconds=1200, lease_seconds=5)
+    # Longer than a test may run, unless it is noticed.
+    code = "print('begun', flush=True)\nimport time; time.sleep(600)"
+    with (
+        acting(first_print(executor).is_set, proxy.freeze),
+        pytest.raises(SandboxDiedError, match="does not answer") as caught,
+    ):
+        executor(code)
+    assert "its state is lost" in str(caught.value)
+    # The next call says so too.
+    with pytest.raises(EngineUnavailableError):
+        executor("1")
+    executor.cleanup()
+    proxy.heal()
+
+
+def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeypatch):
+    monkeypatch.setattr(docker_provisioner, "API_TIMEOUT_SECONDS", 1)
+    proxy.freezing_at = b"/attach?"
+
+    def thaw():  # the container is removed then; the question is never answered
+        time.sleep(2)
+        proxy.heal()
+
+    with (
+        acting(lambda: proxy.is_frozen, thaw),
+        pytest.raises(EngineUnavailableError, match=r"starting the container.* not answer"),
+    ):
+        DockerExecutor()
+
+
+def test_long_quiet_code_is_not_taken_for_a_frozen_engine(shared):
+    assert shared("import time; time.sleep(6); 'done'").output == "done"
+
+
+def test_busy_code_is_not_taken_for_a_frozen_engine(make):
+    # A tenth of a core for gateway and kernel together: pongs come late, the engine answers.
+    executor = make(
+        cpus=0.1, timeout_seconds=7, startup_timeout_seconds=120, interrupt_grace_seconds=60
+    )
+    with pytest.raises(SandboxTimeoutError, match="state kept"):
+        executor("while True: pass")
+    set_options(executor, timeout_seconds=60)
+    assert executor("'alive'").output == "alive"

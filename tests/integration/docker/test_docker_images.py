@@ -1,4 +1,4 @@
-"""Images by content: built once, failing in pip's words, in peace with one another."""
+"""Images by content: built once, in time, failing in pip's words, in peace with one another."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import random
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import certifi
@@ -31,7 +33,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import pip_settings
-from smolagents_fork.sandboxes.docker.engine import image_id
+from smolagents_fork.sandboxes.docker.engine import connect, image_id
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.images.build_record import remove_unfinished
@@ -310,16 +312,6 @@ def test_image_is_taken_as_it_is(make, image, engine):
     assert executor.installed_packages == []
 
 
-def test_no_ca_file_and_no_index_in_the_image(image, engine):
-    history = engine.api.history(image)
-    assert "ca.pem" not in str(
-        [entry["CreatedBy"] for entry in history if "COPY" in entry["CreatedBy"]]
-    )
-    assert "PIP_INDEX_URL" not in str(history)
-    output = engine.containers.run(image, ["sh", "-c", "ls /build || true"], remove=True)
-    assert b"ca.pem" not in output
-
-
 def test_dockerfile_of_the_users_own(make, packaged_image):
     # In upstream's form: a gateway started by its own command, listening on port 8888.
     content = (
@@ -491,3 +483,69 @@ def test_rebuild_builds_again_without_the_engines_cache(image, engine, throw_awa
     assert made() == first
     assert made(rebuild=True) != first
     assert image_id(engine, first) is None  # the replaced image does not stay
+
+
+# Deadlines to try one after the other: a busy engine may not have begun before the first.
+LONGER = (4, 15, 60)
+
+
+def test_build_past_its_deadline(image, engine):
+    mark = uuid.uuid4().hex
+    content = f"FROM {image}\nRUN echo about to sleep && sleep 300 && echo {mark}\n"
+    for seconds in LONGER:
+        with pytest.raises(ImageBuildError) as caught:
+            DockerExecutor.setup(
+                dockerfile_content=content,
+                build_timeout_seconds=seconds,
+                progress=lambda _line: None,
+            )
+        assert f"was not built in build_timeout_seconds={seconds}" in str(caught.value)
+        if "about to sleep" in str(caught.value):
+            break
+    assert "about to sleep" in str(caught.value)
+    assert eventually(
+        lambda: not any(mark in str(s["Command"]) for s in engine.api.containers(all=True))
+    )
+
+
+def test_step_without_output_for_long_does_not_fail(image, monkeypatch):
+    # docker-py gives up after a minute without output; a step may take longer.
+    monkeypatch.setattr(connect, "__defaults__", (None, 3))
+    content = f"FROM {image}\nRUN sleep 5 # {uuid.uuid4().hex}\n"
+    assert DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None)
+
+
+def test_waiting_for_another_builder_has_the_same_deadline(image):
+    content = f"FROM {image}\nRUN sleep 120 # {uuid.uuid4().hex}\n"
+    code = (
+        "from smolagents_fork.executors.docker import DockerExecutor\n"
+        "DockerExecutor.setup(dockerfile_content={!r}, build_timeout_seconds={}, "
+        "progress=lambda line: print(line, flush=True))"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-c", code.format(content, 60)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert first.stdout.readline().startswith("==> building ")
+        with pytest.raises(ImageBuildError, match="built by another process") as caught:
+            DockerExecutor.setup(
+                dockerfile_content=content, build_timeout_seconds=1, progress=lambda _line: None
+            )
+        assert "build_timeout_seconds=1" in str(caught.value)
+    finally:
+        first.kill()
+        first.wait(120)
+        first.stdout.close()
+
+
+def test_pull_from_a_registry_that_says_nothing_has_the_same_deadline(base_image):
+    lines: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as registry:
+        name = f"127.0.0.1:{registry.getsockname()[1]}/sleeping:image"
+        with pytest.raises(ImageBuildError) as caught:
+            DockerExecutor.setup(image=name, build_timeout_seconds=2, progress=lines.append)
+    assert f"image {name} was not pulled in build_timeout_seconds=2" in str(caught.value)
+    assert lines == [f"==> pulling {name}"]

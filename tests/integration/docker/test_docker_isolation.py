@@ -58,11 +58,6 @@ def test_default_limits_are_in_the_engine(shared):
 LONGER = (1, 5, 25)
 
 
-def limited_to(executor, seconds):
-    """Give the code of ``executor`` so long from now on."""
-    set_options(executor, timeout_seconds=seconds)
-
-
 def attacked(executor, other, code, seconds=None, meanwhile=lambda _attack: True):
     """The call of code that attacks, over; ``other`` got its work done while it was under way.
 
@@ -75,7 +70,7 @@ def attacked(executor, other, code, seconds=None, meanwhile=lambda _attack: True
     """
     for longer in LONGER:
         if seconds is not None:
-            limited_to(executor, seconds * longer)
+            set_options(executor, timeout_seconds=seconds * longer)
         begun = first_print(executor)
         program = "print('go', flush=True)\n" + code(longer)
         with running(executor, program, stop=executor.interrupt) as attack:
@@ -125,7 +120,7 @@ def test_fork_bomb_ends_within_its_limit_and_others_go_on(make, shared):
     attack = attacked(executor, shared, lambda _longer: code, 2.5, at_its_limit)
     assert isinstance(attack.error(), SandboxTimeoutError)
     assert f"timeout_seconds={executor.options.timeout_seconds}" in str(attack.error())
-    limited_to(executor, 60)
+    set_options(executor, timeout_seconds=60)
     assert executor("'again'").output == "again"
 
 
@@ -137,7 +132,7 @@ def test_fork_bomb_that_does_not_catch_is_told_what_the_limit_says(make):
     words = ("Resource temporarily unavailable", "timeout_seconds=3", "ended")
     assert any(some in str(caught.value) for some in words)
     # Its children may still be there, and share the sandbox' one core with what comes next.
-    limited_to(executor, 60)
+    set_options(executor, timeout_seconds=60)
     assert executor("'again'").output == "again"
 
 
@@ -209,9 +204,3 @@ def test_own_gateway_is_of_no_use_to_the_code(shared):
         "answer"
     )
     assert shared(code).output in (401, 403)
-
-
-def test_container_arguments_have_the_last_word(make):
-    executor = make(container_run_kwargs={"mem_limit": "333m", "memswap_limit": "333m"})
-    executor.container.reload()
-    assert executor.container.attrs["HostConfig"]["Memory"] == 333 << 20

@@ -51,56 +51,30 @@ def own_image(image, engine):
     )
 
 
+CALL = "; assert e('1+1').output == 2"
 #: The lease is the same in each; what a main process, a pool or a child does to it is not.
-WAYS = ["image", "default", "engine's init", "pool", "forked child"]
-
-
-@pytest.mark.parametrize("way", every(2, WAYS))
-def test_killed_host_process_leaves_nothing_after_the_lease(own_image, engine, way):
-    lease = f"lease_seconds={LEASE_SECONDS}"
-    call = "; assert e('1+1').output == 2"
-    start = {
-        "default": f"e = DockerExecutor({lease})" + call,
-        "image": f"e = DockerExecutor(image={own_image!r}, {lease})" + call,
-        "pool": (
-            f"p = DockerPool(min_size=1, max_size=2, image={own_image!r}, {lease})\n"
-            "assert p.wait_until_ready(timeout=120)"
-        ),
-        "engine's init": (
-            f"e = DockerExecutor(image={own_image!r}, {lease}, "
-            "container_run_kwargs={'init': True})" + call
-        ),
-        # A child that lives on has copies of the parent's connections.
-        "forked child": (
-            f"e = DockerExecutor({lease}){call}\n"
-            "import os, warnings\n"
-            "warnings.simplefilter('ignore')\n"
-            "if os.fork() == 0:\n"
-            "    time.sleep(600)\n"
-            "    os._exit(0)"
-        ),
-    }[way]
-    with host_process(PROGRAM.format(start=start)) as process:
-        assert containers_of(engine, process.pid)
-        # While the host lives the lease does not run, however long nothing is done.
-        time.sleep(LEASE_SECONDS + 1 if way == "image" else 0)
-        assert containers_of(engine, process.pid)
-        process.kill()
-        process.wait(120)
-        assert_gone(engine, process)
-
-
-#: A host that is killed: when its container is there, while code runs, while a tool of it works.
-MOMENTS = {
-    "start": "ready()",
-    "call": "e = make(); e('ready()\\nwhile True: pass')",
-    "tool call": "e = make(); e('wait_on_the_host()')",
+WAYS = {
+    "image": f"e = DockerExecutor(image=IMAGE, **LEASE){CALL}",
+    "default": f"e = DockerExecutor(**LEASE){CALL}",
+    "engine's init": (
+        f"e = DockerExecutor(image=IMAGE, container_run_kwargs={{'init': True}}, **LEASE){CALL}"
+    ),
+    "pool": (
+        "p = DockerPool(min_size=1, max_size=2, image=IMAGE, **LEASE)\n"
+        "assert p.wait_until_ready(timeout=120)"
+    ),
+    # A child that lives on has copies of the parent's connections.
+    "forked child": (
+        f"e = DockerExecutor(**LEASE){CALL}\n"
+        "import warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "if os.fork() == 0:\n"
+        "    time.sleep(600)\n"
+        "    os._exit(0)"
+    ),
 }
-
-
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_host_killed_at_any_moment_leaves_nothing(own_image, engine, moment):
-    start = f"""
+# Made in a thread that has ended.
+MAKE = """
 import threading
 
 def ready():
@@ -112,20 +86,34 @@ def wait_on_the_host():
 
 def make():
     made = []
-    options = dict(image={own_image!r}, lease_seconds={LEASE_SECONDS}, timeout_seconds=600)
+    options = dict(image=IMAGE, timeout_seconds=600, **LEASE)
     thread = threading.Thread(target=lambda: made.append(DockerExecutor(**options)))
     thread.start()
     thread.join()
     made[0].send_tools(dict(ready=ready, wait_on_the_host=wait_on_the_host))
     return made[0]
 
-{MOMENTS[moment]}
-make()
 """
+#: A host that is killed: when its container is there, while code runs, while a tool of it works.
+MOMENTS = {
+    "start": f"{MAKE}ready()\nmake()",
+    "call": f"{MAKE}e = make(); e('ready()\\nwhile True: pass')",
+    "tool call": f"{MAKE}e = make(); e('wait_on_the_host()')",
+}
+
+
+@pytest.mark.parametrize("way", [*every(2, list(WAYS)), *MOMENTS])
+def test_killed_host_process_leaves_nothing_after_the_lease(own_image, engine, way):
+    options = f"IMAGE, LEASE = {own_image!r}, {{'lease_seconds': {LEASE_SECONDS}}}\n"
+    start = options + (WAYS | MOMENTS)[way]
     with host_process(PROGRAM.format(start=start)) as process:
         # One that is made and not started has no lease; the next start of an executor removes it.
         assert eventually(lambda: containers_of(engine, process.pid, status="running"))
+        # While the host lives the lease does not run, however long nothing is done.
+        time.sleep(LEASE_SECONDS + 1 if way == "image" else 0)
+        assert containers_of(engine, process.pid)
         process.kill()
+        process.wait(120)
         assert_gone(engine, process)
 
 
@@ -144,21 +132,6 @@ def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, pr
     proxy.close()
     gone = {"filters": {"name": name}, "all": True}
     assert eventually(lambda: not engine.api.containers(**gone), LEASE_SECONDS + ENGINE_SECONDS)
-
-
-def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
-    from smolagents_fork.sandboxes.docker.create_arguments import lease_arguments
-
-    for init in (True, False):
-        container = engine.containers.create(
-            image, init=init, **lease_arguments(["sh", "-c", "echo out; exit 7"], 5)
-        )
-        try:
-            container.start()
-            assert container.wait(timeout=120)["StatusCode"] == 7
-            assert container.logs(stdout=False) == b"out\n"
-        finally:
-            container.remove(force=True)
 
 
 # What a program can try that wants to outlive its host process. Its user is that of everything in

@@ -75,15 +75,6 @@ def test_nothing_but_the_proxy_is_reached(listing, attack: str):
         ({"container_run_kwargs": {"network": "bridge"}}, "allowed_hosts= with network='bridge'"),
         ({"container_run_kwargs": {"network_mode": "bridge"}}, "with network='bridge'"),
         (
-            {"environment": {"HTTP_PROXY": "http://proxy.test"}},
-            r"^environment\['HTTP_PROXY'\]: a sandbox with allowed_hosts= sets this variable "
-            "itself; leave it out, or pass another name$",
-        ),
-        (
-            {"environment": {"no_proxy": "example.org"}},
-            r"^environment\['no_proxy'\]: a sandbox with allowed_hosts=",
-        ),
-        (
             {"container_run_kwargs": {"environment": ["https_proxy=http://proxy.test"]}},
             r"^container_run_kwargs\['environment'\]\['https_proxy'\]: a sandbox with allowed_h",
         ),

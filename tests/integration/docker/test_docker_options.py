@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from smolagents.local_python_executor import PythonExecutor
 from smolagents.utils import AgentError
 
 from smolagents_fork.executors.docker import DockerExecutor
@@ -159,8 +160,27 @@ def test_files_in_memory_count_as_memory(shared, folder):
         shared(f"import os; os.remove('{folder}/probe')")
 
 
-def test_memory_alone_leaves_room_beside_the_folders(make):
-    executor = make(memory="256m")
-    assert executor.stats().memory_limit_bytes == 256 * MIB
-    code = "import os; [os.statvfs(p).f_blocks * os.statvfs(p).f_frsize for p in ('.', '/tmp')]"
-    assert executor(code).output == [64 * MIB, 16 * MIB]
+def test_upstreams_contract_and_keywords(make, image, engine, throw_away):
+    # Others may run the same test on the same engine.
+    name = f"localhost:5000/smolagents-fork/test-name-{os.getpid()}:v1"
+    throw_away(name)
+    assert issubclass(DockerExecutor, PythonExecutor)
+    assert DockerExecutor.supports_managed_agents
+    executor = make(
+        additional_imports=[],
+        logger=None,
+        allow_pickle=False,
+        host="127.0.0.1",
+        port=None,
+        image_name=name,
+        build_new_image=True,
+        container_run_kwargs={"environment": ["SEEN=yes"], "labels": {"mine": "1"}},
+        dockerfile_content=None,
+    )
+    assert executor("import os; os.environ['SEEN']").output == "yes"
+    executor.container.reload()
+    assert executor.container.labels["mine"] == "1"
+    named = engine.api.inspect_image(name)
+    assert named["Id"] == engine.api.inspect_image(image)["Id"]
+    assert executor.is_alive()
+    executor.delete()

@@ -56,14 +56,6 @@ def test_unpickling_never_happens_on_the_host_by_itself(shared):
     assert set(result.output) == {"__smolagents_fork_pickle__"}
 
 
-def test_displays_are_not_the_value_of_a_call(science):
-    science("import matplotlib.pyplot as plt")
-    assert science("plt.plot([1, 2])").output.startswith("[<matplotlib.lines.Line2D")
-    assert [display.is_figure for display in science.displays] == [True]
-    assert science("plt.plot([1, 2])\nplt.show()\ndisplay('text')").output is None
-    assert [display.is_figure for display in science.displays] == [True, False]
-
-
 def test_picture_as_a_display_and_as_last_expression(science):
     science("from IPython.display import Image, display\nimport io, PIL.Image")
     make = (
@@ -148,3 +140,10 @@ def test_figures_that_ipython_keeps_open_are_displayed_once(science):
     science("plt.plot([1, 2]);")
     assert [display.is_figure for display in science.displays] == [True]
     science(configure.format(True))
+
+
+def test_code_in_any_letters_and_what_is_no_code(shared):
+    assert shared("größe = '漢字 😀'\r\ngröße * 2").output == "漢字 😀" * 2
+    with pytest.raises(AgentError, match="null bytes"):
+        shared("1\0 + 1")
+    assert shared("1 + 1").output == 2
