@@ -306,18 +306,16 @@ class RequestServer:
 
         def accept() -> None:
             with server:
-                while True:
+                while handshakes.acquire():
                     try:
                         connection, _ = server.accept()
-                    except OSError as error:
-                        if error.errno in (errno.EINVAL, errno.EBADF):  # it was shut down
+                        with close_on_error(connection):
+                            threading.Thread(target=begin, args=(connection,), daemon=True).start()
+                    except (OSError, RuntimeError) as error:
+                        handshakes.release()
+                        if getattr(error, "errno", 0) in (errno.EINVAL, errno.EBADF):  # shut down
                             return
-                        time.sleep(_AGAIN_SECONDS)  # a peer that has gone, or too many open files
-                        continue
-                    if not handshakes.acquire(timeout=_HANDSHAKE_SECONDS):
-                        connection.close()
-                        continue
-                    threading.Thread(target=begin, args=(connection,), daemon=True).start()
+                        time.sleep(_AGAIN_SECONDS)  # a peer that has gone, too many files, threads
 
         threading.Thread(target=accept, name="smolagents-fork-accept", daemon=True).start()
 

@@ -255,3 +255,19 @@ def test_connection_that_cannot_be_accepted_ends_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(socket.socket, "accept", accept)
     assert ask(serving(tls=False), SECONDS, "value", value=1) == 1
     assert next(failures, None) is None
+
+
+def test_server_goes_on_after_a_shortage_of_threads(
+    place: SupervisorPlace, monkeypatch: pytest.MonkeyPatch
+):
+    failures, start = [RuntimeError("can't start new thread")], threading.Thread.start
+
+    def refuse_once(thread: threading.Thread) -> None:
+        if failures:
+            raise failures.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_once)
+    with pytest.raises(OSError):  # noqa: PT011 - an end or a reset
+        ask(place, SECONDS, "value", value=1)
+    assert ask(place, SECONDS, "value", value=1) == 1
