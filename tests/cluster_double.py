@@ -1,13 +1,14 @@
 """A Kubernetes API server whose pods are local containers, spoken to by the real client.
 
 It speaks HTTP and WebSocket over TCP. Manifests are checked strictly, as a cluster's admission
-does. Faults are injected by method and path; streams can be cut, and the server restarted.
+does. Faults are injected by method and path, and by the proxy that all connections pass.
 """
 
 from __future__ import annotations
 
-import calendar
+import asyncio
 import contextlib
+import functools
 import json
 import re
 import secrets
@@ -15,22 +16,30 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import docker
 import kubernetes_validate
-from channel_server import ChannelServer
+from aiohttp import WSMsgType, web
+from fault_proxy import FaultProxy
+from service_thread import ServiceThread
+
+from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exit_code
+from smolagents_fork.sandboxes.docker.streams.hijacking import hijack
 
 VERSION = "1.37"
 NAMESPACE = "sandboxes"
 #: Addresses that a container without a network cannot reach.
 SERVICE = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 _MOUNT = "rw,nosuid,nodev,exec"
+#: Channels of a stream.
+_INPUT, _OUTPUT, _ERRORS, _STATUS = (bytes((number,)) for number in range(4))
+#: Answers a request with its body.
+Work = Callable[[web.Request, dict[str, Any]], web.Response]
 
 
 @dataclass
@@ -85,24 +94,25 @@ class ClusterDouble:
     Args:
         engine: docker-py's client, which runs the pods.
         tls: file with a key and a certificate; ``None``: plain HTTP.
+
+    Attributes:
+        proxy: in front of the server, to cut, reset and refuse connections.
     """
 
     def __init__(self, engine: Any, tls: Path | None = None) -> None:
         self.engine = engine
         self.token = secrets.token_hex(8)
         self.lock = threading.RLock()
-        self._tls = tls
-        self._connections: set[socket.socket] = set()
-        self._server: ThreadingHTTPServer | None = None
         self.pods: dict[str, Pod] = {}
+        self._streams: set[asyncio.Task[web.StreamResponse]] = set()
         self._set_defaults()
-        # Bound as long as this object lives, and never listening: while the server is down, no
-        # other process is given its port.
-        self._port = socket.socket()
-        self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._port.bind(("127.0.0.1", 0))
-        self.port = self._port.getsockname()[1]
-        self._listen()
+        self._tls, context = tls, None
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+        self._stack = contextlib.ExitStack()
+        server = self._stack.enter_context(ServiceThread(self._application(), context))
+        self.proxy = self._stack.enter_context(FaultProxy(("127.0.0.1", server.port)))
 
     def _set_defaults(self) -> None:
         #: Custom resources by plural and name.
@@ -121,86 +131,38 @@ class ClusterDouble:
         self.protocols: tuple[str, ...] = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 
     def reset(self) -> None:
-        """Remove all pods and injected faults, and start the server if it is down."""
+        """Remove all pods and injected faults."""
         with self.lock:
             self._set_defaults()
             for name in list(self.pods):
                 self.remove(name)
-        if self._server is None:
-            self.up()
+        self.proxy.heal()
+
+    def close(self) -> None:
+        """Remove all pods, which ends their streams, and end the server."""
+        self.reset()
+        self._stack.close()
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.proxy.port}"
 
     def kubeconfig(self, path: Path, **changes: Any) -> Path:
         """Write a kubeconfig for this server."""
         cluster: dict[str, Any] = {"server": changes.get("server", self.url)}
         if self._tls:
-            cluster["certificate-authority"] = str(changes.get("authority", f"{self._tls}.crt"))
+            cluster["certificate-authority"] = f"{self._tls}.crt"
+        context = {"cluster": "double", "user": "u", "namespace": NAMESPACE}
         one = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "double",
             "clusters": [{"name": "double", "cluster": cluster}],
             "users": [{"name": "u", "user": {"token": changes.get("token", self.token)}}],
-            "contexts": [
-                {
-                    "name": "double",
-                    "context": {"cluster": "double", "user": "u", "namespace": NAMESPACE},
-                }
-            ],
+            "contexts": [{"name": "double", "context": context}],
         }
         path.write_text(json.dumps(one))
         return path
-
-    def _listen(self) -> None:
-        double = self
-
-        class Handler(_Handler):
-            cluster = double
-
-        self._server = server = _Server(("127.0.0.1", self.port), Handler)
-        if self._tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(self._tls)
-            server.socket = context.wrap_socket(
-                server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def track(self, connection: socket.socket, there: bool) -> None:
-        with self.lock:
-            (self._connections.add if there else self._connections.discard)(connection)
-
-    def cut(self) -> None:
-        """Cut every connection, as the end of an API server does."""
-        with self.lock:
-            connections = list(self._connections)
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def down(self) -> None:
-        """End the server; pods run on."""
-        assert self._server is not None
-        self._server.shutdown()
-        self._server.server_close()
-        self._server = None
-        self.cut()
-
-    def up(self) -> None:
-        """Start it again on the same port."""
-        self._listen()
-
-    def close(self) -> None:
-        """End the server and remove its pods."""
-        if self._server is not None:
-            self.down()
-        self._port.close()
-        with self.lock:
-            for name in list(self.pods):
-                self.remove(name)
 
     # -- pods --
 
@@ -320,113 +282,86 @@ class ClusterDouble:
         ended = {"exitCode": state["ExitCode"], "reason": reason, "finishedAt": _now()}
         return {"terminated": ended}
 
+    # -- requests --
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
+    def _application(self) -> web.Application:
+        namespace = "/api/v1/namespaces/{namespace}"
+        pod = namespace + "/pods/{name}"
+        custom = "/apis/{group}/{version}/namespaces/{namespace}/{plural}"
+        application = web.Application(middlewares=[self._check])
+        application.add_routes(
+            [
+                web.get(f"{namespace}/pods", _in_thread(self._list_pods)),
+                web.post(f"{namespace}/pods", _in_thread(self._create_pod)),
+                web.get(f"{namespace}/events", _in_thread(self._list_events)),
+                web.get(pod, _in_thread(self._use_pod)),
+                web.delete(pod, _in_thread(self._use_pod)),
+                web.get(f"{pod}/log", _in_thread(self._read_log)),
+                web.get(pod + "/{stream:exec|attach}", self._serve_stream),
+                web.get(custom, _in_thread(self._list_objects)),
+                web.post(custom, _in_thread(self._create_object)),
+                web.get(custom + "/{name}", _in_thread(self._use_object)),
+                web.delete(custom + "/{name}", _in_thread(self._use_object)),
+            ]
+        )
+        application.on_shutdown.append(self._end_streams)
+        return application
 
-    def handle_error(self, *_: Any) -> None:
-        """Say nothing about clients that close connections."""
+    @web.middleware
+    async def _check(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """Answer a request, unless a fault, the token or the path is against it."""
+        namespace, name = map(request.match_info.get, ("namespace", "name"))
+        with self.lock:
+            self.requests.append((request.method, request.path))
+            for fault in self.faults:
+                matches = fault.method == request.method and re.search(fault.path, request.path)
+                if fault.times > 0 and matches:
+                    fault.times -= 1
+                    if not fault.status and request.transport is not None:
+                        request.transport.abort()
+                    return _refuse(fault.status or 500, fault.message, fault.headers)
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
+            return _refuse(401, "Unauthorized")
+        if namespace not in (None, NAMESPACE):
+            return _refuse(404, f'namespaces "{namespace}" not found')
+        if "/pods/" in request.path and name not in self.pods:
+            return _refuse(404, f'pods "{name}" not found')
+        if request.match_info.get("plural", "") not in {"", *self.objects}:
+            return _refuse(404, "the server could not find the requested resource")
+        return await handler(request)
 
+    def _list_pods(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        with self.lock:
+            pods = list(self.pods.values())
+        items = [self.described(pod) for pod in pods if _selects(request, pod.manifest)]
+        return web.json_response({"kind": "PodList", "items": items})
 
-class _Handler(BaseHTTPRequestHandler):
-    cluster: ClusterDouble
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def setup(self) -> None:
-        super().setup()
-        self.cluster.track(self.connection, True)
-
-    def finish(self) -> None:
-        self.cluster.track(self.connection, False)
-        with contextlib.suppress(OSError):
-            super().finish()
-
-    def log_message(self, *_: Any) -> None:
-        """Write nothing."""
-
-    def _answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
-        text = isinstance(body, bytes)
-        data = body if text else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain" if text else "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
-        body = {"kind": "Status", "status": "Failure", "message": message, "code": status}
-        self._answer(status, body, headers)
-
-    def _serve(self) -> None:
-        path = urlsplit(self.path).path
-        size = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(size)) if size else {}
-        with self.cluster.lock:
-            self.cluster.requests.append((self.command, path))
-            fault = next(
-                (
-                    f
-                    for f in self.cluster.faults
-                    if f.times > 0 and f.method == self.command and re.search(f.path, path)
-                ),
-                None,
-            )
-            if fault is not None:
-                fault.times -= 1
-        if fault is not None and not fault.status:
-            self.close_connection = True
-            return
-        if fault is not None:
-            self._refuse(fault.status, fault.message, fault.headers)
-        elif self.headers.get("Authorization") != f"Bearer {self.cluster.token}":
-            self._refuse(401, "Unauthorized")
-        else:
-            self._route(path, body)
-
-    do_GET = do_POST = do_DELETE = do_PATCH = _serve
-
-    def _route(self, path: str, body: dict[str, Any]) -> None:
-        parts = [unquote(part) for part in path.strip("/").split("/")]
-        if parts[:3] == ["api", "v1", "namespaces"] and parts[4:5] == ["pods"]:
-            if parts[3] != NAMESPACE:
-                self._refuse(404, f'namespaces "{parts[3]}" not found')
-            elif len(parts) == 5:
-                self._pods(body)
-            else:
-                self._pod(parts[5], parts[6:])
-        elif parts == ["api", "v1", "namespaces", NAMESPACE, "events"]:
-            self._events()
-        elif parts[0] == "apis" and parts[3:5] == ["namespaces", NAMESPACE]:
-            self._custom(parts[5], parts[6:], body)
-        else:
-            self._refuse(404, "the server could not find the requested resource")
-
-    def _pods(self, body: dict[str, Any]) -> None:
-        if self.command == "GET":
-            with self.cluster.lock:
-                pods = list(self.cluster.pods.values())
-            found = [self.cluster.described(pod) for pod in pods if self._selects(pod.manifest)]
-            self._answer(200, {"kind": "PodList", "items": found})
-            return
-        if body["metadata"]["name"] in self.cluster.pods:
-            self._refuse(409, f'pods "{body["metadata"]["name"]}" already exists')
-            return
+    def _create_pod(self, _request: web.Request, body: dict[str, Any]) -> web.Response:
+        name = body["metadata"]["name"]
+        if name in self.pods:
+            return _refuse(409, f'pods "{name}" already exists')
         try:
-            pod = self.cluster.add(body)
+            pod = self.add(body)
         except kubernetes_validate.ValidationError as error:
-            self._refuse(400, str(error))
-            return
-        self._answer(201, self.cluster.described(pod))
+            return _refuse(400, str(error))
+        return web.json_response(self.described(pod), status=201)
 
-    def _events(self) -> None:
-        (selector,) = parse_qs(urlsplit(self.path).query)["fieldSelector"]
-        asked = dict(part.split("=") for part in selector.split(","))
+    def _use_pod(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        pod = self.pods[request.match_info["name"]]
+        described = self.described(pod)
+        if request.method == "DELETE":
+            self.remove(pod.name)
+        return web.json_response(described)
+
+    def _read_log(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        container = self.pods[request.match_info["name"]].container
+        lines = int(request.query.get("tailLines", "1000"))
+        return web.Response(body=container.logs(tail=lines) if container is not None else b"")
+
+    def _list_events(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        asked = dict(part.split("=") for part in request.query["fieldSelector"].split(","))
         assert asked["type"] == "Warning"
-        pod = self.cluster.pods.get(asked["involvedObject.name"])
+        pod = self.pods.get(asked["involvedObject.name"])
         items = [
             {
                 "type": "Warning",
@@ -437,67 +372,140 @@ class _Handler(BaseHTTPRequestHandler):
             }
             for reason, message, seconds in (pod.warnings if pod is not None else ())
         ]
-        self._answer(200, {"kind": "EventList", "items": items})
+        return web.json_response({"kind": "EventList", "items": items})
 
-    def _selects(self, found: dict[str, Any]) -> bool:
-        """Return whether the query's selector of labels is for an object."""
-        (selector,) = parse_qs(urlsplit(self.path).query).get("labelSelector", [""])
-        asked = dict(part.split("=") for part in selector.split(",") if part)
-        return asked.items() <= found["metadata"].get("labels", {}).items()
+    def _list_objects(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        objects = self.objects[request.match_info["plural"]].values()
+        return web.json_response({"items": [one for one in objects if _selects(request, one)]})
 
-    def _pod(self, name: str, rest: list[str]) -> None:
-        pod = self.cluster.pods.get(name)
-        if pod is None:
-            self._refuse(404, f'pods "{name}" not found')
-        elif rest == ["log"]:
-            lines = int(parse_qs(urlsplit(self.path).query).get("tailLines", ["1000"])[0])
-            log = pod.container.logs(tail=lines) if pod.container is not None else b""
-            self._answer(200, log)
-        elif rest in (["exec"], ["attach"]):
-            self._stream(pod, rest[0])
-        elif self.command == "DELETE":
-            described = self.cluster.described(pod)
-            self.cluster.remove(name)
-            self._answer(200, described)
+    def _create_object(self, request: web.Request, body: dict[str, Any]) -> web.Response:
+        plural = request.match_info["plural"]
+        self.objects[plural][body["metadata"]["name"]] = body
+        self.created(plural, body)
+        return web.json_response(body, status=201)
+
+    def _use_object(self, request: web.Request, _body: dict[str, Any]) -> web.Response:
+        plural, name = request.match_info["plural"], request.match_info["name"]
+        found = self.objects[plural].get(name)
+        if found is None:
+            return _refuse(404, f'{plural} "{name}" not found')
+        if request.method == "DELETE" and not found["metadata"].get("finalizers"):
+            del self.objects[plural][name]
+            self.created(f"-{plural}", {"metadata": {"name": name}})
+        return web.json_response(found)
+
+    # -- exec and attach --
+
+    async def _serve_stream(self, request: web.Request) -> web.StreamResponse:
+        """Serve a stream to its end, also for a client that leaves while the engine opens it."""
+        serving = asyncio.create_task(self._stream(request))
+        self._streams.add(serving)
+        serving.add_done_callback(self._streams.discard)
+        return await asyncio.shield(serving)
+
+    async def _end_streams(self, _application: web.Application) -> None:
+        if self._streams:
+            await asyncio.wait(self._streams, timeout=10.0)
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        """Run a program in a pod, or attach to its first process, and pass the streams on."""
+        pod = self.pods[request.match_info["name"]]
+        phase = (await asyncio.to_thread(self.described, pod))["status"]["phase"]
+        if phase != "Running":
+            return _refuse(400, f"container is not running: pod is in phase {phase}")
+        channels = web.WebSocketResponse(protocols=self.protocols, timeout=1.0)
+        await channels.prepare(request)
+        api, container, errors = self.engine.api, pod.container.id, bytearray()
+        command, program = request.query.getall("command", []), ""
+        # As API servers do, on the first channel that the client reads.
+        await channels.send_bytes(_OUTPUT if command else _STATUS)
+        if command:
+            created = await asyncio.to_thread(api.exec_create, container, command, stdin=True)
+            program = created["Id"]
+            path, options = f"/exec/{program}/start", {"body": {"Detach": False, "Tty": False}}
         else:
-            self._answer(200, self.cluster.described(pod))
+            path = f"/containers/{container}/attach"
+            options = {"query": {"stdin": 1, "stdout": 1, "stream": 1}}
+        hijacked = await asyncio.to_thread(hijack, api, path, seconds=60.0, **options)
+        stream = ExecStream(hijacked, errors.extend)
 
-    def _custom(self, plural: str, rest: list[str], body: dict[str, Any]) -> None:
-        objects = self.cluster.objects.get(plural)
-        if objects is None:
-            self._refuse(404, "the server could not find the requested resource")
-        elif not rest and self.command == "POST":
-            objects[body["metadata"]["name"]] = body
-            self.cluster.created(plural, body)
-            self._answer(201, body)
-        elif not rest:
-            self._answer(200, {"items": [one for one in objects.values() if self._selects(one)]})
-        elif rest[0] not in objects:
-            self._refuse(404, f'{plural} "{rest[0]}" not found')
-        elif self.command == "DELETE":
-            if objects[rest[0]]["metadata"].get("finalizers"):
-                self._answer(200, objects[rest[0]])
-                return
-            self._answer(200, objects.pop(rest[0]))
-            self.cluster.created(f"-{plural}", {"metadata": {"name": rest[0]}})
-        else:
-            self._answer(200, objects[rest[0]])
+        async def pass_output_on() -> None:
+            with contextlib.suppress(OSError):
+                while data := await _when_ready(stream, functools.partial(stream.recv, 32_768)):
+                    await channels.send_bytes(_OUTPUT + data)
+                if errors:
+                    await channels.send_bytes(_ERRORS + errors)
+                if program:
+                    code = await asyncio.to_thread(exit_code, api, container, program)
+                    await channels.send_bytes(_STATUS + json.dumps(_status(code)).encode())
+            await channels.close()
 
-    def _stream(self, pod: Pod, kind: str) -> None:
-        query = parse_qs(urlsplit(self.path).query)
-        offered = [p.strip() for p in self.headers.get("Sec-WebSocket-Protocol", "").split(",")]
-        chosen = next((p for p in self.cluster.protocols if p in offered), None)
-        state = self.cluster.described(pod)["status"]
-        if state["phase"] != "Running":
-            self._refuse(400, f"container is not running: pod is in phase {state['phase']}")
-            return
-        server = ChannelServer(self.connection, self.rfile, self.headers, chosen)
-        self.close_connection = True
-        api = self.cluster.engine.api
-        if kind == "attach":
-            server.attach(api, pod.container.id)
-        else:
-            server.execute(api, pod.container.id, query["command"])
+        output = asyncio.create_task(pass_output_on())
+        try:
+            async for message in channels:
+                if message.type is WSMsgType.BINARY and message.data[:1] == _INPUT:
+                    unsent = memoryview(message.data)[1:]
+                    while unsent:
+                        send = functools.partial(stream.send, unsent)
+                        unsent = unsent[await _when_ready(stream, send, writing=True) :]
+        finally:
+            with contextlib.suppress(OSError):
+                hijacked.shutdown(socket.SHUT_RDWR)
+            await output
+            stream.close()
+        return channels
+
+
+def _in_thread(work: Work) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Return a handler whose work may wait for the engine."""
+
+    async def serve(request: web.Request) -> web.Response:
+        body = json.loads(await request.read() or b"{}")
+        return await asyncio.to_thread(work, request, body)
+
+    return serve
+
+
+async def _when_ready(stream: ExecStream, work: Callable[[], Any], *, writing: bool = False) -> Any:
+    """Do what a stream that does not block allows, as soon as it allows it."""
+    loop = asyncio.get_running_loop()
+    add, remove = (
+        (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
+    )
+    while True:
+        try:
+            return work()
+        except BlockingIOError:
+            ready, number = asyncio.Event(), stream.fileno()
+            add(number, ready.set)
+            try:
+                await ready.wait()
+            finally:
+                remove(number)
+
+
+def _refuse(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
+    body = {"kind": "Status", "status": "Failure", "message": message, "code": status}
+    return web.json_response(body, status=status, headers=headers)
+
+
+def _status(code: int) -> dict[str, Any]:
+    """Describe the end of a program."""
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
+
+
+def _selects(request: web.Request, found: dict[str, Any]) -> bool:
+    """Return whether the query's selector of labels is for an object."""
+    selector = request.query.get("labelSelector", "")
+    asked = dict(part.split("=") for part in selector.split(",") if part)
+    return asked.items() <= found["metadata"].get("labels", {}).items()
 
 
 def _now(offset: float = 0.0) -> str:
@@ -506,4 +514,4 @@ def _now(offset: float = 0.0) -> str:
 
 def _seconds(text: str) -> float:
     """Return a time of the engine in seconds of the epoch."""
-    return float(calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))
+    return datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc).timestamp()

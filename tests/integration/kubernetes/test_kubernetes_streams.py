@@ -35,8 +35,8 @@ def test_running_code_survives_a_restart_of_the_api_server(make, cluster):
     restarted = threading.Event()
 
     def restart() -> None:
-        cluster.down()
-        cluster.up()
+        cluster.proxy.reset(refuse=True)
+        cluster.proxy.heal()
         restarted.set()
 
     code = "begin()\nimport time\nwhile not restarted(): time.sleep(0.1)\n'went on'"
@@ -49,7 +49,7 @@ def test_stream_that_is_cut_between_calls_goes_on(make, cluster):
     executor = make(lease_seconds=LEASE)
     executor("value = 7")
     for _ in range(3):
-        cluster.cut()
+        cluster.proxy.reset()
         assert executor("value").output == 7
 
 
@@ -61,7 +61,7 @@ def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
         return sum(path.endswith("/attach") for _, path in cluster.requests)
 
     before = attached()
-    cluster.cut()
+    cluster.proxy.reset()
     assert eventually(lambda: attached() > before)
     assert executor("import time\ntime.sleep(35)\nvalue").output == 1
 
