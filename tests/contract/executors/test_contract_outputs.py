@@ -35,7 +35,7 @@ PIXEL = _written.getvalue()
 
 def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
     return CodeAgent(
-        tools=list(tools), model=Script(*steps), verbosity_level=0, executor=contract.limited
+        tools=list(tools), model=Script(*steps), verbosity_level=0, executor=contract.shared
     )
 
 

@@ -94,8 +94,10 @@ def test_watches_of_epoll_are_shared(tmp_path: Path) -> None:
     found = attacked("watches", tmp_path)
     counts = [count for count, _ in found["attacks"]]
     assert {refusal for _, refusal in found["attacks"]} == {"No space left on device"}
-    assert sum(counts) < WATCHES * 9 // 10, "some are left"
-    assert min(counts) > WATCHES // 10, "each has a share"
+    # If all begin together each gets a fifth; if one after the other, half of what is left.
+    share = WATCHES // 2 ** len(counts)
+    assert WATCHES - sum(counts) > share * 9 // 10, "some are left"
+    assert min(counts) > share * 9 // 10, "each has a share"
     assert found["neighbour"] == [["x", 42]]
     assert found["host"] == "runs"
     assert found["next"] == [["x", 42]], "what a child had ends with it"
