@@ -23,13 +23,12 @@ class EngineAnswers(Handler):
 
 
 def folder_of(path: Path) -> Path:
-    """A folder as ``tls=`` takes it, with one certificate that is its own authority."""
+    """A folder as ``tls=`` takes it."""
     path.mkdir()
     both = certificates.made_in(path)
-    certificate = both.with_name("both.pem.crt").read_text()
-    for name in ("ca.pem", "cert.pem"):
-        (path / name).write_text(certificate)
-    (path / "key.pem").write_text(both.read_text())
+    both.with_name("both.pem.crt").rename(path / "ca.pem")
+    for name in ("cert.pem", "key.pem"):
+        (path / name).write_text(both.read_text())
     return path
 
 
