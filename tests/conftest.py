@@ -204,6 +204,14 @@ def wasm_machine() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _machinery(request: pytest.FixtureRequest) -> None:
+    """Have what the markers of a test name."""
+    for marker, fixture in (("docker", "engine"), ("wasm", "wasm_machine")):
+        if request.node.get_closest_marker(marker) is not None:
+            request.getfixturevalue(fixture)
+
+
+@pytest.fixture(autouse=True)
 def _pictures_in_the_runs_folder(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,11 +63,7 @@ def host(kind: str, temporary: Path, then: str) -> subprocess.Popen[str]:
         pytest.param("DockerExecutor", marks=pytest.mark.docker),
     ],
 )
-def test_nothing_stays_in_the_temporary_folder(kind, tmp_path, request):
-    if kind == "DockerExecutor":
-        request.getfixturevalue("engine")
-    elif kind == "WasmExecutor":
-        request.getfixturevalue("wasm_machine")
+def test_nothing_stays_in_the_temporary_folder(kind, tmp_path):
     folder = tmp_path / f"smolagents-fork-{os.getuid()}"
     with host(kind, tmp_path, "wait") as killed:
         assert killed.stdout is not None
@@ -153,10 +149,8 @@ def started_by(host: int) -> set[tuple[int, int]]:
         pytest.param("WasmExecutor", marks=pytest.mark.wasm),
     ],
 )
-def test_every_process_ends_with_its_host(kind, moment, tmp_path, request):
-    if kind == "WasmExecutor":
-        request.getfixturevalue("wasm_machine")
-    elif moment == "JavaScript":
+def test_every_process_ends_with_its_host(kind, moment, tmp_path):
+    if kind != "WasmExecutor" and moment == "JavaScript":
         pytest.skip("there is none")
     with subprocess.Popen(
         [sys.executable, "-c", BUSY_HOST, kind, MOMENTS[moment]],

@@ -84,7 +84,7 @@ def test_demo_where_the_kernel_cannot_confine_answers_locally(monkeypatch):
 
 
 @pytest.mark.docker
-def test_demo_with_an_engine_answers_in_a_container(engine):
+def test_demo_with_an_engine_answers_in_a_container():
     assert_answers(demo(), "DockerExecutor: Docker, since an engine responds")
 
 
@@ -109,12 +109,12 @@ def test_managed_agents_example_runs_in_processes():
 
 
 @pytest.mark.docker
-def test_managed_agents_example_runs_in_containers(engine):
+def test_managed_agents_example_runs_in_containers():
     assert "Executor: DockerExecutor" in managed_agents()
 
 
 @pytest.mark.docker
-def test_quickstart_example_runs_in_a_container(engine):
+def test_quickstart_example_runs_in_a_container():
     done = demo("docker_quickstart")
     assert done.returncode == 0, done.stdout + done.stderr
     for words in (
@@ -139,11 +139,8 @@ def test_quickstart_example_runs_in_a_container(engine):
         ],
     ),
 )
-def test_report_example_takes_a_file_in_and_brings_a_chart_out(request, name, words):
+def test_report_example_takes_a_file_in_and_brings_a_chart_out(name, words):
     """On the executor that EXECUTOR names."""
-    machinery = {"docker": "engine", "wasm": "wasm_machine"}
-    if name in machinery:
-        request.getfixturevalue(machinery[name])
     chart = ROOT / "build" / "demo" / "chart.svg"
     chart.unlink(missing_ok=True)
     done = demo("report", EXECUTOR=name)

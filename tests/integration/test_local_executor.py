@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,16 +101,6 @@ def test_errors_help(code: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_evaluate_python_code_has_upstreams_signature_and_result() -> None:
-    state: dict[str, Any] = {"x": 3}
-    tools: dict[str, Callable[..., Any]] = {"add_two": lambda x: x + 2}
-    assert evaluate_python_code("y = add_two(x)", tools, state=state) == (5, False)
-    assert state["y"] == 5
-    assert evaluate_python_code("final_answer(1)", {"final_answer": lambda x: x}) == (1, True)
-    with pytest.raises(upstream.InterpreterError, match="Cannot assign to name 'print'"):
-        evaluate_python_code("print = 3", {"print": print}, state={})
-
-
 def test_evaluate_python_code_holds_what_its_documentation_says() -> None:
     def helper(x: int) -> int:
         return x + 1
@@ -121,6 +110,7 @@ def test_evaluate_python_code_holds_what_its_documentation_says() -> None:
     assert evaluate_python_code("b = tool(helper(a))", static, custom, state) == (4, False)
     assert {"a": 1, "b": 4}.items() <= state.items()
     assert state["_operations_count"]["counter"] > 0
+    assert evaluate_python_code("final_answer(1)", {"final_answer": lambda x: x}) == (1, True)
     # What may be overwritten is, for the runs with that state; the caller's dict is the caller's.
     overwrite = "def helper(x): return 'mine'\nhelper(1)"
     assert evaluate_python_code(overwrite, static, custom, state) == ("mine", False)
@@ -129,6 +119,8 @@ def test_evaluate_python_code_holds_what_its_documentation_says() -> None:
     for refused in ("tool = 1", "def tool(): pass", "class tool: pass", "del tool"):
         with pytest.raises(upstream.InterpreterError, match="erase the existing tool"):
             evaluate_python_code(refused, static, custom, state)
+    with pytest.raises(upstream.InterpreterError, match="Cannot assign to name 'print'"):
+        evaluate_python_code("print = 3", {"print": print}, state={})
     # The list of imports is the whole list, and the default is upstream's.
     with pytest.raises(upstream.InterpreterError, match="Import of math is not allowed"):
         evaluate_python_code("import math", authorized_imports=["json"])

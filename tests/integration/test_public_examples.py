@@ -61,11 +61,7 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in PUBLIC])
-def test_example_runs(name: str, reader: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    if name in DOCKER:
-        request.getfixturevalue("engine")
-    if name in WASM:
-        request.getfixturevalue("wasm_machine")
+def test_example_runs(name: str, reader: dict[str, Any]) -> None:
     text = inspect.getdoc(PUBLIC[name]) or ""
     example = doctest.DocTestParser().get_doctest(text, reader, name, None, 0)
     assert [one for one in example.examples if not one.options.get(doctest.SKIP)], "no example"

@@ -8,8 +8,3 @@ import pytest
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark every test of this folder."""
     item.add_marker(pytest.mark.wasm)
-
-
-@pytest.fixture(autouse=True)
-def _machine(wasm_machine: None) -> None:
-    """Skip, or fail, where the machinery is missing."""
