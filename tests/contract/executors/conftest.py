@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contract_clusters import close as close_clusters
-from contract_clusters import is_usual
-from contract_hosted import close as close_hosted
-from contract_hosted import lead_to_service, start_service
+from contract_engines import close, is_usual, lead_to_service, start_service
 from contract_kinds import KINDS, Contract, Shared
 from whole_contract import WHOLE
 
@@ -17,7 +14,6 @@ from whole_contract import WHOLE
 NEEDS = {
     "ray-docker": "ray_cluster",
     "ray-process": "ray_cluster",
-    "wasm": "wasm_machine",
 }
 #: The first user of a Ray cluster starts it, and waits for each of its nodes.
 _CLUSTER_LIMIT = pytest.mark.limit(1800)
@@ -73,8 +69,7 @@ def shared_executors() -> Iterator[Shared]:
         if start_service.cache_info().currsize:
             lead_to_service(patch)
         shared.close()
-    close_clusters()
-    close_hosted()
+    close()
 
 
 @pytest.fixture
@@ -82,8 +77,6 @@ def contract(
     request: pytest.FixtureRequest, shared_executors: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Contract]:
     """One executor, and whether it differs in this test."""
-    if KINDS[request.param].name == "docker":
-        request.getfixturevalue("engine")
     if request.param == "hosted":
         lead_to_service(monkeypatch)
     if request.param in NEEDS:

@@ -14,9 +14,8 @@ from unittest import mock
 
 import pytest
 from background import acting
-from contract_clusters import KubernetesExecutor
 from contract_declarations import difference
-from contract_hosted import HostedExecutor
+from contract_engines import HostedExecutor, KubernetesExecutor
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine, WasmExecutor
@@ -39,8 +38,9 @@ PACKAGES = ("attrs", "numba", "pydantic")
 COMPILED = (*SCIENCE, "numba", "pydantic")
 #: What ordinary programs import.
 ORDINARY = (
-    *("argparse", "collections", "contextlib", "ctypes", "dataclasses", "gc", "inspect", "io"),
-    *("linecache", "os", "pickle", "sys", "traceback", "types", "typing"),
+    *("argparse", "collections", "contextlib", "ctypes", "dataclasses", "enum", "gc", "inspect"),
+    *("io", "json", "linecache", "os", "pickle", "sys", "traceback", "types", "typing", "urllib"),
+    *("xml", "zoneinfo"),
 )
 #: Imports of shared executors, where they are others than :data:`PLAIN`.
 IMPORTS = {
@@ -194,6 +194,11 @@ class Shared:
         self._stack.close()
 
 
+def _shared_executor(which: str) -> Any:
+    """Return a property of :class:`Contract`: the executor ``which`` of :class:`Shared`."""
+    return property(lambda contract: contract._shared.get(contract.kind, which))
+
+
 class Contract:
     """One kind of executor, for a test of the suite."""
 
@@ -232,30 +237,20 @@ class Contract:
             self._shared.named.add(name)
         return self.differs
 
-    @property
-    def shared(self) -> Any:
-        """An executor that other tests use, too."""
-        return self._shared.get(self.kind, "plain")
-
-    @property
-    def ordinary(self) -> Any:
-        """One whose code may import :data:`ORDINARY`."""
-        return self._shared.get(self.kind, "ordinary")
-
-    @property
-    def wide(self) -> Any:
-        """One whose code may import what could reach its host."""
-        return self._shared.get(self.kind, "wide")
-
-    @property
-    def with_files(self) -> Any:
-        """One with :data:`FILES`, whose code may import ``os`` and, not in Wasm, pandas."""
-        return self._shared.get(self.kind, "files")
-
-    @property
-    def limited(self) -> Any:
-        """One with the limits above."""
-        return self._shared.get(self.kind, "limited")
+    #: An executor that other tests use, too.
+    shared = _shared_executor("plain")
+    #: One whose code may import :data:`ORDINARY`.
+    ordinary = _shared_executor("ordinary")
+    #: One whose code may import what could reach its host.
+    wide = _shared_executor("wide")
+    #: One with :data:`FILES`, whose code may import ``os`` and, not in Wasm, pandas.
+    with_files = _shared_executor("files")
+    #: One with the limits above.
+    limited = _shared_executor("limited")
+    #: One with numpy, pandas and Pillow.
+    science = _shared_executor("science")
+    #: One with :data:`PACKAGES`; in Wasm with those of plain Python.
+    packaged = _shared_executor("packaged")
 
     def takes(self, option: str) -> bool:
         """Tell whether the executor has an option of that name."""
@@ -263,16 +258,6 @@ class Contract:
             return option in inspect.signature(self.kind.cls).parameters
         kinds = {"docker": DockerOptions, "process": ProcessOptions, "wasm": WasmOptions}
         return option in about(kinds[self.kind.name])
-
-    @property
-    def science(self) -> Any:
-        """The same, with numpy, pandas and Pillow."""
-        return self._shared.get(self.kind, "science")
-
-    @property
-    def packaged(self) -> Any:
-        """One with :data:`PACKAGES`; in Wasm with those of plain Python."""
-        return self._shared.get(self.kind, "packaged")
 
     def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
         """Make an executor for one test, closed after it."""

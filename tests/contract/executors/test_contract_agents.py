@@ -16,6 +16,11 @@ def code_agent(executor: Any, *steps: str, **more: Any) -> CodeAgent:
     return CodeAgent(model=Script(*steps), executor=executor, **options)
 
 
+def helper_of(executor: Any, *steps: str, **more: Any) -> CodeAgent:
+    """Return an agent for another one to manage."""
+    return code_agent(executor, *steps, **{"name": "helper", "description": "Helps.", **more})
+
+
 @behaviour("Managed agents", "A managed ToolCallingAgent works with its tools on the host.")
 def test_managed_tool_calling_agent(contract):
     counter = Counter(start=40)
@@ -35,18 +40,12 @@ def test_managed_tool_calling_agent(contract):
 
 @behaviour("Managed agents", "Managed CodeAgents can manage others, each with its own executor.")
 def test_managed_agents_two_deep(contract):
-    inner = code_agent(
-        contract.limited,
-        "mark = 'inner'\nfinal_answer('deep ' + str(6 * 7))",
-        name="calculator",
-        description="Counts.",
-    )
-    middle = code_agent(
+    steps = "mark = 'inner'\nfinal_answer('deep ' + str(6 * 7))"
+    inner = helper_of(contract.limited, steps, name="calculator")
+    middle = helper_of(
         contract.science,
         "mark = 'middle'\nreport = calculator(task='six times seven')",
         "final_answer(report + mark)",
-        name="helper",
-        description="Asks the calculator.",
         managed_agents=[inner],
     )
     boss = code_agent(
@@ -63,15 +62,8 @@ def test_managed_agents_two_deep(contract):
     "Managed agents", "An agent creates its own executor from executor_class, and closes it."
 )
 def test_agent_with_its_own_executor(contract):
-    helper = CodeAgent(
-        tools=[],
-        model=Script("final_answer('helped')"),
-        name="helper",
-        description="Helps.",
-        verbosity_level=0,
-        **contract.agent_options(timeout_seconds=30),
-    )
-    with helper:
+    options = contract.agent_options(timeout_seconds=30)
+    with helper_of(None, "final_answer('helped')", **options) as helper:
         boss = code_agent(
             contract.shared, "final_answer('helped' in helper('please'))", managed_agents=[helper]
         )
@@ -86,18 +78,12 @@ def test_agent_with_its_own_executor(contract):
 
 @behaviour("Managed agents", "A managed agent can be called again, and keeps its own state.")
 def test_a_managed_agent_is_called_twice(contract):
-    helper = code_agent(
-        contract.limited,
-        "kept = 1\nfinal_answer('first')",
-        "final_answer('second' + str(kept))",
-        name="helper",
-        description="Helps.",
-    )
+    steps = "kept = 1\nfinal_answer('first')", "final_answer('second' + str(kept))"
     boss = code_agent(
         contract.shared,
         "kept = 2\nanswers = [helper('one'), helper('two')]\n"
         "final_answer(['first' in answers[0], 'second1' in answers[1]])",
-        managed_agents=[helper],
+        managed_agents=[helper_of(contract.limited, *steps)],
     )
     assert boss.run("go") == [True, True]
     assert contract.shared("kept").output == 2
@@ -107,13 +93,7 @@ def test_a_managed_agent_is_called_twice(contract):
     "Managed agents", "They accept task and additional_args, and no other arguments of run()."
 )
 def test_signature_of_a_managed_agent(contract):
-    helper = code_agent(
-        contract.limited,
-        "final_answer(sum(numbers))",
-        "final_answer('by keyword')",
-        name="helper",
-        description="Adds.",
-    )
+    helper = helper_of(contract.limited, "final_answer(sum(numbers))", "final_answer('by keyword')")
     boss = code_agent(
         contract.shared,
         "words = [helper('add', additional_args={'numbers': [40, 2]}), helper(task='add')]\n"
@@ -136,13 +116,11 @@ def test_signature_of_a_managed_agent(contract):
 
 @behaviour("Managed agents", "The variables of a call end with it, and their names are checked.")
 def test_variables_of_a_call_end_with_it(contract):
-    helper = code_agent(
+    helper = helper_of(
         contract.limited,
         "final_answer(secret_of_a + kept)",
         "try:\n    found = secret_of_a\nexcept NameError:\n    found = 'no secret'\n"
         "final_answer(found + kept)",
-        name="helper",
-        description="Helps.",
     )
     helper.state["kept"] = " of the agent"
     boss = code_agent(
@@ -184,21 +162,17 @@ def test_error_of_a_managed_agent(contract):
     "A run with stream=True yields calls of the interpreter, steps and the answer.",
 )
 def test_streamed_runs(contract):
-    helper = code_agent(
-        contract.limited, "final_answer('helped')", name="helper", description="Helps."
-    )
     boss = code_agent(
         contract.shared,
         "words = helper('please')\nprint('helped' in words)",
         "final_answer('streamed')",
-        managed_agents=[helper],
+        managed_agents=[helper_of(contract.limited, "final_answer('helped')")],
     )
     events = list(boss.run("go", stream=True))
     names = [type(event).__name__ for event in events]
     assert names.count("ActionStep") == 2
-    assert [event.name for event in events if type(event).__name__ == "ToolCall"] == [
-        "python_interpreter"
-    ] * 2
+    calls = [event.name for event in events if type(event).__name__ == "ToolCall"]
+    assert calls == ["python_interpreter"] * 2
     assert names[-1] == "FinalAnswerStep"
     assert events[-1].output == "streamed"
 

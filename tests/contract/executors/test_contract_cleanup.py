@@ -13,7 +13,7 @@ import pytest
 from background import acting, eventually, process_gone
 from begin_tool import Begin
 from contract_declarations import behaviour
-from contract_hosted import start_service
+from contract_engines import start_service
 from contract_kinds import PLAIN
 from scripted_model import Script
 from smolagents import CodeAgent, tool

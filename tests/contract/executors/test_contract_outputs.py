@@ -60,7 +60,7 @@ def test_text_of_the_last_value(contract):
         tools=[],
         model=Script(*steps, "final_answer('went on')"),
         verbosity_level=0,
-        executor=contract.make(["dataclasses", "enum"]),
+        executor=contract.ordinary,
     )
     agent.run("go")
     for step, (_, text) in zip(agent.memory.steps[1:], OWN_TEXTS.values(), strict=False):

@@ -1,7 +1,7 @@
-"""Executors in sandboxes of clusters: as ``docker`` in all, on another engine.
+"""Executors in sandboxes of clusters and services: as ``docker`` in all, on another engine.
 
-In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all. The pods are those of
-the cluster that the kubeconfig names, where ``KUBERNETES_CLUSTER`` is set by
+In a usual run clusters have the tests below; with ``WHOLE_CONTRACT=1`` they have all. The pods are
+those of the cluster that the kubeconfig names, where ``KUBERNETES_CLUSTER`` is set by
 ``tools.kubernetes_cluster``, or ``KUBERNETES_IMAGE`` names an image that its nodes can pull.
 """
 
@@ -18,9 +18,11 @@ from typing import Any
 import docker
 import pytest
 from cluster_double import ClusterDouble
+from hosted_services import Hosted, blaxel
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
+from smolagents_fork.executors.hosted import BlaxelExecutor
 
 #: An image that the nodes of a real cluster can pull, with the imports of the suite.
 _IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
@@ -77,8 +79,38 @@ class KubernetesExecutor(DockerExecutor):
             super().__init__(additional_imports, logger, image=image, **keywords)
 
 
+_service_parts = contextlib.ExitStack()
+
+
+@functools.cache
+def start_service() -> Hosted:
+    """Start the service of this process, which serves until the end of the run."""
+    # A short path: the kernels' sockets are inside.
+    folder = Path(_service_parts.enter_context(tempfile.TemporaryDirectory(prefix="hosted")))
+    thread, describe = blaxel(folder, folder)
+    _service_parts.enter_context(thread)
+    return describe(f"127.0.0.1:{thread.port}")
+
+
+def lead_to_service(patch: pytest.MonkeyPatch) -> None:
+    """Lead the SDK to the service of this process; tests of other files lead it elsewhere."""
+    hosted = start_service()
+    hosted.lead(hosted.address, patch)
+
+
+class HostedExecutor(BlaxelExecutor):
+    """``BlaxelExecutor`` on the double, whose kernels have the packages of the tests."""
+
+    def __init__(
+        self, _additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
+    ) -> None:
+        super().__init__([], logger, **keywords)
+
+
 def close() -> None:
-    """Close the clusters of this process."""
+    """Close the clusters of this process, and stop its service."""
+    _service_parts.close()
+    start_service.cache_clear()
     if _cluster.cache_info().currsize:
         with contextlib.suppress(Exception):
             _cluster().close()
