@@ -7,47 +7,30 @@ Each probe is a program of one line, run after the same prelude, and passes what
 from __future__ import annotations
 
 import ast
+import builtins
+import collections
+import functools
+import importlib.machinery
 import random
+import string
+import types
+import typing
 from collections.abc import Sequence
 
 from guarded_modules import SEARCHED
 
+from smolagents_fork.interpreter.guarded import policy
+
+#: Built-in functions and classes, modules, and what the host gives to programs.
 ROOTS = [
-    "search",
-    "lookup",
-    "thing",
-    "leak",
-    "print",
-    "len",
-    "getattr",
-    "type",
-    "object",
-    "str",
-    "int",
-    "list",
-    "dict",
-    "set",
-    "isinstance",
-    "super",
-    "property",
-    "staticmethod",
-    "classmethod",
-    "Exception",
-    "ValueError",
-    "map",
-    "filter",
-    "zip",
-    "sorted",
-    "max",
-    "range",
-    "slice",
-    "iter",
-    "next",
-    "vars",
-    "dir",
-    "hasattr",
-    "setattr",
-    "format",
+    *("search", "lookup", "thing", "leak", "Exception"),
+    *(
+        name
+        for name, value in sorted(vars(builtins).items())
+        if isinstance(value, (type, types.BuiltinFunctionType))
+        and not (name.startswith("_") or name in policy.REFUSED_BUILTINS)
+        and not (isinstance(value, type) and issubclass(value, BaseException))
+    ),
     *SEARCHED,
 ]
 MADE = (
@@ -103,79 +86,29 @@ MADE = (
     "classmethod(search)",
     "staticmethod(search)",
 )
+#: What has attributes that lead out of a program.
+INSPECTED = (
+    *(types.FunctionType, types.MethodType, types.CodeType, types.FrameType, types.CellType),
+    *(types.TracebackType, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType),
+    *(types.ModuleType, types.GenericAlias, type, property, BaseException, memoryview),
+    *(collections.defaultdict, functools.partial, string.Formatter, typing.ForwardRef),
+    *(importlib.machinery.ModuleSpec, importlib.machinery.SourceFileLoader),
+)
+DECIDED = (
+    *(policy.GUARDED_DUNDERS, policy.GUARDED_ATTRIBUTES, policy.CALLED_ONLY, policy.FORMATS),
+    *(policy.SIZED_METHODS, policy.REFUSED_BUILTINS),
+)
+#: Attributes of these, names that policy decides about, and others.
 NAMES = [
-    "__class__",
-    "__base__",
-    "__bases__",
-    "__mro__",
-    "__subclasses__",
-    "__dict__",
-    "__globals__",
-    "__builtins__",
-    "__code__",
-    "__closure__",
-    "__func__",
-    "__self__",
-    "__wrapped__",
-    "__init__",
-    "__new__",
-    "__call__",
-    "__get__",
-    "__getattribute__",
-    "__getattr__",
-    "__setattr__",
-    "__reduce__",
-    "__reduce_ex__",
-    "__module__",
+    *sorted({name for kind in INSPECTED for name in dir(kind)}.union(*DECIDED)),
     "__loader__",
     "__spec__",
-    "__import__",
-    "__defaults__",
-    "__kwdefaults__",
-    "__annotations__",
-    "__qualname__",
     "__objclass__",
-    "__traceback__",
-    "__context__",
-    "__cause__",
-    "__doc__",
-    "__name__",
-    "__slots__",
-    "__weakref__",
-    "__init_subclass__",
-    "__class_getitem__",
-    "__origin__",
-    "__args__",
-    "__text_signature__",
     "__type_params__",
     "__dataclass_fields__",
     "__match_args__",
-    "mro",
-    "gi_frame",
-    "gi_code",
-    "gi_yieldfrom",
-    "cr_frame",
-    "cr_code",
-    "cr_await",
-    "ag_frame",
-    "tb_frame",
-    "tb_next",
-    "f_globals",
-    "f_locals",
-    "f_back",
-    "f_code",
-    "f_builtins",
-    "co_consts",
-    "co_code",
-    "cell_contents",
-    "func",
-    "args",
-    "keywords",
-    "fget",
-    "fset",
     "cache_info",
     "cache_clear",
-    "obj",
     "name",
     "path",
     "_os",
@@ -184,11 +117,6 @@ NAMES = [
     "sys",
     "modules",
     "environ",
-    "system",
-    "open",
-    "exec",
-    "eval",
-    "compile",
     "io",
     "builtins",
     "codecs",
@@ -206,19 +134,11 @@ NAMES = [
     "grow",
     "kind",
     "calls",
-    "format",
-    "format_map",
-    "vformat",
-    "get_field",
-    "get_value",
     "random",
     "loader",
-    "load_module",
-    "exec_module",
     "find_spec",
     "get_type_hints",
     "ForwardRef",
-    "_evaluate",
     "register",
     "dispatch",
     "registry",
@@ -230,15 +150,6 @@ NAMES = [
     "_inst",
     "_collections_abc",
     "append",
-    "pop",
-    "keys",
-    "values",
-    "items",
-    "copy",
-    "join",
-    "with_traceback",
-    "add_note",
-    "default_factory",
     "field_name",
     "conversion",
 ]
