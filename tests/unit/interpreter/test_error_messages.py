@@ -41,6 +41,7 @@ def test_of_several_statements_in_a_line_the_one_that_failed_is_shown() -> None:
         ("d = {'name': 1}\nd.name", "Use brackets to read a key of a dict: ['name']"),
         ("async def f(): return 1\nc = f()\nc.close()\nc + 1", "write `await f(...)`"),
         ("class A:\n    __slots__ = ('width',)\nA().widht", "Did you mean: 'width'?"),
+        ("from collections import Countr", "Did you mean: 'Counter'"),
     ],
 )
 def test_something_near_is_suggested(code: str, words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import pytest
@@ -67,11 +68,8 @@ BINDINGS = [
     ),
 ]
 
+#: Where Python, a library or the program may swallow what is raised.
 ANSWERS = [
-    "def f():\n    final_answer(1)\nf()",
-    "for i in range(3):\n    if i: final_answer(i)",
-    "(lambda: final_answer(1))()",
-    "[final_answer(i) for i in (1, 2)]",
     "class A:\n    final_answer(1)",
     "def g():\n    yield final_answer(1)\nlist(g())",
     "sorted([1, 0], key=final_answer)",
@@ -82,17 +80,8 @@ ANSWERS = [
     "import asyncio\nasync def m(i): final_answer(i)\n"
     "await asyncio.gather(m(1), m(2), return_exceptions=True)",
     "import asyncio\nawait asyncio.to_thread(final_answer, 1)",
-    "@final_answer\ndef f(): pass",
-    "f'{final_answer(1)}'",
-    "f'{1:{final_answer(1)}}'",
-    "try: 1 / 0\nexcept ZeroDivisionError: final_answer(1)",
-    "try: pass\nfinally: final_answer(1)",
     "def f():\n    try: return 5\n    finally: final_answer(1)\nf()",
-    "try: final_answer(1)\nexcept BaseException: final_answer(2)",
     "try: final_answer(1)\nfinally: 1 / 0",
-    "f = lambda x=final_answer(1): x",
-    "def f(*, a=final_answer(1)): pass",
-    "for x in (final_answer(i) for i in (1, 2)): pass",
     "def g():\n    try: yield 1\n    except ValueError: final_answer(1)\n"
     "i = g()\nnext(i)\ni.throw(ValueError())",
     "def g():\n    try: yield 1\n    finally: final_answer(1)\ni = g()\nnext(i)\ni.close()",
@@ -103,12 +92,6 @@ ANSWERS = [
     "class E(Exception):\n    def __str__(self): final_answer(1)\nraise E",
     "class M(type):\n    def __call__(cls): final_answer(1)\nclass A(metaclass=M): pass\nA()",
     "class A:\n    def __init_subclass__(cls): final_answer(1)\nclass B(A): pass",
-    "match 1:\n    case x if final_answer(1): pass",
-    "assert 0, final_answer(1)",
-    "raise ValueError from final_answer(1)",
-    "x = [0]\nx[final_answer(1)] += 1",
-    "class A(final_answer(1)): pass",
-    "print(*final_answer(1))",
     "max([1, 2], key=lambda x: final_answer(1))",
     "import re\nre.sub('a', lambda m: final_answer(1), 'a')",
     "import functools\nfunctools.partial(final_answer, 1)()",
@@ -139,10 +122,15 @@ def with_tools() -> Interpreter:
 
 @pytest.mark.parametrize("code", BINDINGS)
 def test_a_tool_is_not_overwritten(code: str) -> None:
+    """The program may catch the refusal, and what it does not reach is not refused."""
     interpreter = with_tools()
     with pytest.raises(ProgramRefusedError, match="Cannot assign to name 'search'"):
         interpreter.run(code)
-    assert interpreter.run("search('x')").output == "found x"
+    indented = textwrap.indent(code, "    ")
+    caught = f"try:\n{indented}\nexcept Exception as error:\n    text = str(error)\nsearch('x')"
+    assert interpreter.run(caught).output == "found x"
+    assert interpreter.state["text"].startswith("Cannot assign to name 'search': doing this would")
+    assert interpreter.run(f"if False:\n{indented}\nsearch('x')").output == "found x"
 
 
 @pytest.mark.parametrize(
@@ -168,26 +156,6 @@ def test_the_first_final_answer_ends_the_run(code: str) -> None:
     result = interpreter.run(code)
     assert (result.output, result.is_final_answer) == (1, True)
     assert interpreter.run("1 + 1").output == 2
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["if False:\n    search = 2", "def f():\n    global search\n    search = 5"],
-)
-def test_a_binding_that_is_never_reached_is_not_refused(code: str) -> None:
-    interpreter = with_tools()
-    interpreter.run(code)
-    assert interpreter.run("search('x')").output == "found x"
-
-
-@pytest.mark.parametrize(
-    "binding", ["search = 5", "def search(): pass", "import math as search", "del search"]
-)
-def test_a_program_may_catch_a_refused_binding(binding: str) -> None:
-    interpreter = with_tools()
-    code = f"try:\n    {binding}\nexcept Exception as error:\n    text = str(error)\nsearch('x')"
-    assert interpreter.run(code).output == "found x"
-    assert interpreter.state["text"].startswith("Cannot assign to name 'search': doing this would")
 
 
 def test_a_star_import_leaves_tools_alone() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import queue
+import statistics
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ class HostClass:
     """A class of the host's."""
 
     note = 1
-    items = ("a",)
+
+    def __init__(self) -> None:
+        self.shown, self._hidden = 1, 2
 
     def method(self) -> int:
         return 1
@@ -90,19 +93,25 @@ FORMS = {
 }
 
 
+@pytest.fixture
+def interpreter() -> Interpreter:
+    """An interpreter that has things of the host's, and has run a program."""
+    made = Interpreter(["threading"])
+    made.send_tools({"tool": host_function})
+    made.send_variables(
+        {"HostClass": HostClass, "host_object": HostClass(), "host_function": host_function}
+    )
+    made.run(
+        "import math, queue, statistics, threading\nclass Derived(HostClass): pass\n"
+        "class Manager:\n    def __enter__(self): return (1, 2)\n    def __exit__(self, *a): pass\n"
+        "class T:\n    note = 1\n    _note = 1"
+    )
+    return made
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_nothing_of_the_hosts_is_written(target: str, form: str) -> None:
-    interpreter = Interpreter(["threading"])
-    host_object = HostClass()
-    interpreter.send_tools({"tool": host_function})
-    interpreter.send_variables(
-        {"HostClass": HostClass, "host_object": host_object, "host_function": host_function}
-    )
-    interpreter.run(
-        "import math, queue, statistics, threading\nclass Derived(HostClass): pass\n"
-        "class Manager:\n    def __enter__(self): return (1, 2)\n    def __exit__(self, *a): pass"
-    )
+def test_nothing_of_the_hosts_is_written(interpreter: Interpreter, target: str, form: str) -> None:
     before = _state()
     code = form.format(t=target)
     code = f"try:\n    {code.replace(chr(10), chr(10) + '    ')}\n    r = 'done'\n"
@@ -115,9 +124,6 @@ def test_nothing_of_the_hosts_is_written(target: str, form: str) -> None:
 
 
 def _state() -> list[Any]:
-    import queue
-    import statistics
-
     things: list[Any] = [HostClass, host_function, HostClass.method, math, queue.Queue]
     things += [statistics.mean, int, ValueError]
     return [{k: v for k, v in vars(thing).items() if k != "__weakref__"} for thing in things]
@@ -132,64 +138,40 @@ NOT_WRITING = {"item of vars", "update of vars", "item of the namespace", "bound
 @pytest.mark.parametrize(
     "form", [form for name, form in FORMS.items() if name not in NOT_WRITING], ids=str
 )
-def test_the_programs_own_may_be_written(form: str) -> None:
-    interpreter = Interpreter()
-    interpreter.run(
-        "class Manager:\n    def __enter__(self): return (1, 2)\n"
-        "    def __exit__(self, *a): pass\n"
-        "class T:\n    note = 1\n    _note = 1"
-    )
+def test_the_programs_own_may_be_written(interpreter: Interpreter, form: str) -> None:
     before = dict(vars(interpreter.state["T"]))
     interpreter.run(form.format(t="T"))
     assert dict(vars(interpreter.state["T"])) != before
 
 
+OWN_ONLY = "only what the program itself defines may be changed"
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("math.pi = 3", "Cannot assign to 'pi' of module 'math': modules are read-only"),
-        (
-            "HostClass.note = 2",
-            "Cannot assign to 'note' of class 'HostClass': only what the program itself "
-            "defines may be changed",
-        ),
-        (
-            "host_function.note = 2",
-            "Cannot assign to 'note' of function 'host_function': only what the program "
-            "itself defines may be changed",
-        ),
-        (
-            "host_object._note = 2",
-            "Cannot assign to '_note' of 'HostClass' object: it belongs to the host",
-        ),
-        ("host_object.__class__ = int", "Cannot assign to dunder attribute: __class__"),
+        ("math.pi = 3", "'pi' of module 'math': modules are read-only"),
+        ("HostClass.note = 2", f"'note' of class 'HostClass': {OWN_ONLY}"),
+        ("host_function.note = 2", f"'note' of function 'host_function': {OWN_ONLY}"),
+        ("host_object._note = 2", "'_note' of 'HostClass' object: it belongs to the host"),
+        ("host_object.__class__ = int", "dunder attribute: __class__"),
     ],
 )
-def test_words_of_a_refused_write(code: str, words: str) -> None:
-    interpreter = Interpreter()
-    variables: dict[str, Callable[..., Any] | HostClass] = {
-        "HostClass": HostClass,
-        "host_object": HostClass(),
-        "host_function": host_function,
-    }
-    interpreter.send_variables(variables)
+def test_words_of_a_refused_write(interpreter: Interpreter, code: str, words: str) -> None:
     with pytest.raises(ProgramRefusedError) as caught:
-        interpreter.run(f"import math\n{code}")
+        interpreter.run(code)
     assert str(caught.value) == (
-        f"Code execution failed at line '{code}' (line 2) due to: InterpreterError: {words}"
+        f"Code execution failed at line '{code}' (line 1) due to: InterpreterError: "
+        f"Cannot assign to {words}"
     )
 
 
-def test_namespace_of_a_hosts_object_shows_public_names_in_a_view() -> None:
-    class Host:
-        def __init__(self) -> None:
-            self.shown, self._hidden = 1, 2
-
-    made = Interpreter()
-    made.send_variables({"host": Host()})
-    code = "[dict(vars(host)), type(vars(host)).__name__]"
-    assert made.run(code).output == [{"shown": 1}, "mappingproxy"]
+def test_namespace_of_a_hosts_object_shows_public_names_in_a_view(
+    interpreter: Interpreter,
+) -> None:
+    code = "[dict(vars(host_object)), type(vars(host_object)).__name__]"
+    assert interpreter.run(code).output == [{"shown": 1}, "mappingproxy"]
     with pytest.raises(InterpreterError, match="does not support item assignment"):
-        made.run("vars(host)['shown'] = 3")
+        interpreter.run("vars(host_object)['shown'] = 3")
     with pytest.raises(InterpreterError, match="Forbidden access to dunder attribute: __dict__"):
-        made.run("host.__dict__")
+        interpreter.run("host_object.__dict__")

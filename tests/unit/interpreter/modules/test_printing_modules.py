@@ -6,7 +6,9 @@ import pytest
 
 from smolagents_fork.interpreter.guarded import Interpreter
 
-MODULES = ("calendar", "contextlib", "csv", "io", "pandas", "pprint", "sys", "traceback")
+MODULES = (
+    *("calendar", "contextlib", "csv", "io", "json", "pandas", "pprint", "sys", "traceback"),
+)
 
 
 def printed(code: str, capfd: pytest.CaptureFixture[str]) -> str:
@@ -50,6 +52,24 @@ def test_a_redirection_left_behind_ends_with_its_run(capfd: pytest.CaptureFixtur
     assert interpreter.run("print('seen')").logs == "seen\n"
 
 
-def test_a_missing_name_of_a_module_is_suggested_and_not_substituted() -> None:
-    with pytest.raises(ValueError, match="Did you mean: 'Counter'"):
-        Interpreter().run("from collections import Countr")
+def help_text(code: str, capfd: pytest.CaptureFixture[str]) -> str:
+    # Before Python 3.12 an empty line of a description is indented, too.
+    return "".join(f"{line.rstrip()}\n" for line in printed(code, capfd).splitlines())
+
+
+def test_help_on_the_programs_own(capfd: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "def add(a, b=[1]):\n    '''Adds.'''\n"
+        "class Point:\n    '''A point.'''\n    def __init__(self, x, y=0): pass\n"
+        "help(add, Point)"
+    )
+    logs = help_text(code, capfd)
+    assert "\nadd(a, b=[1])\n    Adds.\n" in logs
+    assert "\nclass Point(builtins.object)\n |  Point(x, y=0)\n |\n |  A point.\n" in logs
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [("len", "number of items"), ("json", "JSON"), ("'json'", "class str")]
+)
+def test_help_on_anything_else(value: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert words in help_text(f"import json\nhelp({value})", capfd)
