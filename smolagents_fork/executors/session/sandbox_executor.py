@@ -113,9 +113,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         self._started = False
         self._closed = False
         self._operation = telemetry.Operation()
-        accept.logger("logger", logger)
-        names = accept.names("additional_authorized_imports", additional_authorized_imports)
-        self.additional_imports: list[str] = list(names)
+        self.additional_imports: list[str] = list(additional_authorized_imports)
         self.logger = logger
         #: Options of the executor, checked.
         self.options = options
