@@ -173,7 +173,8 @@ class Connection:
     """Open WebSocket to a kernel's channels.
 
     Args:
-        sock: connected stream to the gateway, which this object owns and closes.
+        sock: connected stream to the gateway, which this object owns and closes; the caller does
+            where the constructor raises.
         path: path of the WebSocket at the gateway, beginning with ``/``.
         timeout: seconds for opening the WebSocket.
         limit: bytes of a payload. Only the beginning of a longer one is kept.
@@ -219,22 +220,17 @@ class Connection:
                 deadline=Deadline(timeout),
             )
         except UpgradeRefused as error:
-            self.close()
             raise ProtocolError(f"the gateway refused the WebSocket: {error}") from None
         except TimeoutError:
-            self.close()
             raise ConnectionLost(f"the kernel's channels did not open in {timeout:.1f} s") from None
         except OSError as error:
-            self.close()
             raise ConnectionLost(f"the stream ended while the WebSocket opened: {error}") from None
         except (http.client.HTTPException, ValueError) as error:
-            self.close()
             raise ProtocolError(
                 f"the gateway's answer to the request for a WebSocket is invalid: {error!r}"
             ) from None
         chosen = answered.get("Sec-WebSocket-Protocol", "")
         if chosen != SUBPROTOCOL_V1:
-            self.close()
             raise ProtocolError(
                 f"the gateway does not speak {SUBPROTOCOL_V1}, but "
                 f"{chosen or 'the unnamed layout'}: use jupyter-server 2 or later, whose "
