@@ -15,7 +15,7 @@ from ..process.child_places import ChildPlace, ChildRequest
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
-from ..sandboxes.resource_limits import check_size, parse_size
+from ..sandboxes.resource_limits import parse_size, size_or_none
 from .plain_data import Reservation
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
@@ -105,7 +105,7 @@ class RayEngine:
             raise ConfigurationError(
                 f"RayEngine: cpus_per_slot={cpus!r}: pass a number of cores, 0 or more, or None"
             )
-        check_size("memory_per_slot", self.memory_per_slot)
+        size_or_none("memory_per_slot", self.memory_per_slot)
         accept.flag("allow_no_token", self.allow_no_token)
         accept.tenant("tenant", self.tenant)
 

@@ -12,7 +12,7 @@ from ..errors import ConfigurationError
 from ..options.option import Options, option
 from ..options.words import CORES, DISK, PROCESSES
 
-__all__ = ["Limits", "check_size", "fitting_sizes", "parse_size", "size", "size_or_none"]
+__all__ = ["Limits", "fitting_sizes", "parse_size", "size", "size_or_none"]
 
 # Smallest share of a core; engines round less to 0, which means all cores.
 _LEAST_CPUS = 0.01
@@ -30,16 +30,40 @@ _WORKDIR_PART, _TMP_PART = 4, 16
 _LEAST_BESIDE_FILES = 1 << 30
 
 
-def size(name: str, value: Any) -> Any:
-    """Return a size; see :func:`check_size`."""
-    check_size(name, value, optional=False)
+def size(name: str, value: Any, *, optional: bool = False) -> Any:
+    """Return a size; ``None`` means unlimited where that is allowed.
+
+    Args:
+        value: Text with a unit, or a whole number of bytes.
+        optional: whether ``None`` is allowed.
+
+    Raises:
+        ConfigurationError: neither, a number so small that its unit was forgotten, or one that is
+            larger than any machine.
+    """
+    if value is None and optional:
+        return None
+    or_none = ", or None for no limit" if optional else ""
+    parsed = parse_size(value)
+    if parsed is None:
+        raise ConfigurationError(
+            f"{name}={value!r}: pass text with a unit, such as '512m' or '1.5g', or a whole number "
+            f"of bytes{or_none}"
+        )
+    if parsed > _MOST:
+        raise ConfigurationError(f"{name}={value!r}: pass at most '{_MOST >> 40}t'{or_none}")
+    bare = str(value).strip()
+    if parsed < _LEAST_WITHOUT_UNIT and bare[-1].isdigit():
+        raise ConfigurationError(
+            f"{name}={value!r}: the unit seems to be missing; pass text such as '{bare}m' for "
+            f"mebibytes, or '{bare}b' if bytes are meant{or_none}"
+        )
     return value
 
 
 def size_or_none(name: str, value: Any) -> Any:
-    """Return a size, or ``None`` for no limit; see :func:`check_size`."""
-    check_size(name, value)
-    return value
+    """Return a size, or ``None`` for no limit; see :func:`size`."""
+    return size(name, value, optional=True)
 
 
 def _cores(name: str, value: Any) -> Any:
@@ -158,36 +182,6 @@ def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return math.isfinite(value)
-
-
-def check_size(name: str, size: object, *, optional: bool = True) -> None:
-    """Reject invalid sizes; ``None`` means unlimited where that is allowed.
-
-    Args:
-        size: its argument: text with a unit, or a whole number of bytes.
-        optional: whether ``None`` is allowed.
-
-    Raises:
-        ConfigurationError: neither, a number so small that its unit was forgotten, or one that is
-            larger than any machine.
-    """
-    if size is None and optional:
-        return
-    or_none = ", or None for no limit" if optional else ""
-    parsed = parse_size(size)
-    if parsed is None:
-        raise ConfigurationError(
-            f"{name}={size!r}: pass text with a unit, such as '512m' or '1.5g', or a whole number "
-            f"of bytes{or_none}"
-        )
-    if parsed > _MOST:
-        raise ConfigurationError(f"{name}={size!r}: pass at most '{_MOST >> 40}t'{or_none}")
-    bare = str(size).strip()
-    if parsed < _LEAST_WITHOUT_UNIT and bare[-1].isdigit():
-        raise ConfigurationError(
-            f"{name}={size!r}: the unit seems to be missing; pass text such as '{bare}m' for "
-            f"mebibytes, or '{bare}b' if bytes are meant{or_none}"
-        )
 
 
 def parse_size(size: object) -> int | None:

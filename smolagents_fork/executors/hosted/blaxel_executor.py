@@ -12,7 +12,7 @@ from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...options import accept
 from ...options.option import option, same_as, taking
-from ...sandboxes.resource_limits import check_size, parse_size
+from ...sandboxes.resource_limits import parse_size, size
 from .gateway_executor import GatewayArguments, GatewayExecutor
 from .gateway_sandbox import CreatedSandbox
 
@@ -22,20 +22,19 @@ _PORT = 8888
 _MEGABYTE = 1 << 20
 
 
-def megabytes_of(name: str, size: object) -> int:
+def megabytes_of(name: str, value: object) -> int:
     """Return a size in the service's unit; upstream's numbers have it already.
 
     Args:
         name: of the option, for the message.
-        size: text such as ``"4g"``, bytes, or megabytes below one mebibyte.
+        value: text such as ``"4g"``, bytes, or megabytes below one mebibyte.
 
     Raises:
         ConfigurationError: it is not a size.
     """
-    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _MEGABYTE:
-        return size
-    check_size(name, size, optional=False)
-    return max(1, (parse_size(size) or 0) // _MEGABYTE)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MEGABYTE:
+        return value
+    return max(1, (parse_size(size(name, value)) or 0) // _MEGABYTE)
 
 
 @dataclass(frozen=True)

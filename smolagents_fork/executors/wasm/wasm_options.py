@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...options import accept
 from ...options.option import Options, option, same_as
-from ...sandboxes.resource_limits import check_size, parse_size
+from ...sandboxes.resource_limits import parse_size, size_or_none
 from ...text.hints import installed_import_advice
 from ..guests.guest_options import GuestOptions, network_of
 
@@ -20,8 +20,7 @@ LEAST_MEMORY, MOST_MEMORY = 24 << 20, (4 << 30) - (32 << 20) - (64 << 10)
 
 
 def _memory(name: str, value: Any) -> Any:
-    check_size(name, value)
-    size = parse_size(value)
+    size = parse_size(size_or_none(name, value))
     if size is not None and size < LEAST_MEMORY:
         raise ConfigurationError(f"{name}={value!r}: Python needs 24m or more to work")
     if size is not None and size > MOST_MEMORY:
