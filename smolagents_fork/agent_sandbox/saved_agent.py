@@ -34,8 +34,6 @@ def job_files(
 
     Args:
         folder: Folder as ``agent.save()`` has written it.
-        task: Task for the agent.
-        arguments: further ones of ``agent.run``.
         model_on_host: whether the agents call the host's model.
 
     Raises:

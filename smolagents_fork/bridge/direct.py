@@ -31,7 +31,6 @@ def directly(
     calls are asked about, and so is a target that cannot have a stub.
 
     Args:
-        target: tool, managed agent, function or class.
         before_call: called with name and arguments by parameter before ``target`` is; what it
             raises is raised in the code, and ``target`` is not called.
         after_call: called with a record of each call that was made.

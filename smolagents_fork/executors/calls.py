@@ -115,9 +115,6 @@ class CallLock:
     def turn(self, action: str) -> Iterator[None]:
         """Acquire the lock for the block.
 
-        Args:
-            action: name of the method, for messages.
-
         Raises:
             ExecutorError: the call's task was cancelled while it waited.
             ExecutorClosedError: the executor was closed, perhaps while this call waited.

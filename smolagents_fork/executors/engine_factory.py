@@ -23,7 +23,6 @@ class EngineFactory:
     """Makes executors on one kind of engine: what ``executor_type`` means by an engine's name.
 
     Args:
-        name: Name that ``executor_type`` takes.
         engine_class: Class of the engine; its constructor reads what is not given from the
             environment.
     """

@@ -95,8 +95,6 @@ def same_as(kind: type, name: str, **changes: Any) -> Any:
     """Define an option as another class has it.
 
     Args:
-        kind: the other class.
-        name: Name of the option there.
         **changes: ``default``, or what of :class:`About` is different.
     """
     field = kind.__dataclass_fields__[name]  # type: ignore[attr-defined]

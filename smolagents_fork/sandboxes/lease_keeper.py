@@ -44,7 +44,6 @@ class Lease:
             block.
         attach: returns another connection, or ``None`` when the sandbox has ended; raises when the
             engine does not answer.
-        seconds: of the lease.
         note_end: takes the reason for which no other connection takes the place of a lost one;
             empty when the sandbox has ended.
 

@@ -102,11 +102,7 @@ class DockerOptions(KernelOptions, Limits, ImageSpec, ContainerOptions):
     def prepare_image(
         self, provisioner: Provisioner, imports: Sequence[str], plain: Report | None = None
     ) -> str:
-        """Have the image prepared, and show what is built; return its name.
-
-        Args:
-            plain: see :func:`.shown_progress`.
-        """
+        """Have the image prepared, and show what is built; return its name."""
         with shown_progress(plain) as report:
             return provisioner.prepare_image(self.image_spec(imports), report=report)
 

@@ -149,7 +149,6 @@ class GatewayService:
     """Starts and ends the sandboxes of one executor; a :class:`.provisioner.StartsSandboxes`.
 
     Args:
-        create: creates a sandbox before a deadline.
         report: takes a line about a sandbox that could not be ended.
     """
 

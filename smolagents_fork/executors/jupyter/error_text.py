@@ -61,7 +61,6 @@ def kernel_advice(
     """Return lines for an error that the sandbox explains, or the empty string.
 
     Args:
-        message: Message of the error, with its type.
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
         network_remedy: how the sandbox gets a network; empty if it has one.

@@ -64,7 +64,6 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     Args:
         options: Options of the pool, with those of the executors.
-        options_class: class of the executors' options.
         own_options: names of those that may differ from the pool's, besides those of calls.
     """
 

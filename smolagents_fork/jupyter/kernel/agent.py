@@ -672,7 +672,6 @@ def install(shell, modules, settings):
     """Install the agent; the loader calls this once.
 
     Args:
-        shell: of the kernel.
         modules: those that were sent with this one, by their short names.
         settings: JSON of the settings.
     """

@@ -57,9 +57,6 @@ class ContainerSandbox(ABC):
 
         It replaces the one before, whose connections end.
 
-        Args:
-            seconds: until it has to listen.
-
         Raises:
             OSError: it ended, or did not listen in time.
             ExecutorError: the engine cannot start it.

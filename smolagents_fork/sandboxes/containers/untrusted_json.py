@@ -20,7 +20,6 @@ def read_json(data: bytes, subject: str) -> Any:
     """Return the value that ``data`` encodes.
 
     Args:
-        data: Data of the sandbox.
         subject: Subject of a message, such as ``"the list of files"``.
 
     Raises:

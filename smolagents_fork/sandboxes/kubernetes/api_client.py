@@ -207,12 +207,7 @@ class ClusterClient:
         """Delete an object and wait until it is gone; no-op when there is none.
 
         Args:
-            subject: the object, for messages.
-            delete: method of the official client.
-            read: method that reads the object.
-            *args: Arguments of both.
             deadline: Deadline of all calls together.
-            **keywords: Keywords of ``delete``.
 
         Raises:
             EngineUnavailableError: no answer, or the server is unavailable.

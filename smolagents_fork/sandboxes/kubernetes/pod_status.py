@@ -72,8 +72,7 @@ class PodState:
         """Return it as the status of a sandbox.
 
         Args:
-            lines: last lines of its log.
-            missing: why there are none.
+            missing: why there are no lines.
         """
         state = "running" if self.running else self.ended or f"not running yet ({self.waiting})"
         return SandboxStatus(state, self.exit_code, self.out_of_memory, lines, missing)
