@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from ..errors import ExecutorError, ProtocolError
+from ..system.closing import close_on_error
 from ..system.forks import Owner
 from .websocket import Connection, ConnectionClosed, ConnectionLost, SendTimeout, WaitTimeout
 
@@ -260,23 +261,19 @@ class ResumableConnection:
             ConnectionLost: the connection was lost, too.
             ProtocolError: the other end does not say what is missing.
         """
-        try:
-            with self._send_lock:
-                count = connection.peer_received
-                known = range(self._forgotten, self._forgotten + len(self._kept) + 1)
-                if count is None or count not in known:
-                    raise ProtocolError(f"the kernel says that it has received {count} messages")
-                self._forget(count)
-                for pieces in tuple(self._kept):
-                    connection.send(pieces, timeout=self._patience)
-                self._acknowledged, self._unacknowledged_bytes = self._received, 0
-                with self._changed:
-                    if not self._closed:
-                        self._connection = connection
-                        self._changed.notify_all()
-                        return True
-        except BaseException:
-            connection.close()
-            raise
+        with close_on_error(connection), self._send_lock:
+            count = connection.peer_received
+            known = range(self._forgotten, self._forgotten + len(self._kept) + 1)
+            if count is None or count not in known:
+                raise ProtocolError(f"the kernel says that it has received {count} messages")
+            self._forget(count)
+            for pieces in tuple(self._kept):
+                connection.send(pieces, timeout=self._patience)
+            self._acknowledged, self._unacknowledged_bytes = self._received, 0
+            with self._changed:
+                if not self._closed:
+                    self._connection = connection
+                    self._changed.notify_all()
+                    return True
         connection.close()
         return False

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ...errors import ConfigurationError
 from ...options.option import taking
 from ...sandboxes.termination import exit_on_sigterm
+from ...system.closing import close_on_error
 from ..jupyter.connection import KernelConnection
 from ..pools.pool_options import PoolOptions
 from ..pools.sandbox_pool import SandboxPool
@@ -70,15 +71,12 @@ class DockerPool(SandboxPool[KernelConnection, DockerOptions]):
         return sandbox.is_alive()
 
     def _start(self) -> KernelConnection:
-        connection: KernelConnection | None = None
         provisioner = self.engine.connect(self.options.container)
-        try:
+        with close_on_error(provisioner):
             with self._image_lock:
                 if self._image is None:
                     self._image = self.options.prepare_image(provisioner, self.additional_imports)
             connection = connection_to(provisioner, self.options, self._image)
+        with close_on_error(connection):
             connection.open(self.options.startup_timeout_seconds, rehearse=True)
-        except BaseException:
-            (connection or provisioner).close()
-            raise
         return connection
