@@ -62,14 +62,9 @@ def shared(image: str) -> Iterator[DockerExecutor]:
 
 
 @pytest.fixture(scope="session")
-def science_image(base_image: str) -> str:
-    """The image with numpy, pandas, matplotlib and Pillow."""
-    return DockerExecutor.setup(SCIENCE, progress=lambda _line: None)
-
-
-@pytest.fixture(scope="session")
-def science(science_image: str) -> Iterator[DockerExecutor]:
+def science(base_image: str) -> Iterator[DockerExecutor]:
     """One executor with numpy, pandas, matplotlib and Pillow."""
+    DockerExecutor.setup(SCIENCE, progress=lambda _line: None)
     with DockerExecutor(
         SCIENCE, timeout_seconds=120, startup_timeout_seconds=START_SECONDS
     ) as executor:

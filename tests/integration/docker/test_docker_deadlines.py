@@ -32,13 +32,13 @@ def test_c_code_that_keeps_the_interpreter_lock_is_interrupted(make, code):
 
 def test_kernel_in_c_code_is_busy_and_not_lost(make, monkeypatch):
     # Shorter than the code: the silence after which the connection of another process is lost.
-    monkeypatch.setattr(channel, "_UNREACHABLE_AFTER_SECONDS", 2.0)
-    monkeypatch.setattr(channel, "_LOST_AFTER_SECONDS", 5.0)
+    monkeypatch.setattr(channel, "_UNREACHABLE_AFTER_SECONDS", 3.0)
+    monkeypatch.setattr(channel, "_LOST_AFTER_SECONDS", 4.0)
     executor = make(timeout_seconds=120)
-    code = "began = time.monotonic()\nwhile time.monotonic() < began + 6: sum(range(4 * 10 ** 8))"
+    code = "began = time.monotonic()\nwhile time.monotonic() < began + 5: sum(range(2 * 10 ** 8))"
     executor("import time")
     executor(code)
-    assert executor("time.monotonic() - began >= 6").output is True
+    assert executor("time.monotonic() - began >= 5").output is True
 
 
 def test_interrupt_stops_processes_of_the_program_too(make):

@@ -1,4 +1,7 @@
-"""The kernel of ``docker/jupyter`` as a process that serves the package's own client."""
+"""The kernel of ``docker/jupyter`` as a process that serves the package's own client.
+
+A conversation with it goes on over another connection; nothing is lost or repeated.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,14 @@ from typing import Any
 import pytest
 import requests
 import websocket
+from fault_proxy import FaultProxy
 from ports import free_port
+from websocket import ABNF
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter.channel import Channel, message_limit
 from smolagents_fork.jupyter.protocol import KernelRequest, Requests, Sink
+from smolagents_fork.jupyter.resumption import ResumableConnection
 from smolagents_fork.jupyter.websocket import (
     Connection,
     ConnectionLost,
@@ -41,20 +47,33 @@ TOKEN = "a-token-of-the-tests"
 PATIENCE = 120.0
 
 
+def open_channels(
+    sock: socket.socket,
+    model: KernelModel,
+    session: str,
+    seconds: float = PATIENCE,
+    received: int | None = None,
+) -> Connection:
+    """Open the channels of a kernel for a client that has received so many messages before."""
+    return Connection(
+        TimedSocket(sock),
+        address_with(TOKEN),
+        channels_path(model.id, session),
+        timeout=seconds,
+        limit=message_limit(1_000_000, 1 << 28),
+        received=received,
+    )
+
+
 class Client:
     """The package's client of a kernel, over a socket that is connected."""
 
     def __init__(self, sock: socket.socket, model: KernelModel | None = None) -> None:
-        stream = TimedSocket(sock)
-        self.model = model or create_kernel(stream, address_with(TOKEN), timeout=PATIENCE)
-        session = uuid.uuid4().hex
-        connection = Connection(
-            stream,
-            address_with(TOKEN),
-            channels_path(self.model.id, session),
-            timeout=PATIENCE,
-            limit=message_limit(1_000_000, 1 << 28),
+        self.model = model or create_kernel(
+            TimedSocket(sock), address_with(TOKEN), timeout=PATIENCE
         )
+        session = uuid.uuid4().hex
+        connection = open_channels(sock, self.model, session)
         self.channel = Channel(connection, Requests(session, "comm"))
         self.printed = ""
 
@@ -140,6 +159,30 @@ class Server:
         return requests.request(method, address, headers=headers, timeout=PATIENCE)
 
 
+class ResumingClient(Client):
+    """A client whose connections pass a proxy, and follow one another."""
+
+    def __init__(self, server: Server, proxy: FaultProxy, patience: float = PATIENCE) -> None:
+        self._proxy = proxy
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as sock:
+            self.model = create_kernel(TimedSocket(sock), address_with(TOKEN), timeout=PATIENCE)
+        self._session = uuid.uuid4().hex
+        self.connection = ResumableConnection(
+            self._connect(0, PATIENCE),
+            self._connect,
+            may_run=lambda: server.process.poll() is None,
+            heard_at=None,
+            patience=patience,
+        )
+        self.channel = Channel(self.connection, Requests(self._session, "comm"))
+        self.printed = ""
+
+    def _connect(self, received: int, seconds: float) -> Connection:
+        address = ("127.0.0.1", self._proxy.port)
+        sock = socket.create_connection(address, timeout=seconds)
+        return open_channels(sock, self.model, self._session, seconds, received)
+
+
 @contextlib.contextmanager
 def opened(address: str, **keywords: Any) -> Iterator[websocket.WebSocket]:
     """A WebSocket of another client's, which leaves its socket open after the other end's close."""
@@ -153,6 +196,13 @@ def opened(address: str, **keywords: Any) -> Iterator[websocket.WebSocket]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """One for the tests of a module, each of which leaves its client working."""
+    with Server() as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def resumed_server() -> Iterator[Server]:
+    """One for tests whose clients take over from one another."""
     with Server() as process:
         yield process
 
@@ -207,11 +257,11 @@ def test_program_finds_neither_token_nor_server(server):
     assert server.client.run(code) == "[] ['ipykernel']\nnone\n"
 
 
-def test_output_waits_for_a_client_that_does_not_read(own_server):
+def test_output_waits_for_a_client_that_does_not_read(server):
     code = "for n in range(3000): print(n, 'x' * 1000, flush=True)"
-    request = own_server.client.begin(code)
+    request = server.client.begin(code)
     time.sleep(2)  # the program is far ahead, and stopped, or some output is lost
-    printed = own_server.client.end(request)
+    printed = server.client.end(request)
     assert [int(line.split()[0]) for line in printed.splitlines()] == list(range(3000))
 
 
@@ -225,25 +275,26 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_message_that_violates_the_layout_ends_its_connection_only(own_server, frame):
-    first = own_server.client
-    first.run("kept = 5")
-    opcode = websocket.ABNF.OPCODE_TEXT if isinstance(frame, str) else websocket.ABNF.OPCODE_BINARY
-    with opened(own_server.channels_address, subprotocols=[V1]) as hostile:
-        hostile.send(frame, opcode)
-        code, data = hostile.recv_data()
-    assert (code, data[:2]) == (websocket.ABNF.OPCODE_CLOSE, (1002).to_bytes(2, "big"))
-    with contextlib.closing(own_server.connect(first.model)) as second:
+def test_message_that_violates_the_layout_ends_its_connection_only(resumed_server, frame):
+    model = resumed_server.client.model
+    with contextlib.closing(resumed_server.connect(model)) as first:
+        first.run("kept = 5")
+        is_text = isinstance(frame, str)
+        with opened(resumed_server.channels_address, subprotocols=[V1]) as hostile:
+            hostile.send(frame, ABNF.OPCODE_TEXT if is_text else ABNF.OPCODE_BINARY)
+            code, data = hostile.recv_data()
+    assert (code, data[:2]) == (ABNF.OPCODE_CLOSE, (1002).to_bytes(2, "big"))
+    with contextlib.closing(resumed_server.connect(model)) as second:
         assert second.run("print(kept)") == "5\n"
 
 
-def test_client_without_the_layout_is_told(own_server):
-    with opened(own_server.channels_address) as other:
+def test_client_without_the_layout_is_told(server):
+    with opened(server.channels_address) as other:
         code, data = other.recv_data()
-    assert code == websocket.ABNF.OPCODE_CLOSE
+    assert code == ABNF.OPCODE_CLOSE
     assert data[2:].decode() == f"the subprotocol {V1} is needed"
     # It is no client, and so took nothing over.
-    assert own_server.client.run("print(1)") == "1\n"
+    assert server.client.run("print(1)") == "1\n"
 
 
 CHILDREN = {
@@ -266,7 +317,7 @@ def test_children_of_the_program_do_not_hold_the_stream_open(own_server, code):
     assert own_server.process.wait(PATIENCE) == 0
 
 
-def test_forked_child_writes_nothing_to_the_stream(own_server):
+def test_forked_child_writes_nothing_to_the_stream(server):
     code = (
         "import os, socket\n"
         "child = os.fork()\n"
@@ -278,5 +329,72 @@ def test_forked_child_writes_nothing_to_the_stream(own_server):
         "    os._exit(0)\n"
         "print(os.waitpid(child, 0)[1] == 0)"
     )
-    own_server.client.run(code)
-    assert own_server.client.run("print('goes on')") == "goes on\n"
+    server.client.run(code)
+    assert server.client.run("print('goes on')") == "goes on\n"
+
+
+@pytest.fixture
+def proxy(resumed_server: Server) -> Iterator[FaultProxy]:
+    """A port in front of the kernel's."""
+    with FaultProxy(("127.0.0.1", resumed_server.port)) as port:
+        yield port
+
+
+@pytest.fixture
+def client(resumed_server: Server, proxy: FaultProxy) -> Iterator[ResumingClient]:
+    """A client over the proxy."""
+    with contextlib.closing(ResumingClient(resumed_server, proxy)) as made:
+        yield made
+
+
+def test_output_is_whole_over_many_losses(client, proxy):
+    code = "for n in range(5000): print(n, 'x' * 1000, flush=not n % 7)"
+    request = client.begin(code)
+    deadline = Deadline(PATIENCE)
+    next_reset = time.monotonic()
+    while not request.done:
+        assert not deadline.expired()
+        client.channel.turn(request, deadline.at_most(1.0))
+        if time.monotonic() > next_reset and proxy.accepted < 5:
+            proxy.reset()
+            next_reset = time.monotonic() + 0.1
+    assert [int(line.split()[0]) for line in client.printed.splitlines()] == list(range(5000))
+    assert proxy.accepted > 2
+
+
+def test_request_that_is_sent_while_there_is_no_connection_runs_later(client, proxy):
+    client.run("runs = 0")
+    proxy.reset(refuse=True)
+    client.connection.lose("the test has cut it")
+    request = client.begin("runs += 1\nprint(runs)")
+    assert client.connection.lost
+    proxy.heal()
+    assert client.end(request) == "1\n"
+
+
+def test_lost_connection_is_given_up_when_patience_ends(resumed_server, proxy):
+    with contextlib.closing(ResumingClient(resumed_server, proxy, patience=1.0)) as client:
+        client.run("1")
+        proxy.reset(refuse=True)
+        with pytest.raises(ConnectionLost):
+            client.run("1")
+
+
+def test_client_that_another_has_taken_over_from_does_not_come_back(resumed_server, client, proxy):
+    client.run("kept = 5")
+    with contextlib.closing(resumed_server.connect(client.model)) as second:
+        with pytest.raises(ConnectionLost, match="another client has connected"):
+            client.run("1")
+        assert second.run("print(kept)") == "5\n"
+    proxy.heal()
+
+
+def test_conversation_that_another_client_has_ended_is_refused(resumed_server, client, proxy):
+    client.run("kept = 5")
+    proxy.reset(refuse=True)
+    with contextlib.closing(resumed_server.connect(client.model)) as second:
+        assert second.run("print(kept)") == "5\n"
+        proxy.heal()
+        with pytest.raises(ConnectionLost, match="another client has taken over"):
+            client.run("1")
+        assert second.run("print(kept)") == "5\n"
