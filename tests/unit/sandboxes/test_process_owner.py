@@ -19,6 +19,7 @@ from smolagents_fork.sandboxes.process_owner import (
     process_is_gone,
     this_machine,
 )
+from smolagents_fork.system.inventory import ELSEWHERE, GONE, RUNNING
 from smolagents_fork.system.proc_table import process_exists
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -58,7 +59,8 @@ def is_gone_within(owner: str, *within: str, before: str = "") -> bool:
 
 def test_own_process_lives():
     assert not process_is_gone(owner_text())
-    assert parse_owner(owner_text(), "").pid == os.getpid()
+    owner = parse_owner(owner_text(), "")
+    assert (owner.pid, owner.state) == (os.getpid(), RUNNING)
 
 
 @LINUX
@@ -73,6 +75,8 @@ def test_process_that_ended_and_one_with_its_number_are_gone(living):
     assert process_is_gone(owner)  # a zombie has ended
     living.wait()
     assert process_is_gone(owner)
+    assert parse_owner(owner, "").state == GONE
+    assert parse_owner("elsewhere:1:1", "").state == ELSEWHERE
 
 
 @LINUX
