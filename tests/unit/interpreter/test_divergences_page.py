@@ -136,10 +136,7 @@ ROWS_OF_CPYTHON: dict[str, list[tuple[str, str]]] = {
         ("x: int = 3\n__annotations__", "NameError: name '__annotations__' is not defined"),
         ("x: y = 3", "NameError: name 'y' is not defined"),
     ],
-    "functions of a program that numba": [
-        ("import numba\n@numba.njit\ndef f(n):\n    s = 0\n    for i in range(n): s += i\n"
-         "    return s\nf(3)", "TypingError"),
-    ],
+    "functions of a program that numba": [],  # see test_functions_of_numba of tests/contract
     "`SystemExit` of": [
         ("raise SystemExit", "None"),
         ("raise SystemExit(0)", "None"),
@@ -212,11 +209,8 @@ def outcome(code: str, executor: LocalPythonExecutor) -> str:
     return made
 
 
-def executor(code: str, seconds: float) -> LocalPythonExecutor:
-    more = ["numba"] if "numba" in code else []
-    for name in more:
-        pytest.importorskip(name)
-    made = LocalPythonExecutor([*MODULES, *more], timeout_seconds=seconds)
+def executor(seconds: float) -> LocalPythonExecutor:
+    made = LocalPythonExecutor(MODULES, timeout_seconds=seconds)
     made.send_tools({"tool": abs, "wait": time.sleep, "final_answer": lambda answer: answer})
     return made
 
@@ -231,7 +225,7 @@ def executor(code: str, seconds: float) -> LocalPythonExecutor:
     ],
 )
 def test_program_gets_what_the_row_says(code: str, expected: str, seconds: float) -> None:
-    assert expected in outcome(code, executor(code, seconds))
+    assert expected in outcome(code, executor(seconds))
 
 
 @pytest.mark.parametrize(
