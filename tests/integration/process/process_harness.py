@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import os
 import shlex
@@ -137,6 +138,13 @@ class NewResources:
         return set(self._all() - self._before)
 
 
+@functools.cache
+def has_program(engine: Any, image: str, name: str) -> bool:
+    """Return whether an image has a program."""
+    command = ["sh", "-c", f"command -v {name} || true"]
+    return bool(engine.containers.run(image, command, remove=True).strip())
+
+
 def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
     """Run a program of the tests in a container with this Python, and return what it prints.
 
@@ -153,9 +161,7 @@ def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
     folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
                str(tests): "/tests"}  # fmt: skip
     image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
-    found_python = engine.containers.run(image, ["sh", "-c", f"command -v {python} || true"],
-                                         remove=True)  # fmt: skip
-    if not found_python.strip():
+    if not has_program(engine, image, python):
         pytest.skip(f"{image} has no {python}, for which what is installed here is")
     printed: bytes = engine.containers.run(
         image, [python, f"/tests/{program}", *arguments[1:]], remove=True,

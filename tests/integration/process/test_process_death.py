@@ -146,14 +146,16 @@ def test_a_value_that_cannot_be_decoded_is_an_error_and_the_state_is_kept():
 
 
 def test_a_start_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with executor():
-        pass
-    resources = NewResources()
-    for _ in range(10):
+    def fail() -> None:
         with pytest.raises(ExecutorStartError), masked(Kernel(landlock=0), files={"a": b"1"}):
             pass
-    assert len(resources.new()) < 5, resources.new()  # each would leave two or more
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    fail()  # starts the fork server, which stays
+    resources = NewResources()
+    for _ in range(5):
+        fail()
+    assert resources.new() == set()
     with pytest.raises(ExecutorStartError), executor(startup_timeout_seconds=1e-6):
         pass
     assert list(tmp_path.glob("smolagents-fork-*/process-*/*")) == []
@@ -177,7 +179,7 @@ ex("import time\\ntime.sleep(500)")
 NEXT = "from smolagents_fork.folders.user_folder import temporary_folder\ntemporary_folder('next-')"
 
 
-@pytest.mark.parametrize("way", ["exit", "raise", "SIGKILL", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("way", ["exit", "raise", "SIGTERM", "SIGINT"])
 def test_nothing_is_left_when_the_host_ends(way: str):
     with subprocess.Popen(
         [sys.executable, "-c", HOST, way],
@@ -197,6 +199,6 @@ def test_nothing_is_left_when_the_host_ends(way: str):
             host.kill()
     assert eventually(lambda: process_gone(int(child)))
     assert eventually(lambda: process_gone(int(fork_server)))
-    if way in ("SIGKILL", "SIGTERM"):
+    if way == "SIGTERM":
         subprocess.run([sys.executable, "-c", NEXT], check=True, timeout=120)
     assert eventually(lambda: not os.path.exists(folder))

@@ -78,6 +78,7 @@ def test_refusal_is_an_ordinary_error(raw, name: str):
 def test_nothing_is_refused_without_confinement():
     bare = Kernel(landlock=0, seccomp=False, namespaces=False)
     with raw_executor(bare, allow_unconfined=True) as made:
+        assert {"filesystem", "syscalls", "network"} <= made.confinement["missing"].keys()
         shown = {name: made(tried(code)).output for name, code in REFUSED.items()}
     assert shown == dict.fromkeys(REFUSED, "granted")
 

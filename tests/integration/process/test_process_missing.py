@@ -115,24 +115,28 @@ def test_attacks_succeed_if_the_measure_is_waived(tmp_path):
         assert executor("import socket\nsocket.socket().close()").output is None
 
 
-def test_unconfined_is_a_process_that_can_be_killed(tmp_path):
-    kernel = Kernel(landlock=0, seccomp=False, namespaces=False)
-    with masked(kernel, allow_unconfined=True) as executor:
-        assert {"filesystem", "syscalls", "network"} <= executor.confinement["missing"].keys()
-        assert executor("6 * 7").output == 42
-        pid = executor.pid
-        executor.restart()
-        assert executor.pid != pid
+WINDOWS = "ProcessExecutor needs fork(), which Windows does not have: use executor_type='docker'"
 
 
-def test_macos_is_refused_with_the_alternatives():
-    with pytest.raises(ExecutorStartError) as caught, masked(Kernel(platform="darwin")):
+@pytest.mark.parametrize(
+    ("platform", "options", "message"),
+    [
+        (
+            "darwin",
+            {},
+            "ProcessExecutor confines code with the Linux kernel, but this is darwin: use "
+            "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
+            "be killed",
+        ),
+        ("win32", {}, WINDOWS),
+        ("win32", {"allow_unconfined": True}, WINDOWS),
+    ],
+)
+def test_other_systems_are_refused_with_the_alternatives(platform, options, message):
+    kernel = Kernel(platform=platform)
+    with pytest.raises(ExecutorStartError) as caught, masked(kernel, **options):
         pass
-    assert str(caught.value) == (
-        "ProcessExecutor confines code with the Linux kernel, but this is darwin: use "
-        "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
-        "be killed"
-    )
+    assert str(caught.value) == message
 
 
 def test_macos_without_confinement_runs_code():
@@ -141,15 +145,6 @@ def test_macos_without_confinement_runs_code():
         assert missing["filesystem"] == "only on Linux, this is darwin"
         assert set(MEASURES) - missing.keys() == {"session", "files"}
         assert executor("6 * 7").output == 42
-
-
-@pytest.mark.parametrize("options", [{}, {"allow_unconfined": True}])
-def test_windows_is_refused(options):
-    with pytest.raises(ExecutorStartError) as caught, masked(Kernel(platform="win32"), **options):
-        pass
-    assert str(caught.value) == (
-        "ProcessExecutor needs fork(), which Windows does not have: use executor_type='docker'"
-    )
 
 
 @LINUX

@@ -17,8 +17,10 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
+import background
 from confined_attacks import raw_executor
 
 from smolagents_fork import ProcessExecutor
@@ -124,22 +126,16 @@ os.read(ends[0], 1).decode(), asyncio.run(work())
 """
 
 
+def result_or_error(action: Callable[[], Any]) -> Any:
+    try:
+        return action()
+    except (ForkError, OSError, RuntimeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def at_once(actions: list[Callable[[], Any]]) -> list[Any]:
     """Call functions at the same time; return their results, an error as its text."""
-    found: list[Any] = [None] * len(actions)
-
-    def act(place: int) -> None:
-        try:
-            found[place] = actions[place]()
-        except (ForkError, OSError, RuntimeError) as error:
-            found[place] = f"{type(error).__name__}: {error}"
-
-    threads = [threading.Thread(target=act, args=(place,)) for place in range(len(actions))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
+    return background.at_once(*[partial(result_or_error, action) for action in actions])
 
 
 def started() -> Any:
