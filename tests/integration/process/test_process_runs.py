@@ -1,8 +1,9 @@
-"""Programs in the child: their imports, descriptors and random numbers, and its end by a tool."""
+"""Programs in the child: imports, descriptors, random numbers, files, and the end by a tool."""
 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 from background import at_once
@@ -10,6 +11,8 @@ from process_harness import executor
 
 from smolagents_fork.errors import (
     ExecutorClosedError,
+    ExecutorError,
+    InterpreterError,
     ProgramFailedError,
 )
 
@@ -68,3 +71,46 @@ def test_code_that_sees_the_end_before_the_kill_ends_the_same(monkeypatch):
         with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
             ex("finish()\nfor i in range(10**12): pass")
         monkeypatch.undo()
+
+
+def test_readable_paths_are_opened_by_the_code_and_by_pandas(tmp_path):
+    path = tmp_path / "given" / "data.csv"
+    path.parent.mkdir()
+    path.write_text("a,b\n1,2\n")
+    (tmp_path / "secret").write_text("of the host")
+    with executor(["pandas"], readable_paths=[path.parent]) as ex:
+        assert ex(f"open({str(path)!r}).read()").output == "a,b\n1,2\n"
+        assert ex(f"import pandas\nint(pandas.read_csv({str(path)!r}).b.sum())").output == 2
+        for code in (f"open({str(tmp_path / 'secret')!r})", f"open({str(path)!r}, 'w')"):
+            with pytest.raises(InterpreterError, match="PermissionError"):
+                ex(code)
+
+
+def test_file_that_has_gone_since_is_named_by_the_restart(tmp_path):
+    (tmp_path / "data.csv").write_text("1")
+    with executor(files={"data.csv": tmp_path / "data.csv"}) as ex:
+        (tmp_path / "data.csv").unlink()
+        with pytest.raises(ExecutorError, match=r"files\['data.csv'\]: .*data\.csv"):
+            ex.restart()
+        (tmp_path / "data.csv").write_text("2")
+        assert ex("open('data.csv').read()").output == "2"
+
+
+def test_temporary_files_are_not_among_the_results():
+    code = """
+import os, shutil, tempfile
+tempfile.mkdtemp()
+with tempfile.NamedTemporaryFile("w", delete=False) as file:
+    file.write("kept")
+shutil.move(file.name, "result.txt")
+number, path = tempfile.mkstemp()
+os.close(number)
+with open("other.txt", "w") as file:
+    file.write(path)
+sorted(os.listdir(".")), os.path.exists(path)
+"""
+    with executor(["os", "shutil", "tempfile"]) as ex:
+        folder = Path(ex.folder).parent
+        assert ex(code).output == (["other.txt", "result.txt"], True)
+        assert [entry.path for entry in ex.list_files()] == ["other.txt", "result.txt"]
+    assert not folder.exists()
