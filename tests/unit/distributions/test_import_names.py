@@ -1,4 +1,4 @@
-"""Entries of a list of authorised imports to the names that programs import."""
+"""Entries of a list of authorised imports to the names that programs import, and distributions."""
 
 from __future__ import annotations
 
@@ -142,3 +142,48 @@ def test_what_is_no_entry_is_refused(bad):
 )
 def test_distributions_of_a_module_are_known_on_every_python(top: str, names: list[str]):
     assert [one.metadata["Name"].lower() for one in providers(top)] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "distribution"),
+    [
+        ("google.cloud.storage", "google-cloud-storage"),
+        ("google.cloud.storage.*", "google-cloud-storage"),
+        ("google.cloud.bigquery_storage", "google-cloud-bigquery-storage"),
+        ("google.cloud.vision_v1", "google-cloud-vision"),
+        ("google.cloud.secretmanager", "google-cloud-secret-manager"),
+        ("google.protobuf.json_format", "protobuf"),
+        ("google.auth.transport.requests", "google-auth"),
+        ("google.oauth2", "google-auth"),
+        ("google.genai", "google-genai"),
+        ("google.api_core.exceptions", "google-api-core"),
+        ("ruamel.yaml", "ruamel.yaml"),
+        ("ruamel.yaml.comments", "ruamel.yaml"),
+        ("zope.interface", "zope.interface"),
+        ("zope.interface.*", "zope.interface"),
+        ("azure.identity", "azure-identity"),
+        ("azure.storage.blob", "azure-storage-blob"),
+        ("azure.storage.filedatalake", "azure-storage-file-datalake"),
+        ("azure.mgmt.compute", "azure-mgmt-compute"),
+        ("backports.zoneinfo", "backports.zoneinfo"),
+        ("jaraco.functools", "jaraco.functools"),
+        ("sphinxcontrib.bibtex", "sphinxcontrib-bibtex"),
+        ("opentelemetry.trace", "opentelemetry-api"),
+        ("opentelemetry.sdk.trace", "opentelemetry-sdk"),
+        ("opentelemetry.exporter.otlp", "opentelemetry-exporter-otlp"),
+        ("llama_index.llms.openai", "llama-index-llms-openai"),
+        ("mysql.connector", "mysql-connector-python"),
+        ("grpc", "grpcio"),
+        ("pdfminer.high_level", "pdfminer.six"),
+    ],
+)
+def test_namespace_packages(name, distribution):
+    assert requirements_for([name]) == (distribution,)
+
+
+@pytest.mark.parametrize("name", ["google", "google.*", "google.cloud", "zope", "azure.storage"])
+def test_namespace_alone_names_no_distribution(name):
+    with pytest.raises(ConfigurationError) as caught:
+        requirements_for([name])
+    assert "namespace that many distributions share" in str(caught.value)
+    assert "such as" in str(caught.value)
