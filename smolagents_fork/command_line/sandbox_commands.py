@@ -83,7 +83,7 @@ def logs(arguments: argparse.Namespace) -> CommandOutcome:
     """Print the last lines of a sandbox's log."""
     where = _where(arguments)
     entry = find_sandbox(arguments.id, where)
-    lines = where.inventory(entry.executor).log(entry.id, arguments.lines)
+    lines = where.inventory(entry.executor).log(entry, arguments.lines)
 
     def show(console: Console) -> None:
         if not lines:
@@ -102,7 +102,7 @@ def kill(arguments: argparse.Namespace) -> CommandOutcome:
     for name in arguments.ids:
         try:
             entry = find_sandbox(name, where)
-            where.inventory(entry.executor).kill(entry.id)
+            where.inventory(entry.executor).kill(entry)
             killed.append(entry.id)
         except ForkError as error:
             failed[name] = str(error)

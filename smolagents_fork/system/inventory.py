@@ -131,28 +131,29 @@ class Inventory(ABC):
         """List the sandboxes that exist on this machine or engine, of any owner."""
 
     @abstractmethod
-    def kill(self, sandbox: str) -> None:
+    def kill(self, sandbox: SandboxEntry) -> None:
         """End a sandbox; no error if it is gone.
 
         Args:
-            sandbox: id from :meth:`sandboxes`.
+            sandbox: one of :meth:`sandboxes`.
 
         Raises:
             ExecutorError: this user may not.
         """
 
-    def log(self, sandbox: str, lines: int) -> list[str]:  # noqa: ARG002 - of engines with logs
+    def log(self, sandbox: SandboxEntry, lines: int) -> list[str]:  # noqa: ARG002 - of engines
         """Return the last lines of a sandbox's log.
 
         Args:
-            sandbox: id from :meth:`sandboxes`.
+            sandbox: one of :meth:`sandboxes`.
             lines: at most this many.
 
         Raises:
             ExecutorError: it is gone, or has no log.
         """
         raise ExecutorError(
-            f"{sandbox} keeps no log: what its program prints goes to the executor that started it"
+            f"{sandbox.id} keeps no log: what its program prints goes to the executor that "
+            "started it"
         )
 
     def images(self) -> list[ImageEntry]:

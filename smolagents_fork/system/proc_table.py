@@ -227,16 +227,16 @@ class LocalInventory(Inventory, ABC):
             for pid, owner in sorted(self.owners(table).items())
         ]
 
-    def kill(self, sandbox: str) -> None:
-        pid = int(sandbox.rpartition("-")[2])
+    def kill(self, sandbox: SandboxEntry) -> None:
+        pid = int(sandbox.id.rpartition("-")[2])
         with contextlib.suppress(ProcessLookupError):
             # A process id can be reused; this names the process itself.
             process = os.pidfd_open(pid)
             try:
-                if sandbox == f"{self.executor}-{pid}" and pid in self.owners(process_table()):
+                if pid in self.owners(process_table()):
                     signal.pidfd_send_signal(process, signal.SIGKILL)
             except PermissionError as error:
-                raise ExecutorError(f"{sandbox} belongs to another user: {error}") from None
+                raise ExecutorError(f"{sandbox.id} belongs to another user: {error}") from None
             finally:
                 os.close(process)
 

@@ -40,20 +40,13 @@ class PodInventory(Inventory):
         with self._cluster() as client:
             return read_entries("pod", client.list_pods(), _entry)
 
-    def log(self, sandbox: str, lines: int) -> list[str]:
+    def log(self, sandbox: SandboxEntry, lines: int) -> list[str]:
         with self._cluster() as client:
-            name = _pod_of(client, sandbox)
-            if not name:
-                raise ExecutorError(
-                    f"sandbox {sandbox} is gone from namespace {client.namespace!r}"
-                )
-            return client.log_lines(name, lines)
+            return client.log_lines(sandbox.name, lines)
 
-    def kill(self, sandbox: str) -> None:
+    def kill(self, sandbox: SandboxEntry) -> None:
         with self._cluster() as client:
-            name = _pod_of(client, sandbox)
-            if name:
-                remove_pod(client, name, Deadline(_KILL_SECONDS))
+            remove_pod(client, sandbox.name, Deadline(_KILL_SECONDS))
 
     @contextlib.contextmanager
     def _cluster(self) -> Iterator[ClusterClient]:
@@ -63,22 +56,6 @@ class PodInventory(Inventory):
             yield client
         finally:
             client.close()
-
-
-def _pod_of(client: ClusterClient, sandbox: str) -> str:
-    """Return the name of a sandbox's pod; empty if it is gone.
-
-    Raises:
-        ExecutorError: annotations of several pods name the sandbox.
-    """
-    entries = read_entries("pod", client.list_pods(), _entry)
-    names = [entry.name for entry in entries if entry.id == sandbox]
-    if len(names) > 1:
-        raise ExecutorError(
-            f"pods {', '.join(names)} all claim to be sandbox {sandbox}: look at their "
-            "annotations with kubectl"
-        )
-    return names[0] if names else ""
 
 
 def _entry(pod: Mapping[str, Any]) -> SandboxEntry:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from background import eventually
 
 from smolagents_fork import ProcessExecutor, WasmExecutor
 from smolagents_fork.process.child_inventory import ChildInventory
+from smolagents_fork.system.inventory import Inventory, SandboxEntry
 from smolagents_fork.system.proc_table import process_table
 from smolagents_fork.wasm.deno_binary import GUEST_SCRIPT
 from smolagents_fork.wasm.guest_inventory import GuestInventory
@@ -34,8 +35,8 @@ def write_command_line(pid: int, text: str) -> None:
         pytest.skip("needs to trace the process")
 
 
-def ids(inventory: Any) -> set[str]:
-    return {entry.id for entry in inventory.sandboxes()}
+def found(inventory: Inventory) -> dict[str, SandboxEntry]:
+    return {entry.id: entry for entry in inventory.sandboxes()}
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=["nothing", "text", "guest"])
@@ -45,11 +46,11 @@ def test_child_stays_listed_and_is_killed(text: str):
         assert pid is not None
         write_command_line(pid, text)
         assert process_table()[pid].argv[0] in ("", "x", "deno")
-        assert f"process-{pid}" in ids(ChildInventory())
-        assert f"wasm-{pid}" not in ids(GuestInventory())
-        GuestInventory().kill(f"wasm-{pid}")
+        child = found(ChildInventory())[f"process-{pid}"]
+        assert f"wasm-{pid}" not in found(GuestInventory())
+        GuestInventory().kill(replace(child, id=f"wasm-{pid}"))
         assert executor("1 + 1").output == 2
-        ChildInventory().kill(f"process-{pid}")
+        ChildInventory().kill(child)
         assert eventually(lambda: not executor.is_alive())
 
 
@@ -59,12 +60,11 @@ def test_child_stays_listed_and_is_killed(text: str):
 def test_guest_stays_listed_and_is_killed(text: str):
     with WasmExecutor([]) as executor:
         pid = executor.pid
-        assert f"wasm-{pid}" in ids(GuestInventory())
+        assert f"wasm-{pid}" in found(GuestInventory())
         write_command_line(pid, text)
-        assert f"wasm-{pid}" in ids(GuestInventory())
-        GuestInventory().kill(f"wasm-{pid}")
+        GuestInventory().kill(found(GuestInventory())[f"wasm-{pid}"])
         assert eventually(lambda: not executor.is_alive())
-    assert f"wasm-{pid}" not in ids(GuestInventory())
+    assert f"wasm-{pid}" not in found(GuestInventory())
 
 
 def test_record_of_an_earlier_process_names_no_other(tmp_path: Path, monkeypatch):
@@ -76,4 +76,4 @@ def test_record_of_an_earlier_process_names_no_other(tmp_path: Path, monkeypatch
         folder = Path(executor.folder).parents[1]
         (folder / f"wasm-x.{pid}.{start - 1}.guest").touch()
         (folder / "strange.guest").touch()
-        assert f"wasm-{pid}" not in ids(GuestInventory())
+        assert f"wasm-{pid}" not in found(GuestInventory())

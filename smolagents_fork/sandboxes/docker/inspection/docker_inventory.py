@@ -50,14 +50,13 @@ class DockerInventory(Inventory):
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 return list(pool.map(lambda entry: _with_memory(client, entry), entries))
 
-    def log(self, sandbox: str, lines: int) -> list[str]:
-        with _engine("reading the log", container=sandbox) as client:
-            text = client.api.logs(sandbox, tail=lines)
+    def log(self, sandbox: SandboxEntry, lines: int) -> list[str]:
+        with _engine("reading the log", container=sandbox.id) as client:
+            text = client.api.logs(sandbox.id, tail=lines)
         return bytes(text).decode("utf-8", "replace").splitlines()
 
-    def kill(self, sandbox: str) -> None:
-        with _engine("removing the container", container=sandbox) as client:
-            remove_at(client, sandbox, Deadline(_CALL_SECONDS))
+    def kill(self, sandbox: SandboxEntry) -> None:
+        _remove_container(sandbox.id)
 
     def images(self) -> list[ImageEntry]:
         with _engine("asking what images take") as client:
@@ -103,7 +102,7 @@ class DockerInventory(Inventory):
     def remove(self, removal: Removal) -> str:
         try:
             if removal.what == "container":
-                self.kill(removal.id)
+                _remove_container(removal.id)
             else:
                 _remove_image(removal)
         except EngineUnavailableError:
@@ -210,6 +209,11 @@ def _image_entry(
         packages=None if packages is None else tuple(unquote(packages).split()),
         used_by=tuple(sorted(used_by)),
     )
+
+
+def _remove_container(container: str) -> None:
+    with _engine("removing the container", container=container) as client:
+        remove_at(client, container, Deadline(_CALL_SECONDS))
 
 
 def _remove_image(removal: Removal) -> None:
