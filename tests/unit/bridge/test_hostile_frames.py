@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
 import time
@@ -96,6 +97,12 @@ def test_messages_of_a_kernel_ask_nothing_of_the_run(data):
     assert asked is None or asked.buffers == ()
 
 
+texts = st.text('av$"\\\0é\u2028\U0001f600', max_size=8)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=10,
+)
 frame = st.one_of(
     st.sampled_from([*REQUESTS.values()]),
     st.builds(
@@ -109,6 +116,15 @@ frame = st.one_of(
         st.just(GOOD),
         st.integers(0, len(GOOD)),
         st.binary(max_size=4),
+    ),
+    st.binary(max_size=200),
+    json_values.map(lambda tree: json.dumps(tree).encode()),
+    st.builds(
+        call,
+        st.integers(-2, 6) | json_values,
+        st.sampled_from(["tool", "__call__", "eval", ""]) | json_values,
+        st.lists(json_values, max_size=3) | json_values,
+        st.dictionaries(texts, json_values, max_size=3) | json_values,
     ),
 )
 

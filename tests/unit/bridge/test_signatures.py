@@ -1,18 +1,19 @@
-"""Stubs bind arguments like Python, show the tool's documentation, and disclose nothing else."""
+"""Stubs and tools of local code bind arguments like Python, and disclose nothing else."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smolagents_fork.bridge import Dispatcher, describe
+from smolagents_fork.bridge import Dispatcher, describe, directly
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.upstream import PipelineTool, Tool
 
 
@@ -43,53 +44,17 @@ def outcome(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return f"TypeError: {error}"
 
 
-CALLS = [
-    ((1,), {"d": 4}),
-    ((1, 2, 3, 4, 5), {"d": 4, "x": 6}),
-    ((1, 9), {"d": 4, "c": 7, "e": 8}),
-    ((), {}),
-    ((1,), {}),
-    ((1,), {"d": 4, "a": 5}),
-    ((1, 2), {"query": 3}),
-    ((1, 2, 3), {}),
-    ((), {"query": 1, "wrong": 2}),
-    ((), {"count": 1}),
-    ((1,), {"key": 2}),
-    ((), {"key": 2}),
-]
-
-
 @pytest.mark.parametrize("function", [every_kind, plain, keyword_only])
-@pytest.mark.parametrize(("args", "kwargs"), CALLS)
-def test_binding_and_its_errors_are_pythons_own(function, args, kwargs):
-    assert outcome(stub_of(function), args, kwargs) == outcome(function, args, kwargs)
-
-
 @given(
-    st.lists(st.integers(), max_size=5),
-    st.dictionaries(st.sampled_from("abcdefx"), st.integers(), max_size=5),
+    args=st.lists(st.integers(), max_size=5),
+    kwargs=st.dictionaries(
+        st.sampled_from(["a", "b", "c", "d", "e", "x", "query", "count", "key"]),
+        st.integers(),
+        max_size=5,
+    ),
 )
-def test_any_call_is_the_same_as_without_the_bridge(args, kwargs):
-    assert outcome(stub_of(every_kind), args, kwargs) == outcome(every_kind, args, kwargs)
-
-
-class Search(Tool):
-    name = "search"
-    description = "Searches the archive."
-    inputs = {  # noqa: RUF012 - upstream's interface
-        "query": {"type": "string", "description": "What to look for."},
-        "limit": {"type": "integer", "description": "How many.", "nullable": True},
-    }
-    output_type = "string"
-
-    def __init__(self, dsn: str) -> None:
-        super().__init__()
-        self._dsn = dsn
-        self.calls = 0
-
-    def forward(self, query: str, limit: int | None = 5) -> str:
-        self.calls += 1
-        return f"{query}/{limit}/{self.calls}"
+def test_any_call_is_the_same_as_without_the_bridge(function, args, kwargs):
+    assert outcome(stub_of(function), args, kwargs) == outcome(function, args, kwargs)
 
 
 class FromServer(Tool):
@@ -104,11 +69,6 @@ class FromServer(Tool):
 
     def forward(self, *args: Any, **kwargs: Any) -> str:
         return f"{args}{sorted(kwargs.items())}"
-
-
-def test_nothing_of_the_instance_is_described():
-    spec = describe("search", Search("postgres://user:hunter2@db/archive"))
-    assert "hunter2" not in repr(spec)
 
 
 def test_a_default_that_may_be_a_secret_is_not_shown():
@@ -188,19 +148,51 @@ def test_builtin_without_a_signature_checks_its_arguments():
         stub_of(max)()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a.b", "class", "1a", "a\n", "a();import os"])
-def test_uncallable_name_is_refused(name):
-    with pytest.raises(
-        ConfigurationError, match="programs cannot call it; use a Python identifier"
+@pytest.mark.parametrize(
+    ("name", "target", "words"),
+    [
+        *(
+            (name, plain, "programs cannot call it; use a Python identifier")
+            for name in ("", "a b", "a.b", "class", "1a", "a\n", "a();import os")
+        ),
+        ("x", 5, "tool 'x': a value of type int cannot be called"),
+        ("__smolagents_fork__", plain, "reserves names with two underscores"),
+    ],
+)
+def test_what_programs_cannot_call_is_refused(name, target, words):
+    with pytest.raises(ConfigurationError, match=words):
+        describe(name, target)
+
+
+class Search(Tool):
+    name = "search"
+    description = "Searches."
+    inputs: ClassVar[dict[str, Any]] = {"query": {"type": "string", "description": "What."}}
+    output_type = "string"
+
+    def forward(self, query: str) -> str:
+        return query + "!"
+
+
+def test_calls_reach_the_tool():
+    call = directly("search", Search())
+    assert call("a") == call(query="a") == call({"query": "a"}) == "a!"
+    for bad in (
+        lambda: call(),
+        lambda: call("a", "b"),
+        lambda: call("a", query="b"),
+        lambda: call(nope=1),
+        lambda: call("a", sanitize_inputs_outputs=True),
     ):
-        describe(name, plain)
+        with pytest.raises(TypeError, match=r"^search\(\) "):
+            bad()
 
 
-def test_value_that_is_not_callable_is_refused():
-    with pytest.raises(ConfigurationError, match="tool 'x': a value of type int cannot be called"):
-        describe("x", 5)
-
-
-def test_name_that_python_reserves_is_refused():
-    with pytest.raises(ConfigurationError, match="reserves names with two underscores"):
-        describe("__smolagents_fork__", plain)
+def test_a_program_does_not_change_the_tool():
+    tool = Search()
+    before = {"query": {"type": "string", "description": "What."}}
+    executor = LocalPythonExecutor([])
+    executor.send_tools({"search": tool})
+    executor("search.inputs['query']['type'] = 'integer'\nsearch.inputs.clear()")
+    assert tool.inputs == before == Search.inputs
+    assert executor("search('a')").output == "a!"
