@@ -11,8 +11,6 @@ asked: list[str] = []
 
 def price_of(product: str) -> str:
     """Return the price of a product, and the number of requests so far."""
-    if product == "sofa":
-        raise gradio.Error("out of stock")
     asked.append(product)
     return f"{product}: {len(product) * 10} euros, question {len(asked)}"
 

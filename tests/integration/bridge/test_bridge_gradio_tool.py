@@ -73,28 +73,6 @@ def test_a_tool_of_a_gradio_app(sandbox, tool):
     assert "Gives the price of a product." in told
 
 
-def test_a_tool_of_a_gradio_app_called_in_process(tool):
-    agent = code_agent(None, "final_answer(price_of('lamp'))", tools=[tool])
-    assert agent.run("go").startswith("lamp: 40 euros, question ")
-
-
-def test_errors_of_a_gradio_app_and_of_its_calls(sandbox, tool):
-    executor = sandbox.executor
-    executor.send_tools({"price_of": tool})
-    code = (
-        "words = []\n"
-        "for call in (lambda: price_of('sofa'), lambda: price_of(), lambda: price_of(size=1)):\n"
-        "    try:\n        call()\n    except Exception as error:\n"
-        "        words.append(type(error).__name__ + ': ' + str(error))\n"
-        "words"
-    )
-    of_the_app, missing, other = executor(code).output
-    assert "out of stock" in of_the_app
-    assert missing == "TypeError: price_of() missing 1 required positional argument: 'product'"
-    assert other == "TypeError: price_of() got an unexpected keyword argument 'size'"
-    assert executor("price_of('desk')").output.startswith("desk: 40 euros")
-
-
 def test_from_space_needs_an_older_client():
     """The page of the bridge says so: upstream passes an argument that gradio_client 2 renamed."""
     assert int(gradio_client.__version__.partition(".")[0]) >= 2
