@@ -1,4 +1,4 @@
-"""``acall`` of any executor: turns without threads, and cancelling that outlives its loop."""
+"""Calls of an executor by tasks: turns without threads, and cancelling that outlives its loop."""
 
 from __future__ import annotations
 
@@ -6,50 +6,36 @@ import asyncio
 import contextlib
 import gc
 import threading
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 from background import eventually
 
-from smolagents_fork.executors.call_options import CallOptions
 from smolagents_fork.executors.calls import CallLock
-from smolagents_fork.executors.session.sandbox_executor import SandboxExecutor
-from smolagents_fork.upstream import CodeOutput
 
 
-class Waiting(SandboxExecutor):
-    """Its code waits until it is let go or interrupted."""
+class Waiting:
+    """Calls that wait until they are let go or interrupted."""
 
-    def __init__(self):
-        super().__init__([], None, CallOptions())
+    def __init__(self) -> None:
         self.go, self.begun, self.interrupts, self.ran = threading.Event(), threading.Event(), 0, []
-        self.deaf = False
-        self.start()
+        self.is_deaf = False
+        self.lock = CallLock(lambda _: None, self.interrupt)
 
-    def run_code_raise_errors(self, code):
-        with self._turn("call"):
-            self.ran.append(code)
+    def call(self, name: str) -> str:
+        with self.lock.turn("call"):
+            self.ran.append(name)
             self.begun.set()
             assert self.go.wait(300)
-            return CodeOutput(code, "", False)
+            return name
 
-    def _start(self):
-        pass
+    def acall(self, name: str) -> Coroutine[Any, Any, str]:
+        return self.lock.run_async(lambda: self.call(name))
 
-    def _ask_new_guest(self, ask, body):
-        raise NotImplementedError
-
-    def _explain(self, failure):
-        raise NotImplementedError
-
-    def _advice(self, message):
-        raise NotImplementedError
-
-    def _network_hint(self, logs):
-        return ""
-
-    def interrupt(self):
+    def interrupt(self) -> None:
         self.interrupts += 1
-        if not self.deaf:
+        if not self.is_deaf:
             self.go.set()
 
 
@@ -82,13 +68,13 @@ def test_waiting_calls_hold_no_threads_and_keep_their_order(executor):
         await asyncio.sleep(0.2)
         assert len(own_threads()) == 1
         executor.go.set()
-        return [result.output for result in await asyncio.gather(*calls)]
+        return await asyncio.gather(*calls)
 
     assert asyncio.run(main()) == executor.ran == [str(n) for n in range(50)]
 
 
 def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends(executor):
-    executor.deaf = True
+    executor.is_deaf = True
 
     async def main():
         task = asyncio.ensure_future(executor.acall("1"))
@@ -108,7 +94,7 @@ def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends(executo
 
 
 def test_cancelled_call_that_waits_for_a_thread_never_runs(executor):
-    thread = threading.Thread(target=executor, args=("thread",))
+    thread = threading.Thread(target=executor.call, args=("thread",))
     thread.start()
     assert executor.begun.wait(60)
 

@@ -1,25 +1,39 @@
-"""Each parameter of each executor refuses what is of the wrong kind, in its own name."""
+"""Arguments of executors: wrong values, types, and keywords that there are not."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from signatures import parameters_of
 
 from smolagents_fork import (
+    AgentSandbox,
     DockerEngine,
     DockerExecutor,
     DockerPool,
+    KubernetesEngine,
+    LocalPythonExecutor,
     ProcessExecutor,
+    RayEngine,
     WasmExecutor,
     WasmPool,
 )
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors import registry
+from smolagents_fork.executors.docker.agent_sandbox import AgentArguments
+from smolagents_fork.executors.docker.arguments import DockerArguments
+from smolagents_fork.executors.docker.docker_pool import DockerPoolArguments
+from smolagents_fork.executors.process.process_options import ProcessArguments
+from smolagents_fork.executors.wasm.wasm_executor import WasmArguments
+from smolagents_fork.executors.wasm.wasm_pool import WasmPoolArguments
+from smolagents_fork.options.option import words_of
+from smolagents_fork.options.unknown_names import suggest_options
 
 SECONDS = ["3", 0, -1, float("nan"), float("inf"), 1e12, True, [1]]
 NEEDED_SECONDS = [None, *SECONDS]
@@ -151,6 +165,12 @@ POOL = {
 EXECUTORS = (DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool)
 
 
+def parameters_of(cls: type) -> list[str]:
+    """List the keyword parameters of the constructor of ``cls``, as editors see them."""
+    found = inspect.signature(cls).parameters.values()
+    return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
+
+
 def each(cls: type, table: dict[str, list[Any]]) -> list[Any]:
     """One parameter a row; one that has no wrong value here is an error of this file."""
     names = sorted(parameters_of(cls))
@@ -220,3 +240,214 @@ def test_setup_takes_what_decides_about_the_image(monkeypatch):
         ConfigurationError, match=r"DockerExecutor.setup has no parameter 'rebuidl'; .*'rebuild'\?"
     ):
         DockerExecutor.setup(rebuidl=True)
+
+
+def by_name(name: str, **more: Any) -> Callable[..., Any]:
+    """Return the call that ``executor_type=name`` makes."""
+
+    def make(**keywords: Any) -> Any:
+        factory = registry.built_in(name)
+        assert factory is not None
+        return factory([], None, **more, **keywords)
+
+    return make
+
+
+#: Every way to make a sandbox, and the sizes that it takes.
+CONTAINER = ("memory", "workdir_size", "tmp_size", "disk_size")
+MAKERS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "DockerExecutor": (DockerExecutor, CONTAINER),
+    "DockerPool": (DockerPool, CONTAINER),
+    "AgentSandbox": (AgentSandbox, CONTAINER),
+    "ProcessExecutor": (ProcessExecutor, ("memory", "file_size")),
+    "WasmExecutor": (WasmExecutor, ("memory",)),
+    "WasmPool": (WasmPool, ("memory",)),
+    "RayEngine": (RayEngine, ("memory_per_slot",)),
+    "kubernetes": (by_name("kubernetes"), CONTAINER[:3]),
+    "ray": (by_name("ray", address="127.0.0.1:1"), CONTAINER[:3]),
+    "ray, processes": (by_name("ray", address="127.0.0.1:1", sandbox="process"), ("memory",)),
+    "LocalPythonExecutor": (functools.partial(LocalPythonExecutor, []), ()),
+}
+SIZES = [(maker, name) for maker, (_, names) in MAKERS.items() for name in names]
+
+
+def refusal(maker: str, monkeypatch: pytest.MonkeyPatch, **keywords: Any) -> str:
+    # Found before any engine is asked.
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    with pytest.raises(ConfigurationError) as caught:
+        MAKERS[maker][0](**keywords)
+    return str(caught.value)
+
+
+WITHOUT_A_UNIT = (
+    "the unit seems to be missing; pass text such as '{0}m' for mebibytes, or '{0}b' if bytes are "
+    "meant"
+)
+WRONG_SIZE = "pass text with a unit, such as '512m' or '1.5g', or a whole number of bytes"
+
+
+@pytest.mark.parametrize(("maker", "name"), SIZES)
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        *((size, WITHOUT_A_UNIT) for size in (512, 1 << 19, "512", " 64 ", "1.5")),
+        *((size, WRONG_SIZE) for size in (1.5, 0.5, 2e9, True, float("nan"))),
+        *((size, WRONG_SIZE) for size in (b"1g", 0, -1, "much")),
+    ],
+)
+def test_size_of_the_wrong_type_or_form(maker, name, size, words, monkeypatch):
+    or_none = "" if name in ("workdir_size", "tmp_size") else ", or None for no limit"
+    expected = f"{name}={size!r}: {words.format(str(size).strip())}{or_none}"
+    assert refusal(maker, monkeypatch, **{name: size}) == expected
+
+
+CONTAINER_NETWORK = "'none', 'bridge' or the name of a network"
+WASM_NETWORK = (
+    "'none', WebAssembly has no sockets; use executor_type='docker' with network='bridge'"
+)
+PROCESS_NETWORK = (
+    "'none' or 'host', the network of this machine; executor_type='docker' has networks of its own"
+)
+
+
+@pytest.mark.parametrize(
+    ("maker", "words", "networks"),
+    [
+        *(
+            (maker, CONTAINER_NETWORK, [True, False, None, "", 1])
+            for maker in ("DockerExecutor", "DockerPool", "AgentSandbox", "ray")
+        ),
+        *(
+            (maker, WASM_NETWORK, [True, False, "bridge", "host", None])
+            for maker in ("WasmExecutor", "WasmPool")
+        ),
+        *(
+            (maker, PROCESS_NETWORK, ["bridge", "container:x", None, True, False, 1, 0, ""])
+            for maker in ("ProcessExecutor", "ray, processes")
+        ),
+    ],
+)
+def test_network_that_the_sandbox_cannot_have(maker, words, networks, monkeypatch):
+    for network in networks:
+        message = refusal(maker, monkeypatch, network=network)
+        assert message == f"network={network!r}: pass {words}"
+
+
+@pytest.mark.parametrize(
+    "maker", [maker for maker in MAKERS if maker[0].isupper() and maker != "RayEngine"]
+)
+@pytest.mark.parametrize("value", ["3", True, b"3", [3]])
+def test_seconds_are_numbers(maker, value, monkeypatch):
+    assert refusal(maker, monkeypatch, timeout_seconds=value) == (
+        f"timeout_seconds={value!r}: pass a number of seconds above 0, or None for no limit"
+    )
+
+
+KNOWN = {cls: set(parameters_of(cls)) for cls in (AgentSandbox, LocalPythonExecutor, *EXECUTORS)}
+WORDS = words_of(
+    *(AgentArguments, DockerArguments, DockerPoolArguments),
+    *(ProcessArguments, WasmArguments, WasmPoolArguments),
+)
+WAIVERS = sorted(
+    name
+    for name in {*set().union(*KNOWN.values()), *parameters_of(KubernetesEngine), "allow_no_token"}
+    if name.startswith("allow_") or name in ("read_only", "container_run_kwargs")
+)
+
+
+def test_waivers_are_all_there():
+    assert WAIVERS == [
+        "allow_missing",
+        "allow_network",
+        "allow_no_token",
+        "allow_pickle",
+        "allow_root",
+        "allow_shared_network",
+        "allow_unconfined",
+        "container_run_kwargs",
+        "read_only",
+    ]
+
+
+def test_no_word_of_others_means_a_waiver():
+    for names in WORDS.values():
+        assert not {*names} & {*WAIVERS}
+
+
+@pytest.mark.parametrize("name", WAIVERS)
+def test_waiver_is_suggested_for_its_own_name_only(name):
+    everything = set().union(*KNOWN.values())
+    known = {*everything, name}
+    swapped = name[:-2] + name[-1] + name[-2]
+    for misspelt in (name[:-1], name + "s", name.replace("_", ""), swapped):
+        if misspelt not in known:
+            assert suggest_options(misspelt, known, WORDS) == [name]
+    subject = name.removeprefix("allow_")
+    similar = [
+        f"{prefix}{word}"
+        for prefix in ("", "allow_", "allow_all_", "allow_any_", "enable_", "no_", "use_", "with_")
+        for word in (subject, f"{subject}_access", f"host_{subject}", f"my_{subject}")
+    ]
+    for word in similar:
+        suggested = suggest_options(word, known, WORDS)
+        assert word in known or not {*suggested} & {*WAIVERS}, (word, suggested)
+
+
+NETWORK = [cls for cls in KNOWN if cls is not LocalPythonExecutor]
+
+
+@pytest.mark.parametrize("cls", NETWORK)
+@pytest.mark.parametrize(
+    "word",
+    ["allow_network", "allow_internet", "allow_internet_access", "block_network",
+     "enable_network", "internet", "internet_access", "network_access", "network_disabled",
+     "network_enabled", "network_mode", "no_network", "shared_network",
+     "allow_networking", "with_network", "use_network", "disable_network"],
+)  # fmt: skip
+def test_words_for_the_network_mean_network(cls, word):
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**{word: True})
+    assert str(caught.value) == (
+        f"{cls.__name__} has no parameter {word!r}; did you mean 'network'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cls", "word", "meant"),
+    [
+        (DockerExecutor, "cpu", "'cpus'"),
+        (ProcessExecutor, "cpu", "'cpu_seconds'"),
+        (DockerExecutor, "env", "'environment'"),
+        (AgentSandbox, "envs", "'secrets'"),
+        (DockerExecutor, "pip_packages", "'additional_imports' or 'requirements' or "
+            "'additional_authorized_imports'"),
+        (ProcessExecutor, "packages", "'additional_authorized_imports'"),
+        (WasmExecutor, "requirements", "'additional_authorized_imports'"),
+        (WasmPool, "packages", "'additional_imports'"),
+        (DockerPool, "additional_authorized_imports", "'additional_imports'"),
+        (ProcessExecutor, "additional_imports", "'additional_authorized_imports'"),
+        (DockerExecutor, "cpu_seconds", "'timeout_seconds'"),
+        (ProcessExecutor, "cpus", "'cpu_seconds'"),
+        (ProcessExecutor, "volumes", "'files'"),
+        (DockerExecutor, "mounts", "'volumes' or 'files'"),
+        (LocalPythonExecutor, "timeout", "'timeout_seconds'"),
+        (DockerExecutor, "timeout", "'timeout_seconds'"),
+        (DockerExecutor, "mem_limit", "'memory'"),
+        (DockerPool, "size", "'min_size' or 'max_size'"),
+        (WasmExecutor, "timeout_ms", "'timeout_seconds'"),
+        (ProcessExecutor, "mem_limit", "'memory'"),
+        (WasmPool, "memory_mb", "'memory'"),
+        (AgentSandbox, "working_dir", "'workdir'"),
+        (ProcessExecutor, "pids_limit", "'max_threads'"),
+        (DockerExecutor, "max_threads", "'pids_limit'"),
+        (ProcessExecutor, "disk_size", "'file_size'"),
+        (DockerExecutor, "readonly", "'read_only'"),
+        (ProcessExecutor, "on_stdout", "'on_output'"),
+    ],
+)  # fmt: skip
+def test_words_of_others_name_the_option(cls, word, meant):
+    arguments = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**arguments, **{word: 1})
+    words = f"{cls.__name__} has no parameter {word!r}; did you mean {meant}?"
+    assert str(caught.value) == words

@@ -17,11 +17,12 @@ from websocket_frames import frame
 
 from smolagents_fork.errors import ExecutorError, ForkError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.executors.jupyter import connection
 
 # Far above what a call may take that does not hang, and below the half minute that a send had.
 AT_MOST = 20.0
 # Honest runs of the same executor have them, too, on a busy machine.
-LIMITS = {"timeout_seconds": 1.5, "interrupt_grace_seconds": 1, "startup_timeout_seconds": 4}
+LIMITS = {"timeout_seconds": 1.5, "interrupt_grace_seconds": 0.3, "startup_timeout_seconds": 4}
 #: A limit that nothing reaches.
 PATIENT = {"timeout_seconds": 60, "interrupt_grace_seconds": 60}
 ATTACK = "attack"
@@ -31,6 +32,12 @@ ATTACK = "attack"
 def large() -> bytes:
     """Returns 30 MB."""
     return bytes(30_000_000)
+
+
+@pytest.fixture(autouse=True)
+def _short_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for an engine that may still notice an end: these sandboxes run on."""
+    monkeypatch.setattr(connection, "_NOTICE_SECONDS", 0.2)
 
 
 def bounded(function: Callable[[], Any]) -> Any:

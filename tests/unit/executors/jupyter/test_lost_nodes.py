@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -12,6 +13,7 @@ from hostile_gateway import Gateway, HostileEngine
 
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.jupyter.connection import status_after_end
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 
 
@@ -50,21 +52,22 @@ def test_executor_has_kernel_of_another_node():
     assert len(engine.started) == 3
 
 
-def test_executor_gives_up_after_three_nodes():
-    engine = LosingEngine(answer, losses=9)
+@pytest.mark.parametrize(
+    ("reason", "starts", "beginning"),
+    [
+        ("the node does not answer", 3, "the sandbox did not start: the kernel in sandbox "),
+        ("", 1, "the kernel in sandbox "),
+    ],
+    ids=["lost nodes", "nodes that are there"],
+)
+def test_executor_gives_up_after_three_lost_nodes(reason, starts, beginning):
+    engine = LosingEngine(answer, losses=9, reason=reason)
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(engine=engine, image="x")
     text = str(caught.value)
-    assert text.startswith("the sandbox did not start: the kernel in sandbox ")
+    assert text.startswith(beginning)
     assert "(image image) did not start in startup_timeout_seconds=60.0: " in text
-    assert len(engine.started) == 3
-
-
-def test_failed_start_on_node_that_is_there_is_not_repeated():
-    engine = LosingEngine(answer, losses=9, reason="")
-    with pytest.raises(ExecutorStartError, match=r"^the kernel in sandbox "):
-        DockerExecutor(engine=engine, image="x")
-    assert len(engine.started) == 1
+    assert len(engine.started) == starts
 
 
 @pytest.mark.parametrize(("cause", "starts"), [("node", 3), ("exit", 1)])
@@ -82,3 +85,9 @@ def test_caller_of_a_pool_waits_for_kernel_of_another_node():
     with DockerPool(0, 1, engine=engine, image="x") as pool:
         assert pool.acquire(60).is_alive()
         assert pool.stats().failed == 2
+
+
+def test_engine_that_notices_the_end_later_is_asked_again():
+    answers = [SandboxStatus("running")] * 5 + [SandboxStatus("ended", 137)]
+    status = status_after_end(SimpleNamespace(status=lambda: answers.pop(0)))  # type: ignore[arg-type]
+    assert (status.state, status.exit_code) == ("ended", 137)

@@ -1,4 +1,4 @@
-"""Queue of a pool: order, quotas of tenants, reports of demand."""
+"""Pools: order of the queue, quotas of tenants, reports of demand, failed starts, text forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import pytest
 from background import Background, eventually, running
 from counting_pool import PATIENCE, CountingPool, Numbered
 
+from smolagents_fork import AgentSandbox, DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor
 from smolagents_fork.errors import ExecutorClosedError, ExecutorStartError, SandboxDiedError
+from smolagents_fork.executors.hosted import E2BExecutor
+from smolagents_fork.executors.pools import sandbox_pool
 from smolagents_fork.executors.pools.pool_queue import TenantStats
 
 
@@ -64,24 +67,6 @@ def callers(pool: CountingPool) -> Iterator[Callers]:
         yield Callers(pool, stack)
 
 
-def test_tenant_with_all_it_may_have_does_not_delay_another() -> None:
-    with callers(CountingPool(4, max_per_tenant=2)) as queue:
-        for name in ("a1", "a2", "a3", "a4"):
-            queue.join(name, "a")
-        queue.wait_for(2)
-        queue.join("b1", "b")
-        queue.wait_for(3)
-        assert queue.served[2] == "b1"
-        stats = queue.pool.stats()
-        assert stats.tenants == {"a": TenantStats(2, 2), "b": TenantStats(1, 0)}
-        assert (stats.in_use, stats.waiting) == (3, 2)
-        # In their own order, as soon as one of their own is closed.
-        for count, name in ((4, "a3"), (5, "a4")):
-            queue.leave(queue.served[0] if count == 4 else queue.served[1])
-            queue.wait_for(count)
-            assert queue.served[-1] == name
-
-
 def test_ready_sandbox_goes_to_the_tenant_that_falls_below_its_quota() -> None:
     with callers(CountingPool(4, min_size=1, max_per_tenant=1)) as queue:
         queue.join("a1", "a")
@@ -118,6 +103,9 @@ def test_forty_eight_callers_on_twelve_slots() -> None:
         # Four of the second tenant, while 36 of the first wait and none of its four has ended.
         queue.wait_for(8)
         assert sorted(queue.served) == sorted(greedy[:4] + modest[:4])
+        stats = pool.stats()
+        assert stats.tenants == {"greedy": TenantStats(4, 36), "modest": TenantStats(4, 4)}
+        assert (stats.in_use, stats.waiting) == (8, 40)
         for ended in range(48):
             queue.wait_for(min(48, ended + 1))
             for tenant, figures in pool.stats().tenants.items():
@@ -266,3 +254,36 @@ def test_error_of_on_demand_is_logged_and_the_next_report_comes(
             queue.join(f"a{number}")
             assert eventually(lambda n=number: calls and calls[-1] == n + 1)
     assert "no machine to be had" in caplog.text
+
+
+def test_thread_that_cannot_be_started_is_a_failed_start_and_no_end_of_the_pool(monkeypatch):
+    with DockerPool(min_size=0, max_size=1) as pool:
+        start = threading.Thread.start
+
+        def refused(thread):
+            if thread.name == "smolagents-fork-pool-start":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(sandbox_pool, "_FIRST_PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(threading.Thread, "start", refused)
+        for _ in range(2):
+            with pytest.raises(ExecutorStartError, match="can't start new thread"):
+                pool.acquire(timeout=30)
+        stats = pool.stats()
+        assert (stats.starting, stats.failed, stats.waiting) == (0, 2, 0)
+
+
+def test_half_made_executors_have_a_text_form() -> None:
+    for cls in (AgentSandbox, DockerExecutor, ProcessExecutor, WasmExecutor, E2BExecutor):
+        assert repr(cls.__new__(cls)) == f"<{cls.__name__}: not started>"
+
+
+def test_pool_says_what_it_has() -> None:
+    with CountingPool(3) as pool:
+        pool.acquire()
+        assert re.fullmatch(
+            r"<CountingPool: open, 0 ready, 0 starting and 1 in use of max_size=3, 0 waiting.*>",
+            repr(pool),
+        )
+    assert repr(pool).startswith("<CountingPool: closed")
