@@ -29,7 +29,7 @@ def write_wheel_of(
     folder: Path,
     name: str,
     version: str,
-    files: Mapping[str, str],
+    files: Mapping[str, str | bytes],
     needs: Sequence[str] = (),
     tag: str = "py3-none-any",
 ) -> Path:
@@ -39,20 +39,20 @@ def write_wheel_of(
         folder: for the wheel.
         name: of the distribution.
         version: of the distribution.
-        files: text by path.
+        files: contents by path, which may be those of the metadata.
         needs: requirements.
         tag: of the wheel.
     """
     metadata = f"{name}-{version}.dist-info"
     described = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    written = {
-        **files,
+    written: dict[str, str | bytes] = {
         f"{metadata}/METADATA": described + "".join(f"Requires-Dist: {one}\n" for one in needs),
         f"{metadata}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
+        **files,
     }
     rows = [f"{metadata}/RECORD,,"]
     for path, text in written.items():
-        data = text.encode()
+        data = text if isinstance(text, bytes) else text.encode()
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
         rows.append(f"{path},sha256={digest},{len(data)}")
     wheel = folder / f"{name}-{version}-{tag}.whl"

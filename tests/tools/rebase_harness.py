@@ -6,9 +6,7 @@ keeps the commits.
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import io
 import os
 import shutil
@@ -16,11 +14,12 @@ import subprocess
 import sys
 import tarfile
 import textwrap
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
+
+from private_index import write_wheel_of
 
 from buildsys import lock as lockfile
 from buildsys.version import write_version_file
@@ -57,19 +56,11 @@ def publish(
     info = f"smolagents-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: smolagents\nVersion: {version}\n"
     metadata += "Requires-Python: >=3.10\n"
-    files = {
-        **tree,
-        f"{info}/METADATA": metadata.encode(),
-        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\n"
-        b"Tag: py3-none-any\n",
-        f"{info}/entry_points.txt": _entry_points(entry_points).encode(),
+    described = {
+        f"{info}/METADATA": metadata,
+        f"{info}/entry_points.txt": _entry_points(entry_points),
     }
-    record = "".join(f"{name},sha256={_b64(data)},{len(data)}\n" for name, data in files.items())
-    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    wheel = folder / f"smolagents-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
+    wheel = write_wheel_of(folder, "smolagents", version, {**tree, **described})
     return wheel, _publish_sdist(folder, version, metadata)
 
 
@@ -106,10 +97,6 @@ def _entry_points(groups: EntryPoints) -> str:
         f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
         for group, entries in groups.items()
     )
-
-
-def _b64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
 def next_release(

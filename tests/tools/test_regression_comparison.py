@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from tools.regression.comparison import (
     Kind,
     Report,
     compare,
-    judge_again,
     run_again,
 )
 from tools.regression.deviations import Deviation
@@ -178,71 +176,49 @@ def test_causes(words: str, cause: str) -> None:
 
 PASSED, FAILED, GONE = Outcome("passed"), Outcome("failed", "assert"), Outcome("missing")
 DIFFERS = Comparison(A, Kind.UNDECLARED, PASSED, FAILED)
+GAINED = Comparison(A, Kind.GAINED, FAILED, PASSED)
 
 
 @pytest.mark.parametrize(
-    ("again", "kind"),
+    ("found", "again", "kind", "best"),
     [
-        ([], Kind.UNDECLARED),
-        ([(PASSED, FAILED), (PASSED, FAILED)], Kind.UNDECLARED),
-        ([(PASSED, GONE)], Kind.UNDECLARED),
-        ([(PASSED, PASSED)], Kind.FLAKY),
-        ([(FAILED, PASSED)], Kind.FLAKY),
-        ([(PASSED, FAILED), (PASSED, PASSED)], Kind.FLAKY),
+        # A difference stands until the fork has passed.
+        (DIFFERS, [(PASSED, FAILED), (PASSED, FAILED)], Kind.UNDECLARED, PASSED),
+        (DIFFERS, [(PASSED, GONE), (PASSED, GONE)], Kind.UNDECLARED, PASSED),
+        (DIFFERS, [(PASSED, PASSED)], Kind.FLAKY, PASSED),
+        (DIFFERS, [(FAILED, PASSED)], Kind.FLAKY, PASSED),
+        (DIFFERS, [(PASSED, FAILED), (PASSED, PASSED)], Kind.FLAKY, PASSED),
         # Fails alone on pristine too, as one that needs the tests before it: no excuse.
-        ([(FAILED, FAILED), (FAILED, FAILED)], Kind.UNDECLARED),
+        (DIFFERS, [(FAILED, FAILED), (FAILED, FAILED)], Kind.UNDECLARED, PASSED),
+        # A test that passes on the fork only does so each time.
+        (GAINED, [(FAILED, PASSED), (FAILED, PASSED)], Kind.GAINED, FAILED),
+        (GAINED, [(FAILED, PASSED), (PASSED, PASSED)], Kind.FLAKY, PASSED),
+        (GAINED, [(PASSED, PASSED)], Kind.FLAKY, PASSED),
+        (GAINED, [(FAILED, FAILED)], Kind.FLAKY, FAILED),
+        # A file of the fork's that broke, and a test that passes on both, are left alone.
+        (Comparison(A, Kind.UNDECLARED, GONE, FAILED), [], Kind.UNDECLARED, GONE),
+        (Comparison(A, Kind.PASSED_BOTH, PASSED, PASSED), [], Kind.PASSED_BOTH, PASSED),
     ],
 )
-def test_a_difference_stands_until_the_fork_has_passed(
-    again: list[tuple[Outcome, Outcome]], kind: Kind
+def test_differences_are_run_again_alone_until_they_are_flaky(
+    found: Comparison, again: list[tuple[Outcome, Outcome]], kind: Kind, best: Outcome
 ) -> None:
-    judged = functools.reduce(judge_again, again, DIFFERS)
+    comparisons, said = [found], []
+    runs = iter(enumerate(again, start=1))
+
+    def run_alone(test: str, attempt: int) -> tuple[Outcome, Outcome]:
+        number, outcomes = next(runs)
+        assert (test, attempt) == (A, number)
+        return outcomes
+
+    notes = run_again(comparisons, run_alone, said.append)
+    (judged,) = comparisons
     assert judged.kind is kind
     assert judged.again == tuple(again)
-
-
-@pytest.mark.parametrize(
-    ("again", "kind"),
-    [
-        ((FAILED, PASSED), Kind.GAINED),
-        ((PASSED, PASSED), Kind.FLAKY),
-        ((FAILED, FAILED), Kind.FLAKY),
-    ],
-)
-def test_a_test_that_passes_on_the_fork_only_does_so_each_time(
-    again: tuple[Outcome, Outcome], kind: Kind
-) -> None:
-    assert judge_again(Comparison(A, Kind.GAINED, FAILED, PASSED), again).kind is kind
-
-
-def test_a_flaky_test_is_run_again_and_said_to_be_flaky() -> None:
-    found = [DIFFERS, Comparison("tests/test_a.py::test_b", Kind.PASSED_BOTH, PASSED, PASSED)]
-    asked: list[tuple[str, int]] = []
-    said: list[str] = []
-
-    def run_alone(test: str, attempt: int) -> tuple[Outcome, Outcome]:
-        asked.append((test, attempt))
-        return PASSED, PASSED if attempt == 1 else FAILED
-
-    notes = run_again(found, run_alone, said.append)
-    assert asked == [(A, 1)]
-    assert said == [f"again, alone (1 of 2): {A}"]
-    assert found[0].kind is Kind.FLAKY
-    assert notes == ["tests that differed and were run again, alone, up to 2 times: 1"]
-
-
-def test_a_steady_difference_is_run_twice_more() -> None:
-    found = [DIFFERS]
-    asked: list[int] = []
-
-    def run_alone(test: str, attempt: int) -> tuple[Outcome, Outcome]:
-        del test
-        asked.append(attempt)
-        return PASSED, FAILED
-
-    run_again(found, run_alone, lambda words: None)
-    assert asked == [1, 2]
-    assert found[0].kind is Kind.UNDECLARED
+    assert judged.best_of_pristine == best
+    assert said == [f"again, alone ({number} of 2): {A}" for number, _ in enumerate(again, 1)]
+    expected = "tests that differed and were run again, alone, up to 2 times: 1"
+    assert notes == ([expected] if again else [])
 
 
 def test_many_differences_are_not_run_again() -> None:
@@ -254,17 +230,3 @@ def test_many_differences_are_not_run_again() -> None:
     notes = run_again(found, run_alone, lambda words: None)
     assert notes == ["21 tests differ, more than 20: none was run again alone"]
     assert all(one.kind is Kind.UNDECLARED for one in found)
-
-
-@pytest.mark.parametrize(
-    ("again", "best"),
-    [
-        ((), FAILED),
-        (((FAILED, PASSED), (FAILED, PASSED)), FAILED),
-        (((FAILED, PASSED), (PASSED, PASSED)), PASSED),
-    ],
-)
-def test_best_of_pristine_is_a_pass_if_there_was_one(
-    again: tuple[tuple[Outcome, Outcome], ...], best: Outcome
-) -> None:
-    assert Comparison(A, Kind.GAINED, FAILED, PASSED, again=again).best_of_pristine == best

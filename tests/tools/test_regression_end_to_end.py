@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
 import json
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from private_index import write_wheel_of
 from rich.console import Console
 from whole_contract import WHOLE
 
@@ -29,20 +27,10 @@ LOCKED = json.loads((Path(__file__).parents[2] / "upstream.lock").read_text("utf
 
 def altered(wheel: Path, folder: Path, module: str, code: str) -> Path:
     """A copy of a wheel with code added at the end of a module, and a RECORD that is right."""
-    path = folder / wheel.name
-    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(path, "w") as target:
-        record_name = next(name for name in source.namelist() if name.endswith("/RECORD"))
-        record = io.StringIO()
-        for name in source.namelist():
-            content = source.read(name)
-            if name == module:
-                content += code.encode()
-            if name != record_name:
-                target.writestr(name, content)
-                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
-                record.write(f"{name},sha256={digest.decode()},{len(content)}\n")
-        target.writestr(record_name, record.getvalue() + f"{record_name},,\n")
-    return path
+    with zipfile.ZipFile(wheel) as source:
+        files = {name: source.read(name) for name in source.namelist() if name[-7:] != "/RECORD"}
+    files[module] += code.encode()
+    return write_wheel_of(folder, "smolagents", LOCKED, files)
 
 
 # Takes the choices out of every schema. One test is about them: each difference is run again.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from background import eventually
+from private_index import write_wheel_of
 from rich.console import Console
 
 from tools.command import Command
@@ -168,11 +168,8 @@ def test_the_table_shows_every_difference_and_takes_no_markup_from_messages() ->
 
 
 def wheel_of(folder: Path, name: str, more: str = "") -> Path:
-    path = folder / f"{name}-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nProvides-Extra: docker\n{more}"
-        archive.writestr(f"{name}-1.0.dist-info/METADATA", text)
-    return path
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nProvides-Extra: docker\n{more}"
+    return write_wheel_of(folder, name, "1.0", {f"{name}-1.0.dist-info/METADATA": text})
 
 
 def test_a_wheel_says_what_it_is(tmp_path: Path) -> None:

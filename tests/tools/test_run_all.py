@@ -29,6 +29,7 @@ def test_needs_quiet():
     assert "PYTEST_XDIST_WORKER" not in os.environ
 """
 BROAD = "import pytest\n\n@pytest.mark.broad\ndef test_broad():\n    pass\n"
+NOT_A_MODULE = "import nothing_of_that_name\n"
 CRASHES = "import os\n\ndef test_crashes():\n    os.abort()\n"
 
 
@@ -67,7 +68,7 @@ def test_rest_collects_the_files_that_have_some_of_its_tests(
 def test_file_that_cannot_be_imported_stops_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_tests(tmp_path, "import nothing_of_that_name\n")
+    own_tests(tmp_path, NOT_A_MODULE)
     monkeypatch.setattr(run_all, "ROOT", tmp_path)
     monkeypatch.setattr(run_all, "REPORTS", tmp_path / "reports")
     with pytest.raises(CommandError, match="nothing_of_that_name"):
@@ -82,19 +83,6 @@ def test_upstreams_tests_that_fail_say_so_after_their_output(
     with Command(command, timeout_seconds=60, log=tmp_path / "upstream.log") as upstream:
         assert run_all._both(None, upstream) == (True, False)
     assert "words\n `sh -c echo words; exit 3` exited 3" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_test_that_passes_alone_is_printed_as_unstable(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    tests = own_tests(tmp_path, PASSES, FAILS_BESIDE_OTHERS)
-    assert tests.run()
-    assert tests.shortcomings() == ["test_number_1.py::test_needs_quiet"]
-    tests.print_names()
-    *_, title, name = capfd.readouterr().out.splitlines()
-    assert title.startswith("== UNSTABLE: ")
-    assert name == "test_number_1.py::test_needs_quiet"
 
 
 @pytest.mark.parametrize("run", ["first", "second"])
@@ -120,46 +108,48 @@ def test_what_is_left_behind_is_printed(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.slow
-def test_many_failures_are_not_repeated(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    tests = own_tests(tmp_path, FAILS.format(MOST_REPEATED + 1))
-    assert not tests.run()
-    tests.print_names()
-    output = capfd.readouterr().out
-    assert "once more" not in output
-    assert output.splitlines()[-1] == f"test_number_0.py::test_fails[{MOST_REPEATED}]"
+UNSTABLE = "== UNSTABLE: failed beside others and passed alone; mend these first"
+NEEDS_QUIET = "test_number_1.py::test_needs_quiet"
 
 
 @pytest.mark.slow
-def test_passed_tests_run_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert own_tests(tmp_path, PASSES).run()
-    assert "once more" not in capfd.readouterr().out
-
-
-@pytest.mark.slow
-def test_test_that_crashes_its_worker_fails_the_run(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("texts", "has_passed", "last_lines", "is_repeated"),
+    [
+        ([PASSES], True, [], False),
+        ([PASSES, FAILS_BESIDE_OTHERS], True, [UNSTABLE, NEEDS_QUIET], True),
+        (
+            [FAILS.format(1), FAILS_BESIDE_OTHERS],
+            False,
+            ["== FAILED: 1", "test_number_0.py::test_fails[0]", "", UNSTABLE, NEEDS_QUIET],
+            True,
+        ),
+        (
+            [FAILS.format(MOST_REPEATED + 1)],
+            False,
+            [f"test_number_0.py::test_fails[{number}]" for number in range(MOST_REPEATED + 1)],
+            False,
+        ),
+        ([PASSES, CRASHES], False, ["== FAILED: 1", "test_number_1.py::test_crashes"], False),
+        ([PASSES, NOT_A_MODULE], False, ["== FAILED: 1", "test_number_1.py"], True),
+    ],
+    ids=["passes", "passes alone", "fails twice", "many fail", "crashes", "not imported"],
+)
+def test_failed_tests_run_once_more_alone(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    texts: list[str],
+    has_passed: bool,
+    last_lines: list[str],
+    is_repeated: bool,
 ) -> None:
-    tests = own_tests(tmp_path, PASSES, CRASHES)
-    assert not tests.run()
+    tests = own_tests(tmp_path, *texts)
+    assert tests.run() is has_passed
+    assert tests.shortcomings() == [NEEDS_QUIET] * (NEEDS_QUIET in last_lines)
     tests.print_names()
     output = capfd.readouterr()
-    assert output.out.splitlines()[-1] == "test_number_1.py::test_crashes"
-    assert "once more" not in output.out
-    assert "in test_crashes" in output.err  # its stacks
-
-
-@pytest.mark.slow
-def test_test_that_fails_alone_too_fails_the_run(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    tests = own_tests(tmp_path, FAILS.format(1), FAILS_BESIDE_OTHERS)
-    assert not tests.run()
-    assert tests.shortcomings() == ["test_number_1.py::test_needs_quiet"]
-    tests.print_names()
-    assert "== FAILED: 1\ntest_number_0.py::test_fails[0]\n" in capfd.readouterr().out
-
-
-@pytest.mark.slow
-def test_file_that_cannot_be_imported_fails_the_run(tmp_path: Path) -> None:
-    assert not own_tests(tmp_path, PASSES, "import nothing_of_that_name\n").run()
+    lines = output.out.splitlines()
+    assert lines[len(lines) - len(last_lines) :] == last_lines
+    assert ("once more" in output.out) is is_repeated
+    if CRASHES in texts:
+        assert "in test_crashes" in output.err  # its stacks

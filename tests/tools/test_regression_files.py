@@ -1,4 +1,4 @@
-"""The list of declared differences is validated entry by entry."""
+"""Files that the suite reads: the list of declared differences, and pytest's JUnit files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.errors import SuiteError
+from tools.junit import Outcome, read_junit
 from tools.regression.deviations import load_deviations
 from tools.regression.settings import DEVIATIONS
 
@@ -88,3 +89,65 @@ def test_another_file_is_refused(tmp_path: Path, body: str, head: str, words: st
 def test_a_missing_file_is_no_empty_list(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="cannot be read"):
         load_deviations(tmp_path / "none.toml", "1.26.0")
+
+
+A = "tests/test_a.py::test_a"
+PASSED = Outcome("passed")
+
+
+def suites(*cases: str) -> str:
+    return f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
+
+
+def case(name: str = "test_a", result: str = "", classname: str = "tests.test_a") -> str:
+    return f'<testcase classname="{classname}" name="{name}" time="0.5">{result}</testcase>'
+
+
+LATE = case(result='<error message="late"/>')
+
+
+@pytest.mark.parametrize(
+    ("cases", "test", "outcome"),
+    [
+        ([case()], A, PASSED),
+        ([case("test_c[x::y.z]", "", "tests.test_a.TestB")],
+         "tests/test_a.py::TestB::test_c[x::y.z]", PASSED),
+        ([case("test_d", "", "tests.deep.test_a.TestB.TestC")],
+         "tests/deep/test_a.py::TestB::TestC::test_d", PASSED),
+        # What pytest writes for a module, and for a class, that could not be collected.
+        ([case("tests.test_a", '<error message="m"/>', "")], "tests/test_a.py",
+         Outcome("error", "m")),
+        ([case("TestB", '<error message="m"/>')], "tests/test_a.py::TestB", Outcome("error", "m")),
+        ([case(result='<failure message="m">t</failure>')], A, Outcome("failed", "m", "t")),
+        ([case(result='<skipped message="why"/>')], A, Outcome("skipped", "why")),
+        ([case(result="<system-out>x</system-out>")], A, PASSED),
+        # A failing teardown outweighs a passing body.
+        ([case(), LATE], A, Outcome("error", "late")),
+        ([LATE, case()], A, Outcome("error", "late")),
+    ],
+)  # fmt: skip
+def test_element_has_its_id_and_outcome(
+    tmp_path: Path, cases: list[str], test: str, outcome: Outcome
+) -> None:
+    path = tmp_path / "out.xml"
+    path.write_text(suites(*cases), "utf-8")
+    assert read_junit(path) == {test: outcome}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (suites(), "names no test at all; the run collected nothing"),
+        ("", "no readable JUnit file"),
+        ("<testsuites><testcase", "no readable JUnit file"),
+        ("not xml", "no readable JUnit file"),
+        (None, "no readable JUnit file"),
+    ],
+    ids=["empty run", "empty", "truncated", "text", "missing"],
+)
+def test_what_has_no_outcomes_is_no_result(tmp_path: Path, content: str | None, words: str) -> None:
+    path = tmp_path / "out.xml"
+    if content is not None:
+        path.write_text(content, "utf-8")
+    with pytest.raises(SuiteError, match=words):
+        read_junit(path)
