@@ -41,14 +41,3 @@ def test_agent_saved_by_name_loads_by_name(hosted: Hosted, tmp_path: Path):
         # A saved agent names the standard library's modules, too, which upstream gives to pip.
         code = "import os\nos.listdir(os.environ['PIP_TARGET'])"
         assert loaded.python_executor(code).output == []
-
-
-def test_agent_saved_by_class_loads_by_class(hosted: Hosted):
-    with agent(hosted, executor_class=hosted.repaired) as made:
-        saved = made.to_dict()
-    assert (saved["executor_type"], saved["executor_class"]) == (
-        "class",
-        f"{hosted.repaired.__module__}:{hosted.repaired.__name__}",
-    )
-    with CodeAgent.from_dict(saved) as loaded:
-        assert type(loaded.python_executor) is hosted.repaired

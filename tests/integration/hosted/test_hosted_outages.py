@@ -9,7 +9,14 @@ import pytest
 from hosted_services import Hosted
 
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
+from smolagents_fork.executors.jupyter import connection
 from tests.ports import free_port
+
+
+@pytest.fixture(autouse=True)
+def _short_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for a service that may still notice an end: the sandboxes run on."""
+    monkeypatch.setattr(connection, "_NOTICE_SECONDS", 0.2)
 
 
 def test_no_service_is_an_error(hosted: Hosted, monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,4 @@
-"""Code in a hosted sandbox: state, output, values, errors, final answers, packages, deadlines."""
+"""Code in a hosted sandbox: figures, packages, files, and the end of its kernel."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from hosted_services import PROBE, Hosted
 
-from smolagents_fork.errors import (
-    ExecutorError,
-    SandboxDiedError,
-)
+from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
 
 
 def test_output_of_megabytes_arrives(hosted: Hosted):
@@ -53,3 +50,17 @@ def test_end_of_the_kernel_is_an_error(hosted: Hosted):
     assert executor.state["_print_outputs"] == "last\n"
     assert str(caught.value).startswith(f"{caught.value.event}; its state is lost, ")
     assert executor("'kept' in globals()").output is False
+
+
+def test_missing_source_starts_no_sandbox(hosted: Hosted):
+    hosted.service.faults.seen.clear()
+    with pytest.raises(ConfigurationError, match="there is no such file or folder"):
+        hosted.make(files={"data.csv": "no such file of mine"})
+    assert not hosted.service.faults.seen
+
+
+def test_pieces_of_files_do_not_stay_in_the_kernels_history(executor: Any):
+    executor.put_file(b"x" * 600_000, "kept/large")
+    history = "get_ipython().history_manager.input_hist_raw"
+    sizes = executor(f"sum(len(one) for one in {history})").output
+    assert int(sizes) < 600_000
