@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from web_servers import Handler, serving
 
 
 class ChatServer:
@@ -27,42 +27,22 @@ class ChatServer:
         """Serve on every address of this machine; gives the port."""
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class ChatHandler(Handler):
             def do_POST(self) -> None:
                 size = int(self.headers.get("Content-Length") or 0)
                 server.requests.append(json.loads(self.rfile.read(size)))
                 server.authorisations.append(self.headers.get("Authorization", ""))
                 text = server.answers.pop(0) if len(server.answers) > 1 else server.answers[0]
-                body = json.dumps(
-                    {
-                        "id": "1",
-                        "object": "chat.completion",
-                        "created": 1,
-                        "model": "double",
-                        "choices": [
-                            {
-                                "index": 0,
-                                "finish_reason": "stop",
-                                "message": {"role": "assistant", "content": text},
-                            }
-                        ],
-                        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-                    }
-                ).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                message = {"role": "assistant", "content": text}
+                answer = {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "double",
+                    "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                    "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+                }
+                self.answer(json.dumps(answer).encode(), "application/json")
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        with ThreadingHTTPServer(("0.0.0.0", 0), Handler) as http:
-            thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
-            thread.start()
-            try:
-                yield str(http.server_address[1])
-            finally:
-                http.shutdown()
-                thread.join(10)
+        with serving(handler=ChatHandler, address="0.0.0.0") as http:
+            yield str(http.port)

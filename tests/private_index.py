@@ -7,10 +7,11 @@ import contextlib
 import functools
 import hashlib
 import http.server
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import web_servers
 
 __all__ = ["serving", "write_wheel", "write_wheel_of"]
 
@@ -73,7 +74,5 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 def serving(index: Path) -> Iterator[int]:
     """Serve an index on every address of this machine; gives the port."""
     handler = functools.partial(_Handler, directory=str(index))
-    with http.server.ThreadingHTTPServer(("0.0.0.0", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+    with web_servers.serving(handler=handler, address="0.0.0.0") as server:
+        yield server.port

@@ -7,7 +7,7 @@ import http.server
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import trustme
@@ -78,8 +78,8 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, tls: ssl.SSLContext | None, handler: type) -> None:
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, tls: ssl.SSLContext | None, handler: Callable, address: str) -> None:
+        super().__init__((address, 0), handler)
         self.tls = tls
         #: First lines of the requests that it got.
         self.requests: list[str] = []
@@ -102,9 +102,11 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(tls: ssl.SSLContext | None = None, handler: type = Handler) -> Iterator[Server]:
+def serving(
+    tls: ssl.SSLContext | None = None, handler: Callable = Handler, address: str = "127.0.0.1"
+) -> Iterator[Server]:
     """Serve until the block ends."""
-    with Server(tls, handler) as server:
+    with Server(tls, handler, address) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
