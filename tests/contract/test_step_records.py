@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from smolagents import CodeAgent
 from smolagents.memory import ActionStep, ToolCall
 from smolagents.monitoring import Timing
 
@@ -34,11 +33,3 @@ def test_key_without_a_text_says_why():
 def test_ordinary_values_are_recorded_as_they_were():
     assert record_of({"a": [1, (2,)], 3: '{"b": 4}'}) == {"a": [1, [2]], "3": {"b": 4}}
     assert record_of({1, 2}) == "{1, 2}"
-
-
-def test_full_result_of_an_answer_that_looks_like_json(model):
-    model.answers = ["<code>final_answer('[' * 100_000 + ']' * 100_000)</code>"]
-    agent = CodeAgent(tools=[], model=model, verbosity_level=0)
-    result = agent.run("anything", return_full_result=True)
-    assert result.output == NESTED
-    assert result.steps[-1]["action_output"] == NESTED

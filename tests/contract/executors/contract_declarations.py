@@ -167,7 +167,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("wasm",),
         (
             "test_calls_from_threads",
-            "test_calls_after_the_end_of_a_run",
             "test_final_answer_from_a_thread",
             "test_threads_call_no_tool_after_the_end",
             "test_tools_in_threads_of_asyncio",

@@ -505,38 +505,6 @@ def test_calls_from_threads(contract):
     assert executor(code).output is True
 
 
-@behaviour("Tools", "A thread of the code can call no tool after its run, and delays none.")
-def test_calls_after_the_end_of_a_run(contract):
-    calls: list[str] = []
-    executor = contract.shared
-    if contract.without_threads(executor):
-        return
-    executor.send_tools({"late": calls.append, "one": lambda: 1})
-    code = (
-        "import threading, time\nwords = []\n"
-        "def work():\n    time.sleep({})\n    try:\n        late('called')\n"
-        "    except BaseException as error:\n        words.append(str(error))\n"
-        "thread = threading.Thread(target=work, daemon=True)\nthread.start()"
-    )
-    for seconds in (0.7, 5.0, 25.0):
-        started = time.monotonic()
-        executor(code.format(seconds))
-        # On a busy machine the run may have lasted so long that the call was in it.
-        if time.monotonic() - started < seconds:
-            break
-        executor("thread.join(20)")
-        calls.clear()
-    time.sleep(seconds + 0.3)
-    started = time.monotonic()
-    assert executor("[one() for _ in range(3)]").output == [1, 1, 1]
-    assert time.monotonic() - started < 30
-    told = executor("thread.join(20)\nwords").output
-    assert calls == []
-    # In the host's process the thread ends with the run.
-    refusals = ["tools can be called while the code runs; it has ended"]
-    assert told == ([] if contract.kind.name == "local" else refusals)
-
-
 @behaviour("Tools", "Each call is logged by the agent at level DEBUG, with its duration.")
 def test_calls_are_logged(contract, monkeypatch, caplog):
     class Log:
