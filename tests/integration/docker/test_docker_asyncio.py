@@ -47,9 +47,14 @@ def threads_of_calls():
     return [t for t in threading.enumerate() if t.name.startswith("smolagents-fork-call")]
 
 
+@pytest.fixture(scope="module")
+def executor(image):
+    with DockerExecutor(timeout_seconds=60, interrupt_grace_seconds=60) as made:
+        yield made
+
+
 @pytest.mark.parametrize("after", [0.0, 0.02, None])
-def test_cancelled_call_is_interrupted_whenever_that_comes(make, after):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+def test_cancelled_call_is_interrupted_whenever_that_comes(executor, after):
     executor("kept, ran = 1, []")
     began = first_print(executor)
 

@@ -21,13 +21,19 @@ from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.jupyter import channel
 
 
+@pytest.fixture(scope="module")
+def limited(image):
+    """One executor whose code has a second."""
+    with DockerExecutor(timeout_seconds=1, interrupt_grace_seconds=60) as executor:
+        yield executor
+
+
 @pytest.mark.parametrize("code", ["re.match(r'(a+)+$', 'a' * 40 + 'b')", "3 ** 10 ** 9"])
-def test_c_code_that_keeps_the_interpreter_lock_is_interrupted(make, code):
-    executor = make(timeout_seconds=1, interrupt_grace_seconds=60)
-    executor("import re; kept = 5")
+def test_c_code_that_keeps_the_interpreter_lock_is_interrupted(limited, code):
+    limited("import re; kept = 5")
     with pytest.raises(SandboxTimeoutError, match="it was interrupted and its state kept"):
-        executor(code)
-    assert executor("kept").output == 5
+        limited(code)
+    assert limited("kept").output == 5
 
 
 def test_kernel_in_c_code_is_busy_and_not_lost(make, monkeypatch):
@@ -41,17 +47,16 @@ def test_kernel_in_c_code_is_busy_and_not_lost(make, monkeypatch):
     assert executor("time.monotonic() - began >= 5").output is True
 
 
-def test_interrupt_stops_processes_of_the_program_too(make):
-    executor = make(timeout_seconds=1, interrupt_grace_seconds=60)
-    executor("import os, subprocess; kept = 5")
+def test_interrupt_stops_processes_of_the_program_too(limited):
+    limited("import os, subprocess; kept = 5")
     with pytest.raises(SandboxTimeoutError, match="its state kept"):
-        executor("subprocess.run(['sleep', '600'])")
+        limited("subprocess.run(['sleep', '600'])")
     left = (
         "[one for one in os.listdir('/proc') if one.isdigit()"
         " and b'sleep' in open(f'/proc/{one}/cmdline', 'rb').read().split(b'\\0')]"
     )
-    assert executor(left).output == []
-    assert executor("kept").output == 5
+    assert limited(left).output == []
+    assert limited("kept").output == 5
 
 
 def test_on_death_fail_says_why_the_next_call_does_not_work(make):
@@ -82,8 +87,9 @@ def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
     )
 
 
-def test_stream_for_which_no_time_is_left_is_a_timeout(make):
-    sandbox = make()._connection.sandbox
+def test_stream_for_which_no_time_is_left_is_a_timeout(limited):
+    limited("1")
+    sandbox = limited._connection.sandbox
     with pytest.raises(TimeoutError, match="the kernel did not connect in time"):
         sandbox.open_stream(timeout=0)
 

@@ -240,13 +240,19 @@ def test_limit_that_the_engine_discards_is_an_error(make, proxy, answer, discard
     removals.wait_until_tried(60)
 
 
-def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+@pytest.fixture(scope="module")
+def interruptible(image):
+    """One executor for interrupts at any moment."""
+    with DockerExecutor(timeout_seconds=60, interrupt_grace_seconds=60) as executor:
+        yield executor
+
+
+def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(interruptible):
     stop = threading.Event()
 
     def keep_interrupting():
         while not stop.is_set():
-            executor.interrupt()
+            interruptible.interrupt()
             time.sleep(0.01)
 
     # The host looks for an interrupt once in a while: runs ever longer meet it before their end,
@@ -256,20 +262,19 @@ def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
         stop.clear()
         with running(keep_interrupting, stop=stop.set):
             try:
-                executor(f"import time; time.sleep({milliseconds / 1000})")
+                interruptible(f"import time; time.sleep({milliseconds / 1000})")
             except AgentError:
                 interrupted += 1
             stop.set()
-        assert executor("import time; time.sleep(0.05); 'whole'").output == "whole"
+        assert interruptible("import time; time.sleep(0.05); 'whole'").output == "whole"
         if interrupted == 10:
             break
     assert interrupted
 
 
-def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(make):
-    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(interruptible):
     # From within, to hit all moments: while the code runs, while its error is reported, afterwards.
-    executor(
+    interruptible(
         "import asyncio, os, signal, threading, time\nkernel = os.getpid()\n"
         "def send():\n    for _ in range(200):\n"
         "        os.kill(kernel, signal.SIGINT)\n        time.sleep(0.0005)\n"
@@ -278,21 +283,20 @@ def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(make):
 
     def sent():
         with contextlib.suppress(CodeFailedError):
-            return executor("done.wait(60)").output
+            return interruptible("done.wait(60)").output
 
     begin = "done = threading.Event()\nthreading.Thread(target=send).start()\n"
     for end in ["1 / 0", "asyncio.run(asyncio.sleep(60))", "await asyncio.sleep(60)"] * 3:
         with pytest.raises(CodeFailedError) as caught:
-            executor(begin + end)
+            interruptible(begin + end)
         assert "Error in callback" not in str(caught.value)
         assert eventually(sent)
-    executor.send_tools({"double": lambda number: 2 * number})
-    assert executor("double(os.getpid()) == 2 * kernel").output is True
+    interruptible.send_tools({"double": lambda number: 2 * number})
+    assert interruptible("double(os.getpid()) == 2 * kernel").output is True
 
 
-def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
-    executor = make(timeout_seconds=30, interrupt_grace_seconds=60)
-    executor("kept = 1")
+def test_interrupt_before_the_code_has_begun_is_not_lost(interruptible, monkeypatch):
+    interruptible("kept = 1")
     ready = Session._ready
 
     def slow(self):
@@ -302,22 +306,21 @@ def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
 
     monkeypatch.setattr(Session, "_ready", slow)
     with pytest.raises(AgentError, match="interrupted"):
-        executor("import time; time.sleep(20)")
+        interruptible("import time; time.sleep(20)")
     monkeypatch.undo()
-    assert executor("kept").output == 1
+    assert interruptible("kept").output == 1
 
 
-def test_restart_during_a_call_waits_for_its_turn(make):
-    executor = make(timeout_seconds=60)
-    first = executor.container.id
-    begun = first_print(executor)
+def test_restart_during_a_call_waits_for_its_turn(interruptible):
+    first = interruptible.container.id
+    begun = first_print(interruptible)
     code = "print('begun', flush=True)\nimport time; time.sleep(1); 'whole'"
-    with running(executor, code) as call:
+    with running(interruptible, code) as call:
         call.until(begun.is_set)
-        executor.restart()
+        interruptible.restart()
         assert call.result().output == "whole"
-    assert executor("1").output == 1
-    assert executor.container.id != first
+    assert interruptible("1").output == 1
+    assert interruptible.container.id != first
 
 
 def test_cleanup_while_another_thread_waits_for_its_turn(make):

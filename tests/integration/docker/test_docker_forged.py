@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.errors import ExecutorError, FileTooLargeError, ProtocolError
+from smolagents_fork.executors.docker import DockerExecutor
 
 FORGE = """
 import sys
@@ -14,16 +15,16 @@ def forge(*answer):
 """
 
 
-@pytest.fixture
-def forging(make):
-    executor = make()
-    executor(FORGE)
+@pytest.fixture(scope="module")
+def forging(image):
+    with DockerExecutor() as executor:
+        executor(FORGE)
 
-    def forge(*answer):
-        executor(f"forge(*{answer!r})")
-        return executor
+        def forge(*answer):
+            executor(f"forge(*{answer!r})")
+            return executor
 
-    return forge
+        yield forge
 
 
 def test_list_of_files_is_forged(forging):

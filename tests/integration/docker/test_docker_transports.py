@@ -233,8 +233,7 @@ def test_no_process_stands_between_host_and_gateway(make, opened, tmp_path):
     assert own_folders() == []
 
 
-def test_code_finds_a_file_that_nobody_listens_on(make):
-    executor = make()
+def test_code_finds_a_file_that_nobody_listens_on(shared):
     code = f"""
 import os, socket
 found = []
@@ -250,7 +249,7 @@ for attempt in (
         found.append(type(error).__name__)
 [*found, "KG_CLIENT_SOCKET" in os.environ]
 """
-    refused, *others, known = executor(code).output
+    refused, *others, known = shared(code).output
     assert refused == "ConnectionRefusedError"
     assert len(others) == 3
     assert known is False
