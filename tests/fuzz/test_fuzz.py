@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import fuzz_grammar
 import hostile_table
 import pytest
-from hostile_canary import LIBRARY_SETTINGS
-from hostile_harness import HANGS_SECONDS, LATEST_SECONDS, LIMITS, Worker
-from hostile_table import HARMLESS_MODULES
+from hostile_harness import HANGS_SECONDS, LIMITS, Worker, local_faults
+from hostile_table import HARMLESS_MODULES, Program
 from whole_contract import WHOLE
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
@@ -37,38 +37,6 @@ pytestmark = [
 def worker() -> Iterator[Worker]:
     with Worker() as worker:
         yield worker
-
-
-def run(worker: Worker, code: str) -> dict[str, Any]:
-    answer = worker.run(
-        {
-            "mode": "ours",
-            "programs": [
-                {
-                    "code": code,
-                    "imports": HARMLESS_MODULES,
-                    "limits": {**LIMITS, "max_operations": 10_000_000},
-                    "limited": True,
-                }
-            ],
-            "deadline": HANGS_SECONDS,
-        }
-    )
-    one: dict[str, Any] = answer["answers"][0]
-    changes = [name for name in answer["changed"] if name not in LIBRARY_SETTINGS]
-    one["reached"] += [f"changed {name}" for name in changes]
-    return one
-
-
-def fault(answer: dict[str, Any]) -> str:
-    """Return the fault in an answer, or the empty string."""
-    if answer["reached"]:
-        return f"reached {answer['reached']}"
-    if answer["ended"] == "error" and not answer["interpreter_error"]:
-        return f"no InterpreterError: {answer['error']}"
-    if answer["seconds"] > LATEST_SECONDS:
-        return f"took {answer['seconds']:.1f} s"
-    return ""
 
 
 def hostile_lines() -> list[str]:
@@ -132,11 +100,14 @@ def test_no_probe_reaches_a_canary(worker: Worker) -> None:
 
 def test_no_program_swallows_or_outlives_a_limit(worker: Worker) -> None:
     fuzzer = make(SEED)
-    for _ in range(LIMIT_PROGRAMS):
-        code = fuzzer.limit_program()
-        answer = run(worker, code)
-        assert not fault(answer), f"FUZZ_SEED={SEED}\n{code}\n{answer}"
-        assert answer["ended"] == "error", f"ended quietly\n{code}\n{answer}"
+    programs = [
+        Program(
+            "generated", str(number), fuzzer.limit_program(), Path(__file__), 1, limit="endless"
+        )
+        for number in range(LIMIT_PROGRAMS)
+    ]
+    faults = local_faults(worker, programs)
+    assert not faults, "\n".join(f"FUZZ_SEED={SEED}: {why}\n{p.code}" for p, why in faults.items())
 
 
 def test_search_finds_the_canary_in_plain_cpython(worker: Worker) -> None:
