@@ -23,45 +23,28 @@ class SecretHandler(Handler):
     def do_GET(self) -> None:
         """Answer in the form that the path names; otherwise with fields and body as JSON."""
         self.server.requests.append(self.requestline)
-        size = int(self.headers.get("Content-Length") or 0)
-        if self.headers.get("Transfer-Encoding") == "chunked":
-            body = b""
-            while length := int(self.rfile.readline(), 16):
-                body += self.rfile.read(length)
-                self.rfile.readline()
-            self.rfile.readline()
-        else:
-            body = self.rfile.read(size)
+        body = self.read_body()
         fields = {name.lower(): value for name, value in self.headers.items()}
         self.server.seen.append((self.command, self.path, fields, body))
         text = json.dumps({"fields": fields, "body": body.decode("latin-1")}).encode()
         form = self.path.partition("?")[0].strip("/")
-        answer = getattr(self, f"answer_{form.replace('-', '_')}", self.answer_plain)
+        answer = getattr(self, f"answer_{form.replace('-', '_')}", self.answer)
         answer(text)
 
     do_POST = do_HEAD = do_PUT = do_GET
 
-    def answer_plain(self, text: bytes) -> None:
-        """Answer with a body of known length."""
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(text)
-
     def answer_closes(self, text: bytes) -> None:
         """Answer, and close a connection that was to be kept."""
-        self.answer_plain(text)
+        self.answer(text)
         self.close_connection = True
 
     def answer_user(self, _text: bytes) -> None:
         """Answer as an API does that asks for the token."""
         if self.headers.get("Authorization") not in (f"Bearer {TOKEN}", f"token {TOKEN}"):
             self.send_response(401)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer_rest(b"")
             return
-        self.answer_plain(json.dumps({"login": "octocat", "issues": 3}).encode())
+        self.answer(json.dumps({"login": "octocat", "issues": 3}).encode())
 
     def answer_fields(self, text: bytes) -> None:
         """Answer with what was sent in the fields and the status line."""
@@ -70,20 +53,11 @@ class SecretHandler(Handler):
         self.send_header("Set-Cookie", f"token={TOKEN}")
         self.answer_rest(text)
 
-    def answer_rest(self, text: bytes) -> None:
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
     def answer_gzip(self, text: bytes) -> None:
         """Answer compressed."""
-        packed = gzip.compress(text)
         self.send_response(200)
         self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(packed)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(packed)
+        self.answer_rest(gzip.compress(text))
 
     def answer_gzip_members(self, text: bytes) -> None:
         """Answer with the value in the second of two members, and a byte at a time."""
@@ -115,7 +89,7 @@ class SecretHandler(Handler):
     def answer_base64(self, _text: bytes) -> None:
         """Answer with the credentials as they were sent, and with the value in the body."""
         _, _, credentials = self.headers["Authorization"].partition(" ")
-        self.answer_plain(credentials.encode() + b" " + base64.b64decode(credentials))
+        self.answer(credentials.encode() + b" " + base64.b64decode(credentials))
 
     def _answer_chunks(
         self, parts: list[bytes], *, gzip: bool = False, trailer: bool = False

@@ -29,8 +29,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/redirect?"):
             self.send_response(302)
             self.send_header("Location", self.path.partition("?")[2])
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer_rest(b"")
         elif self.path == "/chunked":
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
@@ -50,23 +49,31 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer with the number of bytes of the body."""
         self.server.requests.append(self.requestline)
-        if self.headers.get("Transfer-Encoding") == "chunked":
-            size = 0
-            while length := int(self.rfile.readline(), 16):
-                size += len(self.rfile.read(length))
-                self.rfile.readline()
+        self.answer(f"took {len(self.read_body())}".encode())
+
+    def read_body(self) -> bytes:
+        """Return the body of the request."""
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while length := int(self.rfile.readline(), 16):
+            body += self.rfile.read(length)
             self.rfile.readline()
-        else:
-            size = len(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(f"took {size}".encode())
+        self.rfile.readline()
+        return body
 
     def answer(self, body: bytes, content_type: str = "text/plain") -> None:
         """Send an answer whose length is known."""
         self.send_response(200)
         self.send_header("Content-Type", content_type)
+        self.answer_rest(body)
+
+    def answer_rest(self, body: bytes) -> None:
+        """Send what follows the status and other fields: the length, and the body."""
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""

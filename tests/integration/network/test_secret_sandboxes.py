@@ -50,7 +50,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def make(server, request):
-    """Make executors of a kind with two secrets, which end with the module."""
+    """Make executors of a kind with two secrets and :data:`PRELUDE`, which end with the module."""
     host = f"localhost:{server.port}"
     with contextlib.ExitStack() as stack:
 
@@ -64,19 +64,19 @@ def make(server, request):
                 "secrets": {"TOKEN": Secret(TOKEN, [host]), "OTHER": Secret(OTHER, ["other.test"])},
                 **options,
             }
-            if kind == "process":
-                return stack.enter_context(ProcessExecutor(IMPORTS, **options))
-            return stack.enter_context(DockerExecutor([], **options))
+            is_process = kind == "process"
+            cls, imports = (ProcessExecutor, IMPORTS) if is_process else (DockerExecutor, [])
+            executor = stack.enter_context(cls(imports, **options))
+            executor.send_variables({"address": f"https://{host}"})
+            executor(PRELUDE)
+            return executor
 
         yield made
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def executor(make, server, request):
-    made = make(request.param)
-    made.send_variables({"address": f"https://localhost:{server.port}"})
-    made(PRELUDE)
-    return made
+def executor(make, request):
+    return make(request.param)
 
 
 def test_other_hosts_are_trusted_as_before(executor):
@@ -87,7 +87,7 @@ def test_other_hosts_are_trusted_as_before(executor):
     assert executor(code).output == 1
 
 
-def test_new_sandbox_has_the_same_placeholder(executor, server):
+def test_new_sandbox_has_the_same_placeholder(executor):
     before = executor("os.environ['TOKEN']").output
     executor.restart()
     executor(PRELUDE)
@@ -96,10 +96,8 @@ def test_new_sandbox_has_the_same_placeholder(executor, server):
 
 
 @pytest.mark.parametrize("client", ["requests", "httpx"])
-def test_clients_in_a_child_use_the_certificates(make, server, client):
+def test_clients_in_a_child_use_the_certificates(make, client):
     made = make("process")
-    made.send_variables({"address": f"https://localhost:{server.port}"})
-    made(PRELUDE)
     code = (
         f"import {client}\n"
         "fields = {'Authorization': 'Bearer ' + os.environ['TOKEN']}\n"
@@ -111,8 +109,7 @@ def test_clients_in_a_child_use_the_certificates(make, server, client):
 @pytest.mark.docker
 def test_programs_in_a_container_use_the_certificates(make, server):
     made = make("docker")
-    made.send_variables({"address": f"https://localhost:{server.port}"})
-    made(PRELUDE + "import subprocess, sys, shutil")
+    made("import subprocess, sys, shutil")
     index = f"https://me:' + os.environ['TOKEN'] + '@localhost:{server.port}/simple"
     pip = (
         "subprocess.run([sys.executable, '-m', 'pip', 'download', '--no-deps', '-d', '/tmp/x', "
@@ -177,9 +174,7 @@ def places_with(value: str, places) -> list[str]:
     return [name for name, data in places if any(form in data for form in forms)]
 
 
-def use_secrets(made, server) -> None:
-    made.send_variables({"address": f"https://localhost:{server.port}"})
-    made(PRELUDE)
+def use_secrets(made) -> None:
     for path in ("/user", "/echo", "/gzip", "/chunks", "/fields"):
         made(f"answer = ask({path!r}).read()")
     with contextlib.suppress(Exception):
@@ -191,9 +186,9 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="reads other processes' m
 
 
 @as_root
-def test_child_has_the_value_nowhere(make, server, caplog):
+def test_child_has_the_value_nowhere(make, caplog):
     made = make("process")
-    use_secrets(made, server)
+    use_secrets(made)
     placeholder = made("kept").output
     # The search finds what is there.
     assert "memory" in places_with(placeholder, process_places(made.pid))
@@ -206,9 +201,9 @@ def test_child_has_the_value_nowhere(make, server, caplog):
 
 @as_root
 @pytest.mark.docker
-def test_container_has_the_value_nowhere(make, server, caplog):
+def test_container_has_the_value_nowhere(make, caplog):
     made = make("docker")
-    use_secrets(made, server)
+    use_secrets(made)
     placeholder = made("kept").output
     container = made.container
     container.reload()
