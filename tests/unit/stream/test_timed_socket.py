@@ -83,27 +83,3 @@ def test_received_bytes_are_read_without_time_to_wait(ends):
     with pytest.raises(TimeoutError):
         near.recv(10)
     assert near.received == 4
-
-
-class Pieces:
-    """A socket that takes everything at once and notes the length of each piece."""
-
-    def __init__(self) -> None:
-        self.lengths: list[int] = []
-
-    def setblocking(self, flag: bool) -> None: ...
-
-    def send(self, data: bytes) -> int:
-        self.lengths.append(len(data))
-        return len(data)
-
-
-@pytest.mark.parametrize(
-    ("length", "lengths"), [(0, []), (1 << 20, [1 << 20]), ((1 << 20) + 1, [1 << 20, 1])]
-)
-def test_long_data_is_sent_in_pieces_of_which_none_is_empty(length, lengths):
-    target = Pieces()
-    stream = TimedSocket(target)
-    stream.send_for(PROMPT_SECONDS)
-    stream.sendall(bytes(length))
-    assert target.lengths == lengths

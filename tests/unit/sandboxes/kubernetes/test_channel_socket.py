@@ -33,29 +33,23 @@ def read_all(sock: ChannelSocket) -> bytes:
     return found
 
 
-def test_messages_arrive_byte_by_byte(ends):
+@pytest.mark.parametrize(
+    ("sent", "output", "errors", "answer"),
+    [
+        (frame(b"\1" + b"out" * 100) + frame(b"\2err"), b"out" * 100, b"err", None),
+        (frame(b"\1") + frame(b"\3") + frame(b""), b"", b"", None),
+        (frame(b"there?", 0x89), b"", b"", (0x8A, b"there?")),
+    ],
+    ids=["messages", "channels that are opened", "ping"],
+)
+def test_frames_arrive_byte_by_byte(ends, sent, output, errors, answer):
     sock, theirs = ends
-    whole = frame(b"\1" + b"out" * 100) + frame(b"\2err")
     found = b""
-    for byte in whole:
+    for byte in sent:
         theirs.sendall(bytes((byte,)))
         found += read_all(sock)
-    assert found == b"out" * 100
-    assert sock.errors == b"err"
-
-
-def test_channels_that_are_opened_without_bytes_say_nothing(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b"\1") + frame(b"\3") + frame(b""))
-    assert read_all(sock) == b""
-    assert sock.failure is None
-
-
-def test_pings_are_answered(ends):
-    sock, theirs = ends
-    theirs.sendall(frame(b"there?", 0x89))
-    assert read_all(sock) == b""
-    assert read_frame(theirs.recv) == (0x8A, b"there?")
+    assert (found, sock.errors, sock.failure) == (output, errors, None)
+    assert answer is None or read_frame(theirs.recv) == answer
 
 
 def test_input_is_sent_in_its_channel(ends):
