@@ -1,21 +1,14 @@
-"""Provisioners that the contract suite runs over."""
+"""Engines that the contract suite runs over, besides that of the page about engines."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from whole_contract import WHOLE
 
-from examples.job_engine import JobEngine
 from smolagents_fork import RayEngine
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
@@ -23,40 +16,12 @@ from smolagents_fork.sandboxes.engine_protocol import Engine
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from smolagents_fork.sandboxes.provisioner import ImageSpec
 from smolagents_fork.testing import EngineUnderTest
-from tools.paths import ROOT
-
-
-@pytest.fixture(scope="session")
-def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The image's packages and its main process, installed once for all workers of a run."""
-    requirements = ROOT / "docker" / "jupyter" / "requirements.txt"
-    base = tmp_path_factory.getbasetemp()
-    if base.name.startswith("popen-"):  # a worker's
-        base = base.parent
-    folder = base / f"kernel-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]}"
-    python = folder / "bin" / "python"
-    with (base / "kernel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            uv = [sys.executable, "-m", "uv"]
-            install = [*uv, "pip", "install", "--python", str(python), "--no-deps"]
-            for command in (
-                [*uv, "venv", "--clear", "--python", sys.executable, str(folder)],
-                [*install, "--require-hashes", "-r", str(requirements)],
-            ):
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                assert done.returncode == 0, done.stderr
-            shutil.copy(ROOT / "docker" / "jupyter" / "kernel_server.py", folder)
-            (folder / "complete").touch()
-    return folder
-
 
 #: An image that the nodes of the kubeconfig's cluster can pull: pods are that cluster's.
 _IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
 _IS_REAL = bool(_IMAGE or os.environ.get("KUBERNETES_CLUSTER"))
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
-    pytest.param("job", marks=pytest.mark.network),
     pytest.param("kubernetes", marks=(pytest.mark.docker, pytest.mark.kubernetes)),
 ]
 if WHOLE:  # minutes, and the executors' suite uses it as well
@@ -92,12 +57,10 @@ def pods(
 
 
 @pytest.fixture(scope="module", params=PLACES)
-def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EngineUnderTest]:
+def place(request: pytest.FixtureRequest) -> Iterator[EngineUnderTest]:
     """Yield each engine in turn, with an image that is there."""
     engine: Engine
-    image, workdir = ImageSpec(), "/workspace"
+    image = ImageSpec()
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "ray":
             request.getfixturevalue("engine")
@@ -110,13 +73,9 @@ def place(
         elif request.param == "docker":
             request.getfixturevalue("engine")
             engine = DockerEngine()
-        elif request.param == "kubernetes":
-            image, engine = request.getfixturevalue("pods"), KubernetesEngine()
         else:
-            folder = request.getfixturevalue("kernel_folder")
-            image, engine = ImageSpec(image=str(folder)), JobEngine()
-            workdir = str(tmp_path_factory.mktemp("job") / "work")
+            image, engine = request.getfixturevalue("pods"), KubernetesEngine()
         # A node of a cluster would reserve them for each pod.
         limits: dict[str, Any] = {"memory": "1g", "cpus": None} if _IS_REAL else {}
-        with EngineUnderTest(engine, image, workdir=workdir, **limits) as under_test:
+        with EngineUnderTest(engine, image, **limits) as under_test:
             yield under_test

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from background import run_python
 
 from examples.job_engine import JobEngine
 from smolagents_fork import DockerExecutor
@@ -14,6 +18,31 @@ from tests.site.page_walk import write_files
 from tools.paths import ROOT
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+
+@pytest.fixture(scope="session")
+def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The image's packages and its main process, installed once for all workers of a run."""
+    requirements = ROOT / "docker" / "jupyter" / "requirements.txt"
+    base = tmp_path_factory.getbasetemp()
+    if base.name.startswith("popen-"):  # a worker's
+        base = base.parent
+    folder = base / f"kernel-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]}"
+    python = folder / "bin" / "python"
+    with (base / "kernel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            uv = [sys.executable, "-m", "uv"]
+            install = [*uv, "pip", "install", "--python", str(python), "--no-deps"]
+            for command in (
+                [*uv, "venv", "--clear", "--python", sys.executable, str(folder)],
+                [*install, "--require-hashes", "-r", str(requirements)],
+            ):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, done.stderr
+            shutil.copy(ROOT / "docker" / "jupyter" / "kernel_server.py", folder)
+            (folder / "complete").touch()
+    return folder
 
 
 def test_example_passes_the_contract_and_runs_code(kernel_folder: Path, tmp_path: Path) -> None:
@@ -59,7 +88,4 @@ def test_sandbox_has_environment_folder_and_memory_of_its_options(
 
 def test_contract_needs_no_pytest() -> None:
     program = "import sys, smolagents_fork.testing; print('pytest' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
-    )
-    assert done.stdout == "False\n"
+    assert run_python(program) == "False\n"
