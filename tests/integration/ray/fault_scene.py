@@ -139,10 +139,11 @@ class Scene:
 
         self.start = self._stack.enter_context(running(start))
 
-    def check(self, *, ended: bool = True) -> None:
+    def check(self, reason: str, *, ended: bool = True) -> None:
         """Check what every lost supervisor does to the four, and to the neighbour.
 
         Args:
+            reason: why the supervisor is given up.
             ended: whether its sandboxes end by themselves.
         """
         died = self.call.error(SECONDS)
@@ -151,7 +152,7 @@ class Scene:
         # The tool's own work is not cut short: the loss is reported once it is over.
         self.released.set()
         assert isinstance(self.tool_call.error(SECONDS), SandboxDiedError)
-        with pytest.raises(SandboxDiedError):
+        with pytest.raises(SandboxDiedError, match=rf"the supervisor of node .* {reason}"):
             self.idle("kept")
         assert self.neighbour("kept").output == "elsewhere"
         for executor in self._there:

@@ -52,20 +52,20 @@ def scene(breakable: RayCluster) -> Iterator[Scene]:
 def test_supervisor_killed(scene: Scene) -> None:
     scene.begin_start()
     os.kill(scene.supervisor, signal.SIGKILL)
-    scene.check()
+    scene.check("was given up: nothing listens on its port, so its process has ended")
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_raylet_killed(breakable: RayCluster, scene: Scene) -> None:
     scene.begin_start()
     breakable.kill_raylet(scene.node)
-    scene.check()
+    scene.check("was given up")
 
 
 def test_link_cut(breakable: RayCluster, scene: Scene) -> None:
     scene.begin_start()
     breakable.cut(scene.node)
-    scene.check()
+    scene.check("was given up: it did not answer for 9 s")
     # Nobody could tell the node: its supervisor has ended all by itself.
     assert eventually(lambda: not alive(scene.supervisor), SECONDS)
 
@@ -74,7 +74,7 @@ def test_supervisor_frozen(scene: Scene) -> None:
     scene.begin_start()
     os.kill(scene.supervisor, signal.SIGSTOP)
     try:
-        scene.check(ended=False)
+        scene.check("was given up: it did not answer for 9 s", ended=False)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(scene.supervisor, signal.SIGCONT)

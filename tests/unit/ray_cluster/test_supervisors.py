@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     ProtocolError,
 )
-from smolagents_fork.ray_cluster.node_link import AnswerStream, FrameSocket
+from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.plain_data import Reservation, SupervisorPlace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
@@ -37,38 +36,6 @@ def ray_calls(ray_installed: None) -> Any:
     from smolagents_fork.ray_cluster import ray_calls
 
     return ray_calls
-
-
-class Answering(Node):
-    """A supervisor that answers heartbeats, or is silent, and may end without a word."""
-
-    def __init__(self) -> None:
-        self.silent, self.released = False, threading.Event()
-        self.connections: list[socket.socket] = []
-        super().__init__("echo", "n")
-
-    def do_lease(self, connection: socket.socket) -> AnswerStream:
-        self.connections.append(connection)  # before the answer, after which a test may end it
-        if self.silent:
-            self.released.wait(SECONDS)
-        return super().do_lease(connection)
-
-    def _renew(self, request: str) -> bool:
-        return not self.silent and super()._renew(request)
-
-    def end(self) -> None:
-        self.released.set()
-        self.close()
-        for connection in self.connections:
-            with contextlib.suppress(OSError):  # one that has ended
-                connection.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.fixture
-def answering() -> Iterator[Answering]:
-    made = Answering()
-    yield made
-    made.end()
 
 
 class Host:
@@ -95,9 +62,9 @@ class Host:
         self.channel.send({"number": 1, "op": op, "arguments": arguments})
         return self.receive()
 
-    def create(self, answering: Answering | None = None, seconds: float = SECONDS) -> Any:
+    def create(self, node: Node | None = None, seconds: float = SECONDS) -> Any:
         """Have a supervisor made; return its place, or the error."""
-        self.places += [answering.place] if answering is not None else []
+        self.places += [node.place] if node is not None else []
         found = self.ask(
             "create",
             creation="made",
@@ -107,6 +74,13 @@ class Host:
             seconds=seconds,
         )
         return found.get("ok", found.get("error"))
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    made = Node("echo", "n")
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -140,24 +114,6 @@ def host(ray_calls: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     theirs.close()
 
 
-def test_process_that_has_ended_is_given_up(host: Host, answering: Answering):
-    assert host.create(answering) == answering.place
-    answering.end()
-    found = host.receive()
-    assert found["lost"] == answering.place.supervisor
-    assert "node 127.0.0.1 (n) was given up: nothing listens on its port, so" in found["reason"]
-    assert host.ask("heard")["ok"] == {}
-
-
-def test_silence_gives_the_supervisor_up(
-    host: Host, answering: Answering, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(Reservation, "silent_seconds", 0.3)
-    host.create(answering)
-    answering.silent = True
-    assert "it did not answer for" in host.receive()["reason"]
-
-
 @pytest.mark.parametrize(("nodes", "avoided"), [(["n", "other"], ["m", "n"]), (["n"], ["m"])])
 def test_node_is_avoided_where_another_can_have_the_supervisor(
     host: Host,
@@ -179,14 +135,14 @@ def test_node_is_avoided_where_another_can_have_the_supervisor(
     assert given == [avoided]
 
 
-def test_supervisor_that_has_to_end_is_told(host: Host, answering: Answering):
-    host.create(answering)
-    supervisor = answering.place.supervisor
+def test_supervisor_that_has_to_end_is_told(host: Host, node: Node):
+    assert host.create(node) == node.place
+    supervisor = node.place.supervisor
     host.channel.send({"number": 2, "op": "end", "arguments": {"supervisor": supervisor}})
     found = [host.receive(), host.receive()]
     assert {"lost": supervisor, "reason": ""} in found
     assert {"number": 2, "ok": None} in found
-    assert eventually(lambda: answering.exits == 1, SECONDS)
+    assert eventually(lambda: node.exits == 1, SECONDS)
 
 
 def test_supervisor_that_was_cancelled_is_not_made(host: Host):
@@ -204,10 +160,10 @@ def test_supervisor_that_is_late_is_not_made(host: Host):
     assert host.create(seconds=0.0) is None
 
 
-def test_unreachable_port_is_said(host: Host, answering: Answering):
-    answering.end()
-    assert eventually(lambda: answering._server.fileno() < 0, SECONDS)
-    name, text, _ = host.create(answering)
+def test_unreachable_port_is_said(host: Host, node: Node):
+    node.close()
+    assert eventually(lambda: node._server.fileno() < 0, SECONDS)
+    name, text, _ = host.create(node)
     assert name == "ExecutorStartError"
     assert text.startswith("node 127.0.0.1 (n): no connection to the supervisor at ")
     assert text.endswith(
@@ -215,11 +171,9 @@ def test_unreachable_port_is_said(host: Host, answering: Answering):
     )
 
 
-def test_other_use_of_tls_is_said(
-    host: Host, answering: Answering, monkeypatch: pytest.MonkeyPatch
-):
+def test_other_use_of_tls_is_said(host: Host, node: Node, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_USE_TLS", "1")
-    name, text, _ = host.create(answering)
+    name, text, _ = host.create(node)
     assert name == "ExecutorStartError"
     assert "RAY_USE_TLS differs between this process and the node" in text
 
