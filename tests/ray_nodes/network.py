@@ -6,13 +6,14 @@ The host has one address in the cluster's subnet. No namespace has a route out o
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import ipaddress
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock
 
 from .processes import alive, end
 
@@ -22,6 +23,8 @@ __all__ = ["PREFIX", "Network", "missing", "remove_stale"]
 PREFIX = "srfray"
 _BRIDGE = "bridge"
 _SECONDS = 60
+#: No other cluster of this machine chooses a subnet in the block.
+_SUBNETS = Path(tempfile.gettempdir()) / f"{PREFIX}.lock"
 
 
 def _ip(*words: str, namespace: str | None = None) -> str:
@@ -70,17 +73,6 @@ def remove_stale() -> None:
     _remove([name for name, by in made_by.items() if by and not alive(int(by.group(1)))])
 
 
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Let no other cluster of this machine choose a subnet in the block."""
-    folder = os.open(tempfile.gettempdir(), os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
-
-
 class Network:
     """The namespaces of one cluster.
 
@@ -120,7 +112,7 @@ class Network:
     def _join_host(self, bridge: str) -> None:
         """Give the host an address in a subnet that no other cluster has."""
         link = f"{PREFIX}{self.pid}"
-        with _alone():
+        with FileLock(_SUBNETS):
             lines = _ip("-4", "-o", "address").splitlines()
             taken = [ipaddress.ip_interface(line.split()[3]).network for line in lines]
             for subnet in range(1, 255):

@@ -18,14 +18,17 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import FileLock
+
 from . import network
 from .cluster import NODES, START_SECONDS, RayCluster, remove_stale
 from .processes import alive
 
 __all__ = ["using_cluster"]
 
-# Files of the folder: the cluster's description, the keeper's error, the locks of the users.
-_READY, _FAILED, _USERS = "ready.json", "failed.txt", "users"
+# Files of the folder: the cluster's description, the keeper's error, the locks of the users, and
+# the lock of what is done with the others.
+_READY, _FAILED, _USERS, _LOCK = "ready.json", "failed.txt", "users", "lock"
 
 
 @contextlib.contextmanager
@@ -40,7 +43,7 @@ def using_cluster(folder: Path, size: int = len(NODES)) -> Iterator[RayCluster]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _USERS).open("a+") as users:
-        with _locked(folder):
+        with FileLock(folder / _LOCK):
             fcntl.lockf(users, fcntl.LOCK_SH)  # waits while a keeper removes its cluster
             cluster = _cluster(folder)
             if cluster is None:
@@ -51,21 +54,13 @@ def using_cluster(folder: Path, size: int = len(NODES)) -> Iterator[RayCluster]:
         try:
             yield cluster
         finally:
-            with _locked(folder):
+            with FileLock(folder / _LOCK):
                 is_last = _is_only_user(users.fileno())
                 users.close()
                 deadline = time.monotonic() + START_SECONDS
                 while is_last and alive(cluster.pid):
                     assert time.monotonic() < deadline, (folder / "keeper.log").read_text()
                     time.sleep(0.05)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Have the folder alone."""
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _is_only_user(users: int) -> bool:

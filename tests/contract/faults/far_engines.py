@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,7 @@ from whole_contract import WHOLE
 from smolagents_fork import DockerEngine, DockerExecutor, KubernetesEngine, RayEngine
 from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import SupervisorPlace
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
+from smolagents_fork.sandboxes.engine_protocol import Engine
 
 if TYPE_CHECKING:  # it needs Linux
     from ray_nodes.cluster import RayCluster
@@ -27,7 +28,11 @@ if TYPE_CHECKING:  # it needs Linux
 __all__ = ["ENGINES", "FarEngine", "with_grouping"]
 
 #: For a start on a machine that does other work, in seconds.
-START_SECONDS = 180.0
+START = {"startup_timeout_seconds": 180.0}
+
+
+# Variable of the containers of a process; its value is that process.
+_HOST = "FAULTS_HOST"
 
 
 @dataclass
@@ -36,16 +41,45 @@ class FarEngine:
 
     Attributes:
         proxy: that all connections to the engine and its sandboxes pass.
-        make: makes an executor with sandboxes of the engine; takes options.
-        host_program: program of another process that makes such an executor as ``executor``.
+        engine: the engine.
         list_sandboxes: returns the names of all sandboxes that a process with that id has, asked
             past the proxy.
+        stack: closes executors.
+        options: of executors.
     """
 
     proxy: FaultProxy
-    make: Callable[..., Any]
-    host_program: str
+    engine: Engine
     list_sandboxes: Callable[[int], list[str]]
+    stack: contextlib.ExitStack
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def make(self, **options: Any) -> DockerExecutor:
+        """Make an executor with sandboxes of the engine."""
+        chosen = {"timeout_seconds": 120.0, **START, **self.options, **options}
+        return self.stack.enter_context(DockerExecutor(engine=self.engine, **chosen))
+
+    @property
+    def host_program(self) -> str:
+        """Program of another process that makes such an executor as ``executor``."""
+        return (
+            "import os\nfrom smolagents_fork import *\n"
+            f"environment = {{{_HOST!r}: str(os.getpid())}}\n"
+            f"executor = DockerExecutor(engine={self.engine!r}, environment=environment,"
+            f" lease_seconds=5, **{START | self.options!r})\n"
+        )
+
+
+def _list_containers(engine: Any, pid: int) -> list[str]:
+    """Return the ids of a process's containers."""
+
+    def environment(container: str) -> list[str]:
+        with contextlib.suppress(Exception):  # it has just been removed
+            return list(engine.api.inspect_container(container)["Config"]["Env"])
+        return []
+
+    found = [one["Id"] for one in engine.api.containers(all=True)]
+    return [name for name in found if f"{_HOST}={pid}" in environment(name)]
 
 
 def remote_docker(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
@@ -56,26 +90,8 @@ def remote_docker(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -
         pytest.skip("the engine is not on a local socket")
     DockerExecutor.setup(progress=lambda _line: None)
     proxy = stack.enter_context(FaultProxy(host.removeprefix("unix://"), request.param[1]))
-    address = f"tcp://127.0.0.1:{proxy.port}"
-
-    def make(**options: Any) -> DockerExecutor:
-        options = {"startup_timeout_seconds": START_SECONDS, "timeout_seconds": 120.0, **options}
-        return stack.enter_context(DockerExecutor(engine=DockerEngine(address), **options))
-
-    def list_sandboxes(pid: int) -> list[str]:
-        containers = engine.api.containers(all=True, filters={"label": LABEL})
-        return [one["Id"] for one in containers if f":{pid}:" in one["Labels"][LABEL]]
-
-    program = (
-        "from smolagents_fork import DockerEngine, DockerExecutor, KubernetesEngine\n"
-        f"executor = DockerExecutor(engine=DockerEngine({address!r}), lease_seconds=5,"
-        f" startup_timeout_seconds={START_SECONDS})\n"
-    )
-    return FarEngine(proxy, make, program, list_sandboxes)
-
-
-# Variable of the containers of another process; its value is that process.
-_HOST = "FAULTS_HOST"
+    remote = DockerEngine(f"tcp://127.0.0.1:{proxy.port}")
+    return FarEngine(proxy, remote, partial(_list_containers, engine), stack)
 
 
 def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
@@ -85,17 +101,16 @@ def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) 
     patch = stack.enter_context(pytest.MonkeyPatch.context())
     for name, value in cluster.environment.items():
         patch.setenv(name, value)
-    options_of_place: dict[str, Any] = {
-        "slots_per_node": 4, "cpus_per_slot": 0.1, "memory_per_slot": "16m", "lease_seconds": 60.0
-    }  # fmt: skip
-    place = RayEngine(cluster.address, **options_of_place)
-
-    def make(**options: Any) -> DockerExecutor:
-        options = {"startup_timeout_seconds": START_SECONDS, "timeout_seconds": 120.0, **options}
-        return stack.enter_context(DockerExecutor(engine=place, **options))
-
+    place = RayEngine(
+        cluster.address,
+        slots_per_node=4,
+        cpus_per_slot=0.1,
+        memory_per_slot="16m",
+        lease_seconds=60.0,
+    )
     # Keeps the supervisor, to which the others come too.
-    supervisor: SupervisorPlace = make()._sandbox.supervisor.place
+    first = stack.enter_context(DockerExecutor(engine=place, **START))
+    supervisor: SupervisorPlace = first._sandbox.supervisor.place
     proxy = FaultProxy((supervisor.address, supervisor.port), request.param[1])
     stack.enter_context(proxy)
     connect = remote_sandbox.connect
@@ -106,24 +121,7 @@ def ray_containers(request: pytest.FixtureRequest, stack: contextlib.ExitStack) 
         return connect(near, *arguments, **more)
 
     patch.setattr(remote_sandbox, "connect", connect_through_proxy)
-
-    def list_sandboxes(pid: int) -> list[str]:
-        found = [one["Id"] for one in engine.api.containers(all=True)]
-        return [name for name in found if f"{_HOST}={pid}" in _environment(engine, name)]
-
-    program = (
-        "import os\nfrom smolagents_fork import DockerExecutor, RayEngine\n"
-        f"os.environ.update({cluster.environment!r})\n"
-        f"executor = DockerExecutor(engine=RayEngine({cluster.address!r}, **{options_of_place!r}),"
-        f" environment={{{_HOST!r}: str(os.getpid())}}, startup_timeout_seconds={START_SECONDS})\n"
-    )
-    return FarEngine(proxy, make, program, list_sandboxes)
-
-
-def _environment(engine: Any, container: str) -> list[str]:
-    with contextlib.suppress(Exception):  # it has just been removed
-        return list(engine.api.inspect_container(container)["Config"]["Env"])
-    return []
+    return FarEngine(proxy, place, partial(_list_containers, engine), stack)
 
 
 def kubernetes(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> FarEngine:
@@ -136,17 +134,8 @@ def kubernetes(request: pytest.FixtureRequest, stack: contextlib.ExitStack) -> F
     folder = request.getfixturevalue("tmp_path")
     config = cluster.kubeconfig(folder / "kubeconfig", proxy.port)
     stack.enter_context(pytest.MonkeyPatch.context()).setenv("KUBECONFIG", str(config))
-    options = {"image": image, "startup_timeout_seconds": START_SECONDS, "cpus": None}
-
-    def make(**keywords: Any) -> DockerExecutor:
-        chosen = {**options, "timeout_seconds": 120.0, **keywords}
-        return stack.enter_context(DockerExecutor(engine=KubernetesEngine(), **chosen))
-
-    program = (
-        "from smolagents_fork import DockerExecutor, KubernetesEngine\n"
-        f"executor = DockerExecutor(engine=KubernetesEngine(), lease_seconds=5, **{options!r})\n"
-    )
-    return FarEngine(proxy, make, program, cluster.list_running)
+    options = {"image": image, "cpus": None}
+    return FarEngine(proxy, KubernetesEngine(), cluster.list_running, stack, options)
 
 
 ENGINES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from background import run_python
+from filelock import FileLock
 
 from examples.job_engine import JobEngine
 from smolagents_fork import DockerExecutor
@@ -29,8 +29,7 @@ def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         base = base.parent
     folder = base / f"kernel-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]}"
     python = folder / "bin" / "python"
-    with (base / "kernel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(base / "kernel.lock"):
         if not (folder / "complete").exists():
             uv = [sys.executable, "-m", "uv"]
             install = [*uv, "pip", "install", "--python", str(python), "--no-deps"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib.util
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -22,8 +22,10 @@ import certificates
 import pytest
 from background import Background, eventually, process_gone, running
 from fault_scene import close_placer
+from filelock import FileLock
 from packaging.requirements import Requirement
 from ray_nodes.cluster import RayCluster
+from ray_nodes.network import PREFIX
 from second_engine import SecondEngine, second_engine
 from whole_contract import WHOLE
 
@@ -35,6 +37,8 @@ from tools.paths import ROOT
 
 # Only detects hangs.
 SECONDS = 400.0
+#: The ports of the loopback are of one cluster at a time.
+LOOPBACK = Path(tempfile.gettempdir()) / f"{PREFIX}-loopback.lock"
 
 pytestmark = pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 
@@ -50,7 +54,7 @@ def own_cluster(monkeypatch: pytest.MonkeyPatch) -> OwnCluster:
 
     @contextlib.contextmanager
     def start(*, namespaces: bool = False, **options: Any) -> Iterator[RayCluster]:
-        with contextlib.nullcontext() if namespaces else loopback():
+        with contextlib.nullcontext() if namespaces else FileLock(LOOPBACK):
             cluster = RayCluster.create(namespaces=namespaces, **options)
             try:
                 for name, value in cluster.environment.items():
@@ -61,14 +65,6 @@ def own_cluster(monkeypatch: pytest.MonkeyPatch) -> OwnCluster:
                 cluster.remove()
 
     return start
-
-
-@contextlib.contextmanager
-def loopback() -> Iterator[None]:
-    """Have the ports of the loopback alone among the processes of a run."""
-    with open(__file__, "rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def have_packages(requirements: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
