@@ -1,16 +1,18 @@
-"""Host side of one sandbox: what its errors name, and what a lost node says."""
+"""Host side of one sandbox: what its errors name, what a lost node says, recorded times."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doubled_placer import DoubledPlacer, Node, cluster_of
 
+from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.process.child_places import ChildRequest
 from smolagents_fork.process.confinement_report import Bounds
@@ -112,3 +114,42 @@ def test_node_that_is_not_reached_and_not_lost_is_said(
     with pytest.raises(ExecutorError, match="no connection to the supervisor at 127") as caught:
         sandbox.stats()
     assert not isinstance(caught.value, SandboxDiedError)
+
+
+@pytest.mark.parametrize(
+    ("kind", "executor_class", "make_request"),
+    [
+        ("process", ProcessExecutor, lambda executor: executor.put_file(b"text", "file")),
+        pytest.param(
+            "docker", DockerExecutor, lambda executor: executor.stats(), marks=pytest.mark.docker
+        ),
+    ],
+)
+def test_times_of_calls_and_requests_are_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    kind: Any,
+    executor_class: Any,
+    make_request: Callable[[Any], object],
+):
+    if kind == "docker":
+        request.getfixturevalue("engine")
+    with contextlib.closing(Node(kind)) as node:
+        placer = DoubledPlacer(node)
+        cluster = cluster_of(monkeypatch, placer)
+        monkeypatch.setattr(RayEngine, "cluster", lambda _self: cluster)
+        place = RayEngine("10.0.0.1:6379", sandbox=kind, tenant="tenant1")
+        with executor_class(engine=place, startup_timeout_seconds=240.0) as executor:
+            assert executor("1 + 1").output == 2
+            executor("import time\ntime.sleep(0.2)")
+            with pytest.raises(Exception, match="ZeroDivisionError"):
+                executor("1 / 0")
+            make_request(executor)
+    started = [(one[0], *one[2:]) for one in placer.times]
+    assert ("wait", "", kind, "tenant1") in started
+    assert ("start", "node1", kind, "tenant1") in started
+    calls = [one for one in placer.times if one[0] == "call"]
+    assert [one[2:] for one in calls] == 3 * [("node1", kind, "tenant1")]
+    assert calls[1][1] >= 0.2
+    requests = {one[2:] for one in placer.times if one[0] == "request"}
+    assert requests == {("node1", kind, "")}
