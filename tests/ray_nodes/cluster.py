@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from . import network as networks
 from .network import Network
@@ -60,12 +61,6 @@ print(json.dumps(found))
 """
 #: For which one such process waits. Meanwhile another node may be lost.
 _EXPECTED_SECONDS = 10.0
-
-
-def _log_end(path: Path) -> str:
-    with contextlib.suppress(OSError):
-        return path.read_text(errors="replace")[-3000:]
-    return ""
 
 
 def remove_stale() -> None:
@@ -164,34 +159,27 @@ class RayCluster:
 
     def log(self, node: str) -> str:
         """Return the end of what a node's ``ray start`` printed."""
-        return _log_end(self._log(node))
+        with contextlib.suppress(OSError):
+            return self._log(node).read_text(errors="replace")[-3000:]
+        return ""
 
     # -- its life --
 
     @classmethod
-    def create(
-        cls,
-        *,
-        namespaces: bool,
-        certificate: str = "",
-        size: int = len(NODES),
-        python: str = "",
-    ) -> RayCluster:
+    def create(cls, *, namespaces: bool, **options: Any) -> RayCluster:
         """Start a cluster in this process.
 
         Args:
             namespaces: whether its nodes get namespaces; otherwise there is one node.
-            certificate: see the attribute.
-            size: see the attribute.
-            python: see the attribute.
+            **options: see the attributes from ``certificate`` on.
         """
         folder = tempfile.mkdtemp(prefix=f"{networks.PREFIX}{os.getpid()}-")
         token = os.urandom(24).hex()
-        made = cls(os.getpid(), folder, token, None, certificate, size, python)
+        made = cls(os.getpid(), folder, token, None, **options)
         try:
             if namespaces:
                 network = Network(os.getpid())
-                network.create(list(NODES[:size]))
+                network.create(list(NODES[: made.size]))
                 made = replace(made, subnet=network.subnet)
             made.complete()
         except BaseException:
@@ -256,10 +244,6 @@ class RayCluster:
         """Kill all processes of Ray on a node. Idempotent."""
         self._note_fault()
         end(lambda: self._pids(node))
-
-    def kill_head(self) -> None:
-        """Kill the head with all it knows."""
-        self.kill_node(HEAD)
 
     def cut(self, node: str) -> None:
         """Cut a node's link: packets are lost, and neither side is told."""

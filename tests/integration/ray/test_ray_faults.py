@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from background import eventually, running
 from fault_scene import LEASE, SECONDS, Scene, close_placer, leases, make, supervisors
-from ray_nodes.cluster import CPUS, RayCluster
+from ray_nodes.cluster import CPUS, HEAD, RayCluster
 from ray_nodes.processes import alive, cpu_seconds, descendants
 from whole_contract import WHOLE
 
@@ -303,7 +303,7 @@ def host_memory() -> int:
 def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     # A start needs a supervisor that the head has not made yet.
     scene.begin_start(next(leases), start_seconds=8.0)
-    breakable.kill_head()
+    breakable.kill_node(HEAD)
     with pytest.raises(EngineUnavailableError) as caught:
         make(breakable, next(leases))
     assert breakable.address in str(caught.value)
