@@ -13,15 +13,13 @@ import time
 
 import pytest
 from background import at_once, eventually
-from proxy_double import listed, received, received_with
+from proxy_double import LISTENER, listed, received, received_with
 from web_servers import HUGE, client_hello
 
 from smolagents_fork.network.hosts.host_policy import AllowedHost
 from smolagents_fork.network.proxied_connection import ProxyLimits
 
 SECONDS = 30
-#: For tables about the head of a request, whose bytes are the same over a stream.
-LISTENER = pytest.mark.parametrize("proxied", ["listener"], indirect=True)
 
 
 # -- requests that could be understood in two ways --
@@ -140,14 +138,11 @@ def test_answer_of_a_host_that_is_not_http_is_refused(proxied, accepting):
 
 # -- names and addresses --
 
+# Other spellings of hosts are in tests/unit/network.
 NAMES = (
-    "evil.test", "api.test.evil.test", "evilapi.test", "xapi.test", "api.test..", "api..test",
-    "wild.test", "evilwild.test", "a.wild.test.evil.test", "localhost", "127.0.0.1", "[::1]",
-    "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "127.0.0.1.", "0.0.0.0", "[::]",
-    "[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "10.0.0.1",
-    "169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "224.0.0.1", "255.255.255.255",
-    "xn--pi-7kc.test", "1.1.1.1",
-)  # fmt: skip
+    *("evil.test", "api.test.evil.test", "evilwild.test", "wild.test", "localhost", "127.0.0.1"),
+    *("127.1", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "xn--pi-7kc.test", "api.test.."),
+)
 
 
 @LISTENER

@@ -39,7 +39,8 @@ def test_listed_host_is_allowed(host: str, port: int):
 @pytest.mark.parametrize(
     "host",
     ["github.com", "xapi.github.com", "api.github.com.evil.example", "wikipedia.org",
-     "evilwikipedia.org", "example.org", "1.1.1.2", "localhost"],
+     "evilwikipedia.org", "de.wikipedia.org.evil.example", "example.org", "1.1.1.2", "localhost",
+     "::ffff:1.1.1.1", "64:ff9b::101:101"],
 )  # fmt: skip
 def test_other_host_is_refused_by_name(host: str):
     with pytest.raises(HostRefusedError) as caught:
