@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import PIL.Image
+import polars as pl
+import polars.testing
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -130,6 +132,34 @@ def _image(mode: str) -> PIL.Image.Image:
     return image
 
 
+MOMENT = dt.datetime(2024, 2, 29, 12, 30, 0, 7, dt.timezone.utc)
+POLARS: dict[str, pl.Series] = {
+    "ints": pl.Series([1, None, -3]),
+    "many ints": pl.Series(range(1000)),
+    "small ints": pl.Series([1, 255, None], dtype=pl.UInt8),
+    "large ints": pl.Series([2**64 - 1], dtype=pl.UInt64),
+    "floats": pl.Series([1.5, None, float("nan"), float("inf")]),
+    "short floats": pl.Series([1.1, -2.2], dtype=pl.Float32),
+    "texts": pl.Series(["a", None, "\u00e9", ""]),
+    "bytes": pl.Series([b"\x00\xff", None]),
+    "flags": pl.Series([True, None, False]),
+    "nothing": pl.Series([None, None]),
+    "empty": pl.Series([], dtype=pl.String),
+    "days": pl.Series([dt.date(1, 1, 1), None, dt.date(9999, 12, 31)]),
+    "times": pl.Series([dt.time(23, 59, 59, 999_999), None]),
+    "spans": pl.Series([dt.timedelta(days=-1, microseconds=1), None]),
+    "moments": pl.Series([dt.datetime(1900, 1, 1), None]),
+    "zoned": pl.Series([MOMENT]).dt.convert_time_zone("Europe/Berlin"),
+    "nanoseconds": pl.Series([1, 2], dtype=pl.Int64).cast(pl.Datetime("ns", "UTC")),
+    "categories": pl.Series(["b", None, "a", "b"], dtype=pl.Categorical),
+    "enum": pl.Series(["b", None], dtype=pl.Enum(["a", "b"])),
+    "decimals": pl.Series([decimal.Decimal("1.25"), None], dtype=pl.Decimal(10, 2)),
+    "lists": pl.Series([[1, None], [], None]),
+    "lists of moments": pl.Series([[MOMENT], None]),
+    "arrays": pl.Series([[1, 2], [3, 4]], dtype=pl.Array(pl.Int16, 2)),
+    "structs": pl.Series([{"x": 1, "y": ["a"]}, {"x": None, "y": None}]),
+    "structs of days": pl.Series([{"day": dt.date(2020, 1, 1), "kind": "b"}]),
+}
 # One value of each type without a strategy, including edge cases.
 SAMPLES: dict[str, Any] = {
     "nan": math.nan,
@@ -215,6 +245,10 @@ SAMPLES: dict[str, Any] = {
     },
     "empty image": PIL.Image.new("RGB", (0, 4)),
     "palette image": _image("RGB").quantize(4),
+    **{f"polars {name}": column.alias(name) for name, column in POLARS.items()},
+    "polars table": pl.DataFrame([c.alias(n).head(1) for n, c in POLARS.items() if len(c)]),
+    "polars table without columns": pl.DataFrame(),
+    "polars table without rows": [pl.DataFrame([c.alias(n).head(0) for n, c in POLARS.items()])],
 }
 
 
@@ -227,6 +261,10 @@ def same(left: Any, right: Any) -> bool:
         )
     if type(left) is not type(right):
         return False
+    if isinstance(left, (pl.DataFrame, pl.Series)):
+        compare = getattr(polars.testing, f"assert_{_pandas_kind(left)}_equal")
+        compare(left, right)
+        return True
     if isinstance(left, (pd.DataFrame, pd.Series, pd.Index)):
         compare = getattr(pd.testing, f"assert_{_pandas_kind(left)}_equal")
         compare(left, right)
