@@ -166,6 +166,13 @@ def use(a):
 import copy
 class A: pass
 use(copy.deepcopy(A())), use(object.__new__(A))
+# case: written-class-of-an-own-metaclass-and-another-module
+class M(type): pass
+A = M("A", (), {"__module__": "json"})
+A._x = 1
+a = A()
+a._y = 2
+(A._x, a._y, A.__module__)
 # case: named-tuple-typed
 from typing import NamedTuple
 class A(NamedTuple):
