@@ -686,8 +686,6 @@ class Rewriter:
             message = "Relative imports are not possible here: there is no package"
             return place(ast.Expr(value=call("refuse", const(message))), node)
         module = node.module or ""
-        if module == "__future__":
-            return node
         result: list[ast.stmt] = []
         for alias in node.names:
             if alias.name == "*":
