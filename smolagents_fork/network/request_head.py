@@ -169,17 +169,14 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
         host, port = parse_authority(text)
         target = b""
     elif event.target[: len(_HTTP)].lower() == _HTTP:
-        authority, slash, path = _split_address(text[len(_HTTP) :])
+        authority, path = _split_address(text[len(_HTTP) :])
         host, port = parse_authority(authority, _HTTP_PORT)
-        target = (slash + path).encode("ascii")
+        target = path.encode("ascii")
     elif text.startswith("/"):
         raise BadRequestError("this is a proxy: the target of a request is a full http:// address")
     else:
         raise BadRequestError("this proxy speaks HTTP: use CONNECT for HTTPS")
-    hosts = _values(event, b"host")
-    if len(hosts) > 1:
-        raise BadRequestError("the request was refused: it has more than one Host")
-    for value in hosts:
+    for value in _values(event, b"host"):  # h11 refuses a second one
         named = parse_authority(value.decode("latin-1"), port)
         # Clients leave out the port in some versions, and write it in others.
         if named != (host, port):
@@ -190,8 +187,7 @@ def _destination(event: h11.Request, origin: tuple[str, int] | None) -> tuple[st
     return host, port, target
 
 
-def _split_address(text: str) -> tuple[str, str, str]:
-    """Return authority, ``/`` and path with query of an address without its scheme."""
+def _split_address(text: str) -> tuple[str, str]:
+    """Return authority, and path with query, of an address without its scheme."""
     authority = re.split(r"[/?]", text, maxsplit=1)[0]
-    rest = text[len(authority) :]
-    return authority, "/", rest[1:] if rest[:1] == "/" else rest
+    return authority, f"/{text[len(authority) :].removeprefix('/')}"
