@@ -27,6 +27,7 @@ from ...errors import (
 )
 from ...stream.web_connection import connect
 from ...stream.websocket_frames import UpgradeRefused, open_websocket
+from ...system.closing import close_on_error
 from ..containers.untrusted_json import read_json
 from .channel_socket import PROTOCOLS
 from .pod_labels import MANAGED_BY
@@ -310,7 +311,6 @@ class ClusterClient:
         base = urlsplit(configuration.host)
         bearer = configuration.auth_settings().get("BearerToken", {}).get("value")
         deadline = Deadline(max(0.1, min(seconds, _CALL_SECONDS)))
-        sock: socket.socket | None = None
         try:
             sock = connect(
                 configuration.host,
@@ -319,28 +319,25 @@ class ClusterClient:
                 server_name=configuration.tls_server_name or "",
                 deadline=deadline,
             )
-            headers = open_websocket(
-                sock,
-                f"{base.path}{path}?{query}",
-                host=base.netloc,
-                subprotocols=PROTOCOLS,
-                headers={"Authorization": bearer} if bearer else {},
-                deadline=deadline,
-            )
-            if headers.get("Sec-WebSocket-Protocol") not in PROTOCOLS:
-                raise ClusterRefusal(
-                    f"{action}: the cluster at {self.address} speaks neither "
-                    f"{' nor '.join(PROTOCOLS)}: a proxy in between may not forward WebSockets"
+            with close_on_error(sock):
+                headers = open_websocket(
+                    sock,
+                    f"{base.path}{path}?{query}",
+                    host=base.netloc,
+                    subprotocols=PROTOCOLS,
+                    headers={"Authorization": bearer} if bearer else {},
+                    deadline=deadline,
                 )
-            opened, sock = sock, None
-            return opened
+                if headers.get("Sec-WebSocket-Protocol") not in PROTOCOLS:
+                    raise ClusterRefusal(
+                        f"{action}: the cluster at {self.address} speaks neither "
+                        f"{' nor '.join(PROTOCOLS)}: a proxy in between may not forward WebSockets"
+                    )
+            return sock
         except UpgradeRefused as error:
             raise self.refusal(action, error.status, error.body) from None
         except (http.client.HTTPException, OSError, ValueError) as error:
             raise self._unreachable(action, error) from None
-        finally:
-            if sock is not None:
-                sock.close()
 
     def close(self) -> None:
         """Close idle connections. Idempotent; the client still works afterwards."""

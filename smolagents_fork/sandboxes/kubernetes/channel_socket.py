@@ -144,16 +144,13 @@ class ChannelSocket:
         if not self._pending:
             piece = bytes(data[:_PIECE])
             self._pending = len(piece)
-            self._send_frame(bytes((_INPUT,)) + piece)
+            if not self.end_reason:
+                self._unsent += frame_header(1 + len(piece)) + bytes((_INPUT,)) + piece
         self._flush()
         if self._unsent:
             raise BlockingIOError
         count, self._pending = self._pending, 0
         return count
-
-    def _send_frame(self, payload: bytes) -> None:
-        if not self.end_reason:
-            self._unsent += frame_header(len(payload)) + payload
 
     def _flush(self) -> None:
         """Send what can be sent now."""

@@ -64,30 +64,27 @@ def hijack(
 
     url = f"{api.base_url}/v{api.api_version}{path}" + (f"?{urlencode(query)}" if query else "")
     deadline = Deadline(seconds)
-    sock: socket.socket | None = None
     try:
         sock = _connect(api, deadline)
         # Bytes behind the head that the engine does not expect would be the program's input.
-        answer = request(
-            sock,
-            "POST",
-            urlsplit(url)._replace(scheme="", netloc="").geturl(),
-            host=urlsplit(url).netloc,
-            headers=_UPGRADE,
-            body=None if body is None else json.dumps(body).encode(),
-            deadline=deadline,
-        )
-        if answer.status in _HIJACKED:
-            sock.setblocking(False)
-            hijacked, sock = sock, None
-            return hijacked
-        refusal = answer.read()
+        with close_on_error(sock):
+            answer = request(
+                sock,
+                "POST",
+                urlsplit(url)._replace(scheme="", netloc="").geturl(),
+                host=urlsplit(url).netloc,
+                headers=_UPGRADE,
+                body=None if body is None else json.dumps(body).encode(),
+                deadline=deadline,
+            )
+            if answer.status in _HIJACKED:
+                sock.setblocking(False)
+                return sock
+        with sock:
+            refusal = answer.read()
     except Exception as error:
         # Any: named pipes and SSH have errors of their own.
         raise requests.ConnectionError(error) from error
-    finally:
-        if sock is not None:
-            sock.close()
     raise _make_refusal(url, answer, refusal)
 
 
