@@ -27,7 +27,6 @@ class FailingExecutor(RecordingExecutor):
 
 @pytest.fixture(autouse=True)
 def _without_collector():
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -56,25 +56,18 @@ def test_importing_smolagents_imports_no_executor():
     assert {"LocalPythonExecutor", "DockerExecutor", "CodeAgent"} <= set(public)
 
 
-def test_star_import_gives_the_forks_executors():
+def test_star_import_and_modules_give_the_forks_executors():
     run_python(
         "from smolagents import *\n"
-        "import smolagents_fork\n"
+        "import sys, smolagents_fork\n"
         "assert DockerExecutor is smolagents_fork.DockerExecutor\n"
-        "assert LocalPythonExecutor is smolagents_fork.LocalPythonExecutor\n"
-        "CodeAgent, Tool, UpstreamDockerExecutor"
-    )
-
-
-def test_module_that_names_the_local_executor_gives_the_forks():
-    run_python(
-        "import sys, smolagents, smolagents_fork\n"
-        "names = [n for n, module in sys.modules.items() if n.startswith('smolagents.') and\n"
-        "    'LocalPythonExecutor' in vars(module)]\n"
+        "CodeAgent, Tool, UpstreamDockerExecutor\n"
+        "modules = {n: vars(m) for n, m in sys.modules.items() if n.startswith('smolagents.')}\n"
+        "names = [n for n, names in modules.items() if 'LocalPythonExecutor' in names]\n"
         "assert 'smolagents.local_python_executor' in names\n"
         "for name in names:\n"
         "    found = sys.modules[name].LocalPythonExecutor\n"
-        "    assert found is smolagents_fork.LocalPythonExecutor, name"
+        "    assert found is smolagents_fork.LocalPythonExecutor is LocalPythonExecutor, name"
     )
 
 

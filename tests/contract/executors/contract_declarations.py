@@ -263,7 +263,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("local",),
         (
             "test_tools_have_a_time_limit",
-            "test_tools_that_are_left_running_are_counted",
             "test_calls_are_capped",
             "test_calls_are_logged",
         ),

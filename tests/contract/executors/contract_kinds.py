@@ -72,11 +72,6 @@ class Kind:
         """Seconds that code may run in the executor with limits."""
         return CLUSTER_TIMEOUT if self.column else TIMEOUT
 
-    @property
-    def tool_timeout(self) -> float:
-        """Seconds that a tool may run there."""
-        return CLUSTER_TOOL_TIMEOUT if self.column else TOOL_TIMEOUT
-
 
 class RayProcess(ProcessExecutor):
     """A process executor on the test's Ray cluster, which the environment names."""
@@ -119,9 +114,9 @@ KINDS = {
 #: busy machine may need much more.
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
-TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
+TIMEOUT, OUTPUT_LIMIT = 2.0, 1000
 #: The same on clusters, where each call takes more processes.
-CLUSTER_TIMEOUT, CLUSTER_TOOL_TIMEOUT = 10.0, 20.0
+CLUSTER_TIMEOUT = 10.0
 
 
 #: Seconds from a call of the code to the action of another thread; no result depends on them.
@@ -178,7 +173,7 @@ class Shared:
                     # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
-                    options["tool_timeout_seconds"] = kind.tool_timeout
+                    options["tool_timeout_seconds"] = 20.0
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 30.0 if kind.column else 3.0
             if which == "files":

@@ -147,7 +147,6 @@ def test_manager_cleans_up_its_managed_agents(contract, request):
     "Cleanup", "Sandboxes end with the last reference to their agent, without garbage collection."
 )
 def test_dropped_agent_ends_its_sandbox(contract, request):
-    gc.collect()
     gc.disable()
     try:
         team = _team(contract)
@@ -175,7 +174,6 @@ class HalfMade(CodeAgent):
 
 @behaviour("Cleanup", "An agent whose constructor fails leaves no sandbox.")
 def test_half_made_agent_leaves_no_sandbox(contract, request):
-    gc.collect()
     gc.disable()
     try:
         with pytest.raises(RuntimeError, match="half-way") as caught:
