@@ -21,26 +21,26 @@ def double(number: int) -> int:
     return 2 * number
 
 
-@behaviour("Control", "before_run sees the whole code, and None lets it run.")
-def test_code_is_shown_before_it_runs(contract):
+@behaviour(
+    "Control",
+    "before_run sees the whole code, and None lets it run; Refused is the step's error with its "
+    "reason, and nothing runs.",
+)
+def test_refused_code_does_not_run(contract):
     seen: list[ProposedRun] = []
-    executor = contract.make(before_run=seen.append)
-    code = "kept = 1\n" * 300 + "kept + 1"
+
+    def before_run(run: ProposedRun) -> None:
+        seen.append(run)
+        if "forbidden" in run.code:
+            raise Refused("this agent has no forbidden names")
+
+    executor = contract.make(before_run=before_run)
+    code = "print('earlier')\n" + "kept = 1\n" * 300 + "kept + 1"
     assert executor(code).output == 2
     [run] = seen
     assert run.code == code
     assert run.executor == type(executor).__name__
     assert (run.agent_name, run.step_number, run.model_output) == (None, None, "")
-
-
-@behaviour("Control", "Refused in before_run is the step's error with its reason; nothing runs.")
-def test_refused_code_does_not_run(contract):
-    def before_run(run: ProposedRun) -> None:
-        if "forbidden" in run.code:
-            raise Refused("this agent has no forbidden names")
-
-    executor = contract.make(before_run=before_run)
-    executor("print('earlier')\nkept = 1")
     with pytest.raises(Exception, match="this agent has no forbidden names"):
         executor("kept = 2\nforbidden = 1")
     assert not str(executor.state["_print_outputs"])
@@ -213,11 +213,15 @@ def test_time_of_an_answer_is_not_the_codes(contract):
 
 
 @behaviour(
-    "Control", "In an agent's step, before_run gets the agent, the step and the model's text."
+    "Control",
+    "In an agent's step, before_run gets the agent, the step and the model's text; audit= names "
+    "agent and step.",
 )
 def test_step_of_an_agent_is_known(contract):
     seen: list[ProposedRun | ProposedCall] = []
-    options = contract.agent_options(before_run=seen.append, before_tool=seen.append)
+    lines: list[dict[str, Any]] = []
+    asking = {"before_run": seen.append, "before_tool": seen.append}
+    options = contract.agent_options(**asking, audit=lines.append)
     model = Script("kept = counter(2)", "final_answer(kept)")
     agent = contract.keep(
         CodeAgent(tools=[Counter(0)], model=model, name="clerk", verbosity_level=0, **options)
@@ -228,6 +232,8 @@ def test_step_of_an_agent_is_known(contract):
     assert "Thought: next." in runs[0].model_output
     calls = [one for one in seen if isinstance(one, ProposedCall)]
     assert [(one.name, one.step_number) for one in calls] == [("counter", 1), ("final_answer", 2)]
+    steps = [(line["agent"], line["step"]) for line in lines if line["phase"] == "begin"]
+    assert {("clerk", 1), ("clerk", 2)} <= set(steps)
 
 
 @behaviour(
