@@ -374,21 +374,20 @@ def test_formatting_an_error_runs_no_code(contract, raised):
     assert called == []
 
 
-@behaviour("Errors", "A name that policy refuses raises when its line runs, and can be caught.")
+@behaviour(
+    "Errors",
+    "A name that policy refuses raises when its line runs, and can be caught; a refused import in "
+    "a branch that does not run has no effect.",
+)
 def test_a_refused_name_in_an_unused_function(contract):
     executor = contract.shared
-    code = "def unused():\n    return ().__class__.__bases__\nprint('ran')\n1 + 1"
+    code = (
+        "if False:\n    import socket\ndef imports():\n    import ctypes\n"
+        "def unused():\n    return ().__class__.__bases__\nprint('ran')\n1 + 1"
+    )
     result = executor(code)
     assert (result.output, result.logs) == (2, "ran\n")
     caught = executor(
         "try:\n    unused()\n    found = 'allowed'\nexcept Exception:\n    found = 'refused'\nfound"
     )
     assert caught.output == ("allowed" if contract.differs else "refused")
-
-
-@behaviour("Errors", "A refused import in a branch that does not run has no effect.")
-def test_a_refused_import_in_an_unused_branch(contract):
-    executor = contract.shared
-    code = "if False:\n    import socket\ndef unused():\n    import ctypes\nprint('ran')\n2"
-    result = executor(code)
-    assert (result.output, result.logs) == (2, "ran\n")

@@ -38,7 +38,7 @@ def test_state_of_a_failed_call_is_kept(contract):
         executor("after")
 
 
-@behaviour("State", "Sent variables are available, and the program may change them.")
+@behaviour("State", "Variables are sent, all or none of a call's, and the program may change them.")
 def test_variables_are_sent(contract):
     executor = contract.shared
     executor.send_variables({"sent": {"a": [1, 2.5, None]}, "words": "text"})
@@ -51,6 +51,11 @@ def test_variables_are_sent(contract):
     assert executor("len(words)").output == 4
     with pytest.raises(Exception, match="sent"):
         executor("sent")
+    with pytest.raises(Exception, match=r"sys"):
+        executor.send_variables({"fresh": 1, "sys": sys, "fresher": 2})
+    for name in ("fresh", "fresher"):
+        with pytest.raises(Exception, match="NameError"):
+            executor(name)
 
 
 @behaviour("State", "Variables are sent in one request, regardless of number and size.")
@@ -72,16 +77,6 @@ def test_variables_are_one_request(contract, monkeypatch):
     assert len(requests) == (contract.kind.name != "local")  # which has no guest to ask
     code = "[long0[0], long99[-1], len(long50), n0, n8, last]"
     assert executor(code).output == [0, 99, 5000, 0, 8, "text"]
-
-
-@behaviour("State", "Either all variables are sent or none.")
-def test_variables_are_sent_all_or_none(contract):
-    executor = contract.shared
-    with pytest.raises(Exception, match=r"sys"):
-        executor.send_variables({"fresh": 1, "sys": sys, "fresher": 2})
-    for name in ("fresh", "fresher"):
-        with pytest.raises(Exception, match="NameError"):
-            executor(name)
 
 
 @behaviour("State", "restart() discards the state, and keeps tools and sent variables.")
