@@ -57,7 +57,7 @@ def _polars_frame_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
 
 def _polars_series(encoder: Encoder, value: Any) -> Any:
     polars = need_library("polars")
-    described = _type_tree(polars, value.dtype)
+    described = _type_tree(value.dtype)
     stored_type = _stored_type(polars, described)
     # Without "strict" a value that does not fit would become null.
     values = value.cast(stored_type, strict=True).to_list()
@@ -84,7 +84,7 @@ def _polars_series_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
 # -- types of columns: a name, or a list of a name and what it is made of --
 
 
-def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Any:
+def _type_tree(dtype: Any, depth: int = 0) -> Any:
     name = type(dtype).__name__
     if depth > _MOST_NESTED:
         raise Fault(f"a column whose type is nested deeper than {_MOST_NESTED}")
@@ -99,13 +99,11 @@ def _type_tree(polars: Any, dtype: Any, depth: int = 0) -> Any:
     if name == "Enum":
         return [name, dtype.categories.to_list()]
     if name == "List":
-        return [name, _type_tree(polars, dtype.inner, depth + 1)]
+        return [name, _type_tree(dtype.inner, depth + 1)]
     if name == "Array":
-        return [name, _type_tree(polars, dtype.inner, depth + 1), dtype.size]
+        return [name, _type_tree(dtype.inner, depth + 1), dtype.size]
     if name == "Struct":
-        fields = [
-            [field.name, _type_tree(polars, field.dtype, depth + 1)] for field in dtype.fields
-        ]
+        fields = [[field.name, _type_tree(field.dtype, depth + 1)] for field in dtype.fields]
         return [name, fields]
     raise Fault(f"a column of the type {dtype} cannot be encoded; cast it to another type")
 
