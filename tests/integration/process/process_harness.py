@@ -145,29 +145,33 @@ def has_program(engine: Any, image: str, name: str) -> bool:
     return bool(engine.containers.run(image, command, remove=True).strip())
 
 
-def in_container(engine: Any, arguments: list[str], **options: Any) -> bytes:
-    """Run a program of the tests in a container with this Python, and return what it prints.
+def in_container(
+    engine: Any, arguments: list[str], **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run this Python with ``arguments`` in a container that has the tests.
 
     Args:
         engine: of Docker.
-        arguments: the program's path and its arguments.
+        arguments: of Python; a path of the tests is that of the container.
         **options: of the container.
     """
-    tests = Path(__file__).parents[2]
-    program = Path(arguments[0]).relative_to(tests)
-    package = Path(smolagents_fork.__file__).parent
+    tests = str(Path(__file__).parents[2])
+    package = str(Path(smolagents_fork.__file__).parent)
     installed = str(Path(pytest.__file__).parent.parent)
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
-               str(tests): "/tests"}  # fmt: skip
+    folders = {package: "/fork/smolagents_fork", installed: "/installed", tests: "/tests"}
     image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
     if not has_program(engine, image, python):
         pytest.skip(f"{image} has no {python}, for which what is installed here is")
-    printed: bytes = engine.containers.run(
-        image, [python, f"/tests/{program}", *arguments[1:]], remove=True,
-        network_mode="none",
+    command = [python, *(one.replace(tests, "/tests") for one in arguments)]
+    container = engine.containers.run(
+        image, command, detach=True, network_mode="none",
         volumes={path: {"bind": there, "mode": "ro"} for path, there in folders.items()},
-        environment={"PYTHONPATH": "/fork:/installed:/tests:/tests/hostile"}, stderr=False,
-        **options,
+        environment={"PYTHONPATH": "/fork:/installed:/tests:/tests/hostile"}, **options,
     )  # fmt: skip
-    return printed
+    try:
+        status = container.wait(timeout=300)["StatusCode"]
+        printed, errors = container.logs(stderr=False), container.logs(stdout=False)
+    finally:
+        container.remove(force=True)
+    return subprocess.CompletedProcess(command, status, printed.decode(), errors.decode())

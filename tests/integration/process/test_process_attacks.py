@@ -95,8 +95,9 @@ def test_attacks_of_an_ordinary_user_reach_nothing(masked: dict[str, Any], tmp_p
     ids=["root", "ordinary user", "confined container"],
 )  # fmt: skip
 def test_attacks_in_an_ordinary_container_reach_nothing(engine, options: dict[str, Any]):
-    printed = in_container(engine, [PROGRAM], **options)
-    found = json.loads(printed)
+    run = in_container(engine, [PROGRAM], **options)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
     assert found["in_force"] == list(MEASURES)
     assert len(found["outcomes"]) > 200
     assert not_refused(found["outcomes"]) == {}
