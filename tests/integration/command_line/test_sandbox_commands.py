@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from background import eventually
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
-from smolagents_fork.deadline import Deadline
 from smolagents_fork.sandboxes.docker.lifetime.labels import labels
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -30,12 +29,7 @@ def mine(command: Any, executor: str) -> list[dict[str, Any]]:
 
 def is_gone(command: Any, executor: str, sandbox: str) -> bool:
     """Wait for the end of a killed process; return whether it came."""
-    deadline = Deadline(60)
-    while not deadline.expired():
-        if sandbox not in {one["id"] for one in mine(command, executor)}:
-            return True
-        time.sleep(0.05)
-    return False
+    return eventually(lambda: sandbox not in {one["id"] for one in mine(command, executor)})
 
 
 @LINUX
@@ -115,10 +109,7 @@ def talker(engine: Any, executor: DockerExecutor) -> Iterator[Any]:
         init=True,
         detach=True,
     )
-    deadline = Deadline(60)
-    while b"three" not in container.logs():
-        assert not deadline.expired()
-        time.sleep(0.05)
+    assert eventually(lambda: b"three" in container.logs())
     yield container
     container.remove(force=True)
 
