@@ -14,13 +14,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import hostile_canary
 from attacks import SHARED_FOLDERS
+from background import eventually
 
 #: Seconds that killed processes may need to disappear, on a busy machine.
 GONE_SECONDS = 20.0
@@ -157,15 +157,14 @@ class HostWatch:
 
         Waits for processes that are being killed.
         """
-        end = time.monotonic() + GONE_SECONDS
-        while True:
-            found = [f"process {n}" for n in self._processes() if n != pid]
-            # The child's files are in a folder of it, in those of its user and of this process.
-            kept = Path(folder or self.sandboxes / "none" / "none").parent
-            found += [f"folder {path}" for path in _beside(kept, self.sandboxes)]
-            if not found or time.monotonic() > end:
-                return found
-            time.sleep(0.01)
+        # The child's files are in a folder of it, in those of its user and of this process.
+        kept = Path(folder or self.sandboxes / "none" / "none").parent
+
+        def found() -> list[str]:
+            processes = [f"process {n}" for n in self._processes() if n != pid]
+            return processes + [f"folder {path}" for path in _beside(kept, self.sandboxes)]
+
+        return [] if eventually(lambda: not found(), GONE_SECONDS) else found()
 
     def _processes(self) -> list[int]:
         """Find processes that are a child, or belong to the session or folder of one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -76,33 +77,18 @@ class Recorder:
             self.phase = "stopped"
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """Return the tools by name."""
+        """Return the canary's tools by name."""
+        return {name: self._recorded(name, tool) for name, tool in hostile_canary.tools().items()}
 
-        def trip(how: str = "") -> str:
-            self._called("trip", how)
-            return "tripped"
+    def _recorded(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(tool)
+        def call(*given: Any, **named: Any) -> Any:
+            self.calls.append((name, repr([*given, *named.values()])[:10_000], self.phase))
+            if name == "final_answer":
+                self.phase = "answered"
+            return tool(*given, **named)
 
-        def leak(value: Any) -> str:
-            self._called("leak", repr(value))
-            return "harmless"
-
-        def search(query: str = "", *, limit: int = 3) -> str:
-            self._called("search", query)
-            return f"{limit} results for {query!r}"
-
-        def lookup(text: str = "") -> str:
-            self._called("lookup", text)
-            return str(text).upper()
-
-        def final_answer(answer: Any = None) -> Any:
-            self._called("final_answer", repr(answer))
-            self.phase = "answered"
-            return answer
-
-        return {one.__name__: one for one in (trip, leak, search, lookup, final_answer)}
-
-    def _called(self, name: str, given: str) -> None:
-        self.calls.append((name, str(given)[:10_000], self.phase))
+        return call
 
     def too_late(self) -> list[str]:
         """Return calls after the end of their run."""
