@@ -152,8 +152,6 @@ def run_probes(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -
         say({"begins": probe})
         shown, why = "", ""
         printed = io.StringIO()
-        if request.get("apart"):
-            interpreter = make_interpreter(request)  # isolates the next program from this one
         try:
             if weak:
                 with contextlib.redirect_stdout(printed):
