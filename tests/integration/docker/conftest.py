@@ -11,14 +11,12 @@ import docker
 import pytest
 from background import eventually
 from docker_proxy import EngineProxy
+from docker_waiting import START_SECONDS
 
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE
 
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
-
-#: For a start on a machine that does other work; quiet, it takes less than a second.
-START_SECONDS = 180
 
 Make = Callable[..., DockerExecutor]
 

@@ -1,4 +1,4 @@
-"""Cost of a call for the host: its memory, as the system counts it."""
+"""Costs for the host: memory as the system counts it, descriptors, threads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import ctypes
 import gc
 import os
+import threading
+from collections import Counter
 from collections.abc import Iterator
 
 
@@ -42,3 +44,9 @@ def _status(name: str) -> int:
 def descriptors() -> int:
     """Open file descriptors of this process."""
     return len(os.listdir("/proc/self/fd"))
+
+
+def thread_names(prefix: str = "") -> Counter[str]:
+    """Count the threads of this process by name."""
+    names = (thread.name for thread in threading.enumerate())
+    return Counter(name for name in names if name.startswith(prefix))

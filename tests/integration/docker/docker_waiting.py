@@ -9,6 +9,11 @@ from background import PrintedLine
 
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
+#: For a start on a machine that does other work; quiet, it takes less than a second.
+START_SECONDS = 180
+#: The same for a pool whose callers wait for one another.
+PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": START_SECONDS}
+
 
 def first_print(executor: Any) -> PrintedLine:
     """Set as soon as code of ``executor`` has printed a line, and so runs.

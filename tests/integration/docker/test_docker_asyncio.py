@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from background import PATIENCE_SECONDS, eventually
-from docker_waiting import containers_of, first_print
+from docker_waiting import PATIENT, containers_of, first_print
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 
@@ -29,10 +29,6 @@ def run_on_small_loop(main):
             release.set()
 
     return asyncio.run(outer())
-
-
-# Room for starts on a machine that does other work; quiet, one takes less than a second.
-PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
 
 
 async def happened(condition):

@@ -6,12 +6,10 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
-from collections import Counter
 
 import docker
 from background import at_once, eventually
-from docker_measuring import descriptors
+from docker_measuring import descriptors, thread_names
 from docker_waiting import containers_of, gone
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
@@ -107,8 +105,3 @@ def test_six_executors_leave_the_engine_and_the_process_as_they_were(image, engi
     assert eventually(lambda: not thread_names() - threads_before)
     # The engine's client keeps a few connections; what grows with each executor would be six.
     assert eventually(lambda: descriptors() <= open_before + 3)
-
-
-def thread_names():
-    """Count the threads of this process by name."""
-    return Counter(thread.name for thread in threading.enumerate())

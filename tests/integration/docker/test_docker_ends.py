@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections import Counter
 
 import pytest
 from background import acting, at_once, eventually, host_process, running
 from docker.models.containers import Container, ContainerCollection
+from docker_measuring import descriptors, thread_names
 from docker_waiting import containers_of, first_print
 from smolagents.utils import AgentError
 from whole_contract import every
@@ -69,11 +70,6 @@ def test_process_that_ends_leaves_no_container(image, engine, begin, end):
     assert eventually(lambda: not containers_of(engine, process.pid))
 
 
-def state_of_process():
-    names = (t.name for t in threading.enumerate() if t.name.startswith("smolagents-fork"))
-    return Counter(names), len(os.listdir("/proc/self/fd"))
-
-
 STAGES = [
     (docker_provisioner, "prepare_image"),
     (docker_provisioner, "container_arguments"),
@@ -106,7 +102,7 @@ def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
 ):
     assert removals.wait_until_tried(120)
     before = set(containers_of(engine, os.getpid()))
-    threads, descriptors = state_of_process()
+    threads, open_before = thread_names("smolagents-fork"), descriptors()
     original, during = getattr(owner, name), []
 
     def fails(*args, **keywords):
@@ -121,11 +117,9 @@ def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     monkeypatch.undo()
     assert len(during[0]) == (STAGES.index((owner, name)) >= 2)  # there was one to remove
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
-    assert eventually(lambda: not state_of_process()[0] - threads)
-    import gc
-
+    assert eventually(lambda: not thread_names("smolagents-fork") - threads)
     gc.collect()
-    assert eventually(lambda: state_of_process()[1] <= descriptors)
+    assert eventually(lambda: descriptors() <= open_before)
 
 
 def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, engine):

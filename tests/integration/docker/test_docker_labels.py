@@ -66,6 +66,10 @@ def test_image_from_one_of_ours_is_not_built_on(image, engine, built):
     assert largest_part(engine, wanted, image) == own
 
 
+def first_layer(engine, image):
+    return engine.api.inspect_image(image)["RootFS"]["Layers"][0]
+
+
 def test_image_of_others_with_our_labels_does_not_replace_the_base(image, engine, built):
     wanted = plan(requirements=MORE)
     core = engine.api.inspect_image(image)["Id"]
@@ -73,20 +77,14 @@ def test_image_of_others_with_our_labels_does_not_replace_the_base(image, engine
     foreign = f"FROM scratch\nCOPY Dockerfile /{secrets.token_hex(8)}\n"
     for packages in ("six", "iniconfig six", "", "six " * 10_000, "\x1b]0;title\x07"):
         built(foreign + labelled.format(packages))
-    found = largest_part(engine, wanted, image)
-    assert (
-        engine.api.inspect_image(found)["RootFS"]["Layers"][0]
-        in (engine.api.inspect_image(image)["RootFS"]["Layers"])
-    )
+    layers = engine.api.inspect_image(image)["RootFS"]["Layers"]
+    assert first_layer(engine, largest_part(engine, wanted, image)) in layers
     # Even the right name is not enough for other layers.
     mark = f"six>=1.0,!=0.{secrets.randbelow(10**9)}"
     named = plan(requirements=[mark]).tag
     built(foreign + labelled.format(mark), named)
     other = plan(requirements=["iniconfig", mark])
-    assert (
-        engine.api.inspect_image(largest_part(engine, other, image))["RootFS"]["Layers"][0]
-        in (engine.api.inspect_image(image)["RootFS"]["Layers"])
-    )
+    assert first_layer(engine, largest_part(engine, other, image)) in layers
 
 
 def test_image_name_cannot_be_the_address_of_other_content(image):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from background import acting, at_once, eventually
-from docker_waiting import gone
+from docker_waiting import PATIENT, gone
 from scripted_model import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
@@ -22,9 +22,6 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes import removals
-
-# Room for starts on a machine that does other work; quiet, one takes less than a second.
-PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
 
 
 @pytest.fixture(scope="module")
