@@ -305,13 +305,6 @@ def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):
     assert text.count("\r\n") <= 2
 
 
-def test_image_is_taken_as_it_is(make, image, engine):
-    executor = make(image=image)
-    assert executor("1+1").output == 2
-    assert executor.container.attrs["Config"]["Image"] == image
-    assert executor.installed_packages == []
-
-
 def test_dockerfile_of_the_users_own(make, packaged_image):
     # In upstream's form: a gateway started by its own command, listening on port 8888.
     content = (
@@ -351,16 +344,17 @@ def test_stock_jupyter_server(make, packaged_image):
     assert executor("double(2)").output == 4
 
 
-def test_named_image_is_used_as_it_is(make, image, engine):
+@pytest.mark.parametrize("options", [{}, {"build_new_image": False}], ids=["image", "image_name"])
+def test_named_image_is_used_as_it_is(make, image, engine, throw_away, options):
     # Others may run the same test on the same engine, with other images.
-    name = f"smolagents-fork-test-as-is-{os.getpid()}"
-    engine.api.tag(image, name, "latest")
-    try:
-        executor = make(image_name=name, build_new_image=False)
-        assert executor.container.attrs["Config"]["Image"] == name
-        executor.delete()
-    finally:
-        engine.api.remove_image(name, force=True, noprune=True)
+    name = f"smolagents-fork-test-as-is-{os.getpid()}:latest"
+    throw_away(name)
+    engine.api.tag(image, *name.split(":"))
+    executor = make(**{"image_name" if options else "image": name}, **options)
+    assert executor("1+1").output == 2
+    assert executor.container.attrs["Config"]["Image"] == name
+    assert executor.installed_packages == []
+    executor.delete()
 
 
 def test_name_that_is_a_digest_is_refused_before_the_build(make):
