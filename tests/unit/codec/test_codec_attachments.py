@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
-from smolagents_fork.codec import rpc
+from smolagents_fork.codec import decoder, rpc
 from smolagents_fork.codec.attachments import Attachments, join_messages, split_messages
 from smolagents_fork.codec.limits import ATTACHED_FROM
 from smolagents_fork.errors import DecodeError, EncodeError
@@ -197,9 +197,10 @@ def test_mutated_messages_are_values_or_refused(name: str, edits: list[Any]) -> 
         codec.decode(data, classes=CLASSES)
 
 
-def test_items_of_packed_lists_are_counted() -> None:
-    data = codec.encode([[0.5] * 3_000_000] * 2, max_items=7_000_000)
-    with pytest.raises(DecodeError, match="more than 5000000 items"):
+def test_items_of_packed_lists_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder, "DEFAULT_MAX_ITEMS", 5_000)
+    data = codec.encode([[0.5] * 3_000] * 2)
+    with pytest.raises(DecodeError, match="more than 5000 items"):
         codec.decode(data)
 
 
