@@ -21,7 +21,6 @@ __all__ = [
     "answer",
     "blocks",
     "model_environment",
-    "reader_environment",
     "server_process",
     "walk",
     "write_files",
@@ -72,14 +71,6 @@ def write_files(page: Path, folder: Path) -> None:
             path.write_text(block.text, "utf-8")
 
 
-def reader_environment(**more: str) -> dict[str, str]:
-    """Return the variables of a reader whose environment has the fork, and no other model."""
-    left_out = {"HF_TOKEN", "OPENAI_API_KEY", "PYTHONPATH", "SMOLAGENTS_DEFAULT_EXECUTOR"}
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
-    return {**kept, "PATH": path, "COLUMNS": "100", "TERM": "dumb", **more}
-
-
 def answer(code: str) -> str:
     """Return a model's answer with code."""
     return f"Next.\n<code>\n{code}\n</code>"
@@ -90,7 +81,12 @@ def model_environment(model: ChatServer, **more: str) -> Iterator[dict[str, str]
     """Serve a model and give the environment of a reader who uses it."""
     with model.serving() as port:
         base = f"http://127.0.0.1:{port}/v1"
-        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base, **more)
+        # A reader whose environment has the fork, and no other model.
+        left_out = {"HF_TOKEN", "OPENAI_API_KEY", "PYTHONPATH", "SMOLAGENTS_DEFAULT_EXECUTOR"}
+        kept = {name: value for name, value in os.environ.items() if name not in left_out}
+        path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
+        own = {"PATH": path, "COLUMNS": "100", "TERM": "dumb"}
+        yield {**kept, **own, "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": base, **more}
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import logging
@@ -451,3 +452,37 @@ def test_words_of_others_name_the_option(cls, word, meant):
         cls(**arguments, **{word: 1})
     words = f"{cls.__name__} has no parameter {word!r}; did you mean {meant}?"
     assert str(caught.value) == words
+
+
+POOLED = {DockerExecutor: "DockerPool", WasmExecutor: "WasmPool"}
+
+
+@pytest.mark.parametrize("cls", POOLED)
+@pytest.mark.parametrize("pool", ["x", 5, False, object])
+def test_pool_of_another_type_is_refused(cls: Any, pool: Any) -> None:
+    message = rf"pool={pool!r}: pass a {POOLED[cls]}, or None"
+    with pytest.raises(ConfigurationError) as of_constructor:
+        cls(pool=pool)
+    with pytest.raises(ConfigurationError) as of_acreate:
+        asyncio.run(cls.acreate(pool=pool))
+    assert str(of_acreate.value) == str(of_constructor.value) == message
+
+
+@pytest.mark.parametrize("cls", POOLED)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"tenant": 5},
+        {"tenant": "a\n"},
+        {"timeout_seconds": -1},
+        {"tmeout": 3},
+        {"logger": 5},
+        {"additional_authorized_imports": 5},
+    ],
+)
+def test_error_is_the_constructors(cls: Any, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError) as of_constructor:  # noqa: PT011 - compared below
+        cls(**arguments)
+    with pytest.raises(type(of_constructor.value)) as of_acreate:
+        asyncio.run(cls.acreate(**arguments))
+    assert str(of_acreate.value) == str(of_constructor.value)

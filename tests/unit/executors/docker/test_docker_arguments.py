@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -258,3 +259,18 @@ def test_whether_the_code_has_a_network():
     assert DockerOptions(container_run_kwargs={"network_mode": "bridge"}).has_network
     options = DockerOptions(network="bridge", container_run_kwargs={"network": "none"})
     assert not options.has_network
+
+
+def test_option_given_with_its_default_counts_in_a_pool():
+    with DockerPool(min_size=0, memory="1g", timeout_seconds=5) as pool:
+
+        def asked(**given: Any) -> DockerOptions:
+            return pool.options_for(DockerOptions.of("DockerExecutor", (), given), ())
+
+        assert asked().memory == asked(memory="1g").memory == "1g"
+        with pytest.raises(
+            ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
+        ):
+            asked(memory="2g")
+        assert asked().timeout_seconds == 5
+        assert asked(timeout_seconds=60.0).timeout_seconds == 60

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from pathlib import Path
 
 import pytest
 from background import run_python
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.process.process_options import ProcessOptions
-from smolagents_fork.options.option import about
 from smolagents_fork.process.confinement_report import MEASURES
 from smolagents_fork.process.sandbox_paths import layout_for
 
@@ -82,15 +79,3 @@ def test_prefixes_are_not_readable_as_a_whole(monkeypatch):
         readable = layout_for([]).readable
         assert prefix not in readable
         assert os.path.join(prefix, "lib") in readable
-
-
-def test_every_parameter_and_measure_is_on_the_executors_page():
-    page = (Path(__file__).parents[4] / "docs" / "executors" / "process.md").read_text("utf-8")
-
-    def first_cells(text: str) -> list[str]:
-        rows = [row for row in text.splitlines() if row.startswith("| `")]
-        return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
-
-    opening, rest = page.split("## How it works")
-    assert tuple(first_cells(opening)) == MEASURES
-    assert set(about(ProcessOptions)) <= set(first_cells(rest))

@@ -1,8 +1,7 @@
-"""Options of the Wasm executor that cannot work, and those of a pool on its page."""
+"""Options of the Wasm executor that cannot work."""
 
 from __future__ import annotations
 
-import re
 import sys
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 from smolagents_fork.executors.wasm.wasm_options import WasmOptions
-from smolagents_fork.options.option import about, options_of_calls
-from tools.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -37,12 +34,3 @@ def test_windows_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(ExecutorStartError, match="Windows"):
         WasmExecutor()
-
-
-def test_options_that_the_pool_decides_are_named():
-    page = " ".join((ROOT / "docs" / "executors" / "wasm.md").read_text("utf-8").split())
-    _, _, rest = page.partition("The pool decides ")
-    named = re.findall(r"`(\w+)`", rest.partition(";")[0])
-    assert sorted(named) == sorted(
-        about(WasmOptions).keys() - {*options_of_calls(WasmOptions), "network"}
-    )

@@ -1,4 +1,4 @@
-"""Answers of an exchange to its guest."""
+"""Ends of an executor: of a tool's call, and by ``cleanup()``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.deadline import Deadline
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.executors.session.exchange import Exchange
 from smolagents_fork.executors.session.guest import Call
 
@@ -25,3 +27,23 @@ def test_interrupted_tool_is_an_error_of_its_call():
     inside = HostCalls(lambda *_request: answers[0], lambda: None, 1_000, lambda: None)
     with pytest.raises(RuntimeError, match="the call was cancelled on the host"):
         inside.call("tool", [], {})
+
+
+class Faulty(ProcessExecutor):
+    """An executor with a mistake in its cleanup."""
+
+    def _cleanup(self) -> None:
+        super()._cleanup()
+        self.no_such_attribute()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cls", [ProcessExecutor, LocalPythonExecutor])
+def test_executor_whose_constructor_never_ran_is_cleaned_up(cls):
+    cls.__new__(cls).cleanup()
+
+
+def test_attribute_error_of_a_cleanup_is_raised():
+    executor = Faulty([])
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        executor.cleanup()
+    assert executor.closed
