@@ -22,7 +22,7 @@ TESTS = {
     "test_import_names_become_distributions_and_work_without_a_network",
     "`executor=my_executor`": f"{CHOICE}::test_falsy_instance_is_taken",
     "`agent.save(...)`": "contract/test_saving.py::test_managed_agents_keep_their_own_executors",
-    "`Tool.from_gradio(...)`": "integration/bridge/test_bridge_gradio_tool.py::"
+    "`Tool.from_gradio(...)`": "integration/bridge/test_bridge_gradio.py::"
     "test_a_tool_of_a_gradio_app",
     "`agent.cleanup()`": "contract/test_cleanup.py::test_second_cleanup_does_nothing",
     '`executor_type="docker"` |': "integration/docker/test_docker_isolation.py::"

@@ -1,8 +1,9 @@
-"""Upstream's Gradio interface for two agents: ``python gradio_app.py PORT PLOTTING_PORT FOLDER``.
+"""Interfaces for agents, and an app: ``python gradio_app.py PORT PLOTTING_PORT APP_PORT FOLDER``.
 
-At PORT is a manager in a container, at PLOTTING_PORT an agent whose code plots. The manager's
-second step waits until the file ``go`` is in FOLDER, so that a test can check that the page shows
-the first step before the second begins.
+At PORT is a manager in a container, at PLOTTING_PORT an agent whose code plots; both interfaces are
+upstream's. At APP_PORT is an app of Gradio's with one function behind it. The manager's second step
+waits until the file ``go`` is in FOLDER, so that a test can check that the page shows the first
+step before the second begins.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import gradio
 from scripted_model import Script
 from smolagents import CodeAgent, GradioUI, Tool
 from smolagents.models import ChatMessageStreamDelta
@@ -75,6 +77,15 @@ class WaitingScript(Script):
         yield from super().generate_stream(messages, **kwargs)
 
 
+asked: list[str] = []
+
+
+def price_of(product: str) -> str:
+    """Return the price of a product, and the number of requests so far."""
+    asked.append(product)
+    return f"{product}: {len(product) * 10} euros, question {len(asked)}"
+
+
 def serve(agent: CodeAgent, port: int, *, goes_on: bool) -> None:
     """Serve the interface of an agent, in a thread if the program goes on meanwhile."""
     app = GradioUI(agent).create_app()
@@ -88,8 +99,11 @@ def serve(agent: CodeAgent, port: int, *, goes_on: bool) -> None:
     )
 
 
-def main(port: int, plotting_port: int, folder: Path) -> None:
-    """Serve the interfaces until the process is ended."""
+def main(port: int, plotting_port: int, app_port: int, folder: Path) -> None:
+    """Serve the interfaces and the app until the process is ended."""
+    gradio.Interface(price_of, "text", "text", api_name="price_of").launch(
+        server_name="127.0.0.1", server_port=app_port, quiet=True, prevent_thread_lock=True
+    )
     with (
         CodeAgent(
             tools=[Sold({"lamp": 4711})],
@@ -121,4 +135,5 @@ def main(port: int, plotting_port: int, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    *ports, own_folder = sys.argv[1:]
+    main(*map(int, ports), Path(own_folder))

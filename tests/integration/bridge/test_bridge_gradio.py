@@ -1,4 +1,4 @@
-"""Upstream's Gradio interface, in a real browser, for agents whose code runs in sandboxes.
+"""Gradio: upstream's interface for agents in a real browser, and a tool of an app.
 
 The tests share the process of the interfaces and the browser, each of which takes 5 s of processor
 time.
@@ -13,16 +13,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gradio_client
 import PIL.Image
 import pytest
 from background import eventually
+from bridge_harness import code_agent
 from gradio_process import gradio_process
 from ports import free_port
+from smolagents import Tool
 from whole_contract import WHOLE
 
 from tests.browser import opened_browser
 from tools.paths import REPORTS
 
+# Warnings of the libraries at start and shutdown, not ours.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 APP = Path(__file__).with_name("gradio_app.py")
 SCREENSHOT = REPORTS / "gradio_docker_managed_agent.png"
 
@@ -43,10 +48,11 @@ return Math.max(0, ...[...document.images]
 
 
 class Interfaces(NamedTuple):
-    """Addresses of both interfaces, and the folder of their process."""
+    """Addresses of the interfaces for agents and of the app, and the folder of their process."""
 
     managing: str
     plotting: str
+    shop: str
     folder: Path
 
     def said(self) -> str:
@@ -57,7 +63,7 @@ class Interfaces(NamedTuple):
 @pytest.fixture(scope="module")
 def interfaces(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interfaces]:
     """Run the interfaces."""
-    ports = (free_port(), free_port())
+    ports = (free_port(), free_port(), free_port())
     found = Interfaces(
         *(f"http://127.0.0.1:{port}" for port in ports), tmp_path_factory.mktemp("interfaces")
     )
@@ -157,3 +163,62 @@ def test_gradio_shows_a_figure_as_a_picture(interfaces: Interfaces, browser: Any
     assert "💥" not in page.text()
     time.sleep(1)  # the page scrolls
     page.keep_picture()
+
+
+class ShopTool:
+    """Argument of ``Tool.from_gradio``: an object with a name, a description, and a ``run``.
+
+    It replaces the class of ``gradio_tools``, which does not support Gradio's newer clients. Its
+    ``run`` calls a Gradio app in the same way.
+    """
+
+    name = "price_of"
+    description = "Gives the price of a product."
+
+    def __init__(self, client: gradio_client.Client) -> None:
+        self.client = client
+
+    # As text: upstream looks the annotation up by its name.
+    def run(self, product: str) -> str:
+        return str(self.client.predict(product, api_name="/price_of"))
+
+
+@pytest.fixture(scope="module")
+def client(interfaces: Interfaces) -> Iterator[gradio_client.Client]:
+    """Give a client of the app."""
+    made = gradio_client.Client(interfaces.shop, verbose=False, analytics_enabled=False)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def tool(client: gradio_client.Client) -> Tool:
+    """Return a new tool, because its first call differs from later ones."""
+    return Tool.from_gradio(ShopTool(client))
+
+
+@pytest.mark.docker
+def test_a_tool_of_a_gradio_app(sandbox, tool):
+    agent = code_agent(
+        sandbox.executor,
+        "one = price_of('lamp')\ntwo = price_of(product='rug')\nhelp(price_of)",
+        "final_answer([one, two])",
+        tools=[tool],
+    )
+    one, two = agent.run("go")
+    assert one.startswith("lamp: 40 euros, question ")
+    assert two.startswith("rug: 30 euros, question ")
+    # The app kept its state from call to call.
+    assert int(two.rpartition(" ")[2]) == int(one.rpartition(" ")[2]) + 1
+    told = str(agent.memory.steps[1].observations)
+    assert "price_of(product)" in told
+    assert "Gives the price of a product." in told
+
+
+def test_from_space_needs_an_older_client():
+    """The page of the bridge says so: upstream passes an argument that gradio_client 2 renamed."""
+    assert int(gradio_client.__version__.partition(".")[0]) >= 2
+    with pytest.raises(TypeError, match="unexpected keyword argument 'hf_token'"):
+        Tool.from_space("owner/space", name="drawing", description="Draws.")
