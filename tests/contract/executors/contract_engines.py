@@ -17,8 +17,8 @@ from typing import Any
 
 import docker
 import pytest
+from blaxel_service import BlaxelService
 from cluster_double import ClusterDouble
-from hosted_services import Hosted, blaxel
 from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
@@ -83,19 +83,19 @@ _service_parts = contextlib.ExitStack()
 
 
 @functools.cache
-def start_service() -> Hosted:
+def start_service() -> BlaxelService:
     """Start the service of this process, which serves until the end of the run."""
     # A short path: the kernels' sockets are inside.
     folder = Path(_service_parts.enter_context(tempfile.TemporaryDirectory(prefix="hosted")))
-    thread, describe = blaxel(folder, folder)
-    _service_parts.enter_context(thread)
-    return describe(f"127.0.0.1:{thread.port}")
+    service = BlaxelService(folder, folder)
+    _service_parts.enter_context(service.thread)
+    return service
 
 
 def lead_to_service(patch: pytest.MonkeyPatch) -> None:
     """Lead the SDK to the service of this process; tests of other files lead it elsewhere."""
-    hosted = start_service()
-    hosted.lead(hosted.address, patch)
+    service = start_service()
+    service.lead(service.address, patch)
 
 
 class HostedExecutor(BlaxelExecutor):

@@ -214,7 +214,7 @@ def _resources(contract, executor, request):
     """Return a function that tells whether all resources of the executor are released."""
     name = contract.kind.name
     if contract.kind.column == "hosted":
-        sandboxes, hosted = start_service().service.sandboxes, executor.sandbox_name
+        sandboxes, hosted = start_service().sandboxes, executor.sandbox_name
         return lambda: hosted not in sandboxes
     if name == "docker" and executor.container is None:
         sandbox = executor._sandbox  # of a cluster

@@ -6,27 +6,46 @@ creation.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+import pytest
 from aiohttp import web
 from doubled_service import DoubledService
-from kernel_routes import KernelRoutes
 from sandbox_kernel import SandboxKernel
 
-KEY = "bl_0123456789abcdef"
 WORKSPACE = "made-up"
 
 
 class BlaxelService(DoubledService):
     """State of the doubled service."""
 
+    name = "blaxel"
+    create = "/v0/sandboxes"
+    key = "bl_0123456789abcdef"
+    refusals: ClassVar = {
+        401: "ExecutorStartError",
+        429: "RateLimitError",
+        500: "ExecutorStartError",
+    }
+
+    def lead(self, address: str, patch: pytest.MonkeyPatch) -> None:
+        """Lead the SDK to an address."""
+        # The SDK reads them when it is imported.
+        patch.setenv("BL_API_KEY", self.key)
+        patch.setenv("BL_WORKSPACE", WORKSPACE)
+        patch.setenv("DO_NOT_TRACK", "1")
+        from blaxel.core.client import client
+
+        client.with_base_url(f"http://{address}/v0")
+
     def _add_to(self, application: web.Application) -> None:
         application.router.add_post("/v0/sandboxes", self._create)
         application.router.add_delete("/v0/sandboxes/{name}", self._delete)
-        self.routes = KernelRoutes(self._kernel_of)
         self.routes.add(application.router, "/box/{name}/port/8888")
 
     def _check_key(self, request: web.Request) -> None:
         given = request.headers.get("X-Blaxel-Authorization")
-        if (given, request.headers.get("X-Blaxel-Workspace")) != (f"Bearer {KEY}", WORKSPACE):
+        if (given, request.headers.get("X-Blaxel-Workspace")) != (f"Bearer {self.key}", WORKSPACE):
             raise web.HTTPUnauthorized(text='{"code": 401, "message": "wrong key"}')
 
     async def _create(self, request: web.Request) -> web.Response:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hosted_services import PROBE, SERVICES, Hosted
+from doubled_service import PROBE, DoubledService
 from private_index import write_wheel
 
 
@@ -17,32 +18,39 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.hosted)
 
 
+#: Classes by module, which is imported late: each worker collects, and Modal's SDK takes long.
+SERVICES = {
+    "blaxel": "BlaxelService",
+    "e2b": "E2BService",
+    "modal": "ModalService",
+}
+
+
 @pytest.fixture(scope="session", params=SERVICES)
-def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
+def running(request: pytest.FixtureRequest) -> Iterator[DoubledService]:
     """A service that runs."""
     # Not pytest's folder: a kernel's sockets are inside, and a socket's path has 107 bytes at most.
     with tempfile.TemporaryDirectory(prefix="hosted") as folder:
         packages = write_wheel(Path(folder), PROBE, origin="the service's").parent
-        thread, describe = SERVICES[request.param](Path(folder), packages)
-        with thread:
-            hosted = describe(f"127.0.0.1:{thread.port}")
-            hosted.thread = thread
-            yield hosted
+        module = importlib.import_module(f"{request.param}_service")
+        service = getattr(module, SERVICES[request.param])(Path(folder), packages)
+        with service.thread:
+            yield service
             with pytest.MonkeyPatch.context() as patch:
-                hosted.lead(hosted.address, patch)
-                hosted.close_shared()
+                service.lead(service.address, patch)
+                service.close_shared()
 
 
 @pytest.fixture
-def hosted(running: Hosted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+def hosted(running: DoubledService, monkeypatch: pytest.MonkeyPatch) -> Iterator[DoubledService]:
     """A service without faults, where the SDK finds it; closes the executors the test made."""
     running.lead(running.address, monkeypatch)
     yield running
     running.close()
-    assert set(running.service.sandboxes) <= running.service.shared, "a sandbox was left"
+    assert set(running.sandboxes) <= running.shared, "a sandbox was left"
 
 
 @pytest.fixture
-def executor(hosted: Hosted) -> Any:
+def executor(hosted: DoubledService) -> Any:
     """An executor that the session's tests share; none relies on what another one left in it."""
     return hosted.shared_executor()

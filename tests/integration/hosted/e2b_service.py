@@ -9,18 +9,17 @@ starts a Jupyter server is not run: the routes of its gateway have a TLS listene
 from __future__ import annotations
 
 import json
-import ssl
 import struct
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import ClassVar
 
+import pytest
 from aiohttp import web
 from doubled_service import DoubledService
-from kernel_routes import KernelRoutes
 from sandbox_kernel import SandboxKernel
 
-KEY = "e2b_0123456789abcdef"
 # Head of a message in a stream of the Connect protocol: flags, and length.
 _ENVELOPE = struct.Struct("!BI")
 _END_OF_STREAM = 2
@@ -29,16 +28,37 @@ _END_OF_STREAM = 2
 class E2BService(DoubledService):
     """State of the doubled service."""
 
-    def __init__(self, folder: Path, packages: Path, tls: ssl.SSLContext) -> None:
+    name = "e2b"
+    options: ClassVar = {"retries": 0}
+    impatient: ClassVar = {"request_timeout": 1.0}
+    create = "/sandboxes"
+    key = "e2b_0123456789abcdef"
+    refusals: ClassVar = {
+        401: "AuthenticationException",
+        429: "RateLimitException",
+        500: "SandboxException",
+    }
+
+    def __init__(self, folder: Path, packages: Path) -> None:
         super().__init__(folder, packages)
-        self._tls = tls
         self._tokens: dict[str, str] = {}
         #: Commands that were started in sandboxes, and the exit code of the next ones.
         self.commands: list[str] = []
         self.exit_code = 0
         #: Port of the sandboxes' gateways.
         self.gateway_port = 0
-        self.routes = KernelRoutes(self._kernel_of)
+
+    def lead(self, address: str, patch: pytest.MonkeyPatch) -> None:
+        """Lead the SDK to an address."""
+        from e2b import ConnectionConfig
+
+        patch.setenv("E2B_API_KEY", self.key)
+        patch.setenv("E2B_API_URL", f"http://{address}")
+        patch.setenv("E2B_SANDBOX_URL", f"http://{address}")
+        patch.setenv("REQUESTS_CA_BUNDLE", str(self._certificate))
+        # The names of sandboxes' ports are resolved by the service's own servers of names.
+        host = f"127.0.0.1:{self.gateway_port}"
+        patch.setattr(ConnectionConfig, "get_host", lambda *_arguments: host)
 
     def _add_to(self, application: web.Application) -> None:
         application.router.add_post("/process.Process/Start", self._start_process)
@@ -52,7 +72,7 @@ class E2BService(DoubledService):
         self.routes.add(gateways.router, "")
         runner = web.AppRunner(gateways, handler_cancellation=True, shutdown_timeout=1.0)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._own_tls()).start()
         self.gateway_port = runner.addresses[0][1]
         yield
         await runner.cleanup()
@@ -80,7 +100,7 @@ class E2BService(DoubledService):
         return web.Response(body=body, content_type=request.content_type)
 
     async def _create(self, request: web.Request) -> web.Response:
-        if request.headers.get("X-API-Key") != KEY:
+        if request.headers.get("X-API-Key") != self.key:
             return web.json_response({"code": 401, "message": "Invalid API key"}, status=401)
         self.created.append(await request.json())
         name = f"i{uuid.uuid4().hex[:10]}"

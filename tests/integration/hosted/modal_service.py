@@ -7,23 +7,25 @@ The SDK's variable ``MODAL_SERVER_URL`` leads it here. The messages are those of
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import grpclib
 import grpclib.const
 import grpclib.server
+import pytest
 from aiohttp import web
 from doubled_service import DoubledService
 from google.protobuf.message import Message
-from kernel_routes import KernelRoutes
+from modal.client import Client
 from modal_proto import api_grpc, api_pb2
 from sandbox_kernel import SandboxKernel
 
 TOKEN_ID = "ak-0123456789abcdef"
-TOKEN_SECRET = "as-0123456789abcdef"
 # A JSON web token without a signature, whose body says that it never expires.
 _SESSION = "e30.eyJleHAiOiA5OTk5OTk5OTk5fQ.x"
 _STATUSES = {
@@ -37,15 +39,43 @@ _PORT = 8888
 class ModalService(DoubledService):
     """State of the doubled service."""
 
+    name = "modal"
+    create = "SandboxCreateV2"
+    key = "as-0123456789abcdef"
+    refusals: ClassVar = {401: "AuthError", 429: "ResourceExhaustedError", 500: "InternalError"}
+
     def __init__(self, folder: Path, packages: Path) -> None:
         super().__init__(folder, packages)
-        #: Host and port of the tunnels, and the port of the control plane.
-        self.tunnel = ""
+        #: Port of the control plane.
         self.grpc_port = 0
         self._tokens: dict[str, str] = {}
 
+    @property
+    def address(self) -> str:
+        """Host and port of the control plane; the thread's port is that of the tunnels."""
+        return f"127.0.0.1:{self.grpc_port}"
+
+    def lead(self, address: str, patch: pytest.MonkeyPatch) -> None:
+        """Lead the SDK to an address."""
+        # The SDK keeps the client that it has made from the variables until that is closed.
+        if "MODAL_SERVER_URL" in os.environ:
+            Client.from_env().close()
+        patch.setenv("MODAL_SERVER_URL", f"http://{address}")
+        patch.setenv("MODAL_TOKEN_ID", TOKEN_ID)
+        patch.setenv("MODAL_TOKEN_SECRET", self.key)
+        patch.setenv("MODAL_ENVIRONMENT", "main")
+        patch.setenv("REQUESTS_CA_BUNDLE", str(self._certificate))
+        patch.setenv("WEBSOCKET_CLIENT_CA_BUNDLE", str(self._certificate))
+
+    def close_shared(self) -> None:
+        """Close the connections that the SDK keeps, too."""
+        super().close_shared()
+        Client.from_env().close()
+
+    def _tls(self) -> ssl.SSLContext:
+        return self._own_tls()
+
     def _add_to(self, application: web.Application) -> None:
-        self.routes = KernelRoutes(self._kernel_of)
         self.routes.add(application.router, "")
         application.cleanup_ctx.append(self._control_plane)
 
@@ -76,7 +106,7 @@ class ModalService(DoubledService):
             if part in name:
                 raise grpclib.GRPCError(_STATUSES[status], f"shown by the test: {status}")
         secret = metadata.get("x-modal-token-id"), metadata.get("x-modal-token-secret")
-        if secret != (TOKEN_ID, TOKEN_SECRET):
+        if secret != (TOKEN_ID, self.key):
             raise grpclib.GRPCError(grpclib.Status.UNAUTHENTICATED, "wrong token")
         handler: Callable[[Any], Message] | None = getattr(self, f"_{name}", None)
         if handler is None:
@@ -110,7 +140,7 @@ class ModalService(DoubledService):
         self._tokens[environment["KG_AUTH_TOKEN"]] = name
         self._start(name)
         # Upstream's class takes port 443 for granted, so the host has the real port with it.
-        tunnel = api_pb2.TunnelData(host=self.tunnel, port=443, container_port=_PORT)
+        tunnel = api_pb2.TunnelData(host=super().address, port=443, container_port=_PORT)
         return api_pb2.SandboxCreateV2Response(sandbox_id=name, task_id="ta-1", tunnels=[tunnel])
 
     def _SandboxTerminateV2(self, request: Any) -> Message:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hosted_services import Hosted
+from doubled_service import DoubledService
 from scripted_model import Script
 from smolagents import CodeAgent, InferenceClientModel
 
 
-def agent(hosted: Hosted, model: Any = None, **options: Any) -> CodeAgent:
+def agent(hosted: DoubledService, model: Any = None, **options: Any) -> CodeAgent:
     return CodeAgent(
         tools=[],
         model=model or InferenceClientModel(),
@@ -21,16 +21,16 @@ def agent(hosted: Hosted, model: Any = None, **options: Any) -> CodeAgent:
     )
 
 
-def test_agent_runs_twice(hosted: Hosted):
+def test_agent_runs_twice(hosted: DoubledService):
     model = Script(*["final_answer((word, {1: 2}))"] * 2)
     with agent(hosted, model, executor_type=hosted.name) as made:
         assert type(made.python_executor) is hosted.repaired
         assert made.run("go", additional_args={"word": "a"}) == ("a", {1: 2})
         assert made.run("go", additional_args={"word": b"b"}) == (b"b", {1: 2})
-    assert set(hosted.service.sandboxes) <= hosted.service.shared
+    assert set(hosted.sandboxes) <= hosted.shared
 
 
-def test_agent_saved_by_name_loads_by_name(hosted: Hosted, tmp_path: Path):
+def test_agent_saved_by_name_loads_by_name(hosted: DoubledService, tmp_path: Path):
     with agent(hosted, executor_type=hosted.name) as made:
         saved = made.to_dict()
         made.save(tmp_path)

@@ -6,7 +6,7 @@ import socket
 from typing import Any
 
 import pytest
-from hosted_services import Hosted
+from doubled_service import DoubledService
 
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 from smolagents_fork.executors.jupyter import connection
@@ -19,7 +19,7 @@ def _short_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_NOTICE_SECONDS", 0.2)
 
 
-def test_no_service_is_an_error(hosted: Hosted, monkeypatch: pytest.MonkeyPatch):
+def test_no_service_is_an_error(hosted: DoubledService, monkeypatch: pytest.MonkeyPatch):
     port = free_port()
     hosted.lead(f"127.0.0.1:{port}", monkeypatch)
     with pytest.raises(Exception, match=r"(?i)connect|timed out"):
@@ -30,21 +30,21 @@ def test_no_service_is_an_error(hosted: Hosted, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_refused_creation_is_the_sdks_error(hosted: Hosted, status: int):
-    hosted.service.faults.status[hosted.create] = status
+def test_refused_creation_is_the_sdks_error(hosted: DoubledService, status: int):
+    hosted.faults.status[hosted.create] = status
     with pytest.raises(Exception, match=str(status)) as caught:
         hosted.make()
     assert type(caught.value).__name__ == hosted.refusals[status]
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_refused_connection_to_the_kernel_ends_the_sandbox(hosted: Hosted, status: int):
-    hosted.service.faults.status["/channels"] = status
+def test_refused_connection_to_the_kernel_ends_the_sandbox(hosted: DoubledService, status: int):
+    hosted.faults.status["/channels"] = status
     with pytest.raises(ExecutorStartError, match=rf"refused the WebSocket.*{status}"):
         hosted.make()
 
 
-def test_connection_lost_between_calls_is_opened_again(hosted: Hosted, executor: Any):
+def test_connection_lost_between_calls_is_opened_again(hosted: DoubledService, executor: Any):
     executor("kept = 1")
     hosted.close_connections()
     assert executor("kept").output == 1
@@ -52,54 +52,54 @@ def test_connection_lost_between_calls_is_opened_again(hosted: Hosted, executor:
     assert executor.is_alive()
 
 
-def test_kernel_lost_with_the_connection_is_an_error(hosted: Hosted):
+def test_kernel_lost_with_the_connection_is_an_error(hosted: DoubledService):
     executor = hosted.make()
     executor("kept = 1")
-    hosted.service.faults.status["/channels"] = 500
+    hosted.faults.status["/channels"] = 500
     hosted.close_connections()
     with pytest.raises(SandboxDiedError, match=r"between two calls.*its state is lost"):
         executor("kept")
-    hosted.service.faults.clear()
+    hosted.faults.clear()
     assert executor("'kept' in globals()").output is False
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(403, 60.0), (500, 5.0)])
 def test_refused_kernel_ends_the_sandbox_and_tells_no_key(
-    hosted: Hosted, status: int, seconds: float
+    hosted: DoubledService, status: int, seconds: float
 ):
-    hosted.service.faults.status[hosted.start] = status
+    hosted.faults.status["/api/kernels"] = status
     with pytest.raises(ExecutorStartError, match=f": no kernel gateway.*{status}") as caught:
         hosted.make(startup_timeout_seconds=seconds)
     assert hosted.key not in str(caught.value)
-    assert set(hosted.service.sandboxes) <= hosted.service.shared
+    assert set(hosted.sandboxes) <= hosted.shared
 
 
 @pytest.mark.parametrize("running", ["e2b"], indirect=True)
 def test_template_without_jupyter_is_refused_and_ended(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+    hosted: DoubledService, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(hosted.service, "exit_code", 127)
+    monkeypatch.setattr(hosted, "exit_code", 127)
     with pytest.raises(ExecutorStartError, match=r"the E2B sandbox has no jupyter: pass template="):
         hosted.make()
-    assert set(hosted.service.sandboxes) <= hosted.service.shared
+    assert set(hosted.sandboxes) <= hosted.shared
 
 
 @pytest.mark.parametrize("running", ["e2b"], indirect=True)
-def test_server_has_a_token_and_no_limit_of_rates(hosted: Hosted):
+def test_server_has_a_token_and_no_limit_of_rates(hosted: DoubledService):
     hosted.make()
-    command = hosted.service.commands[-1]
+    command = hosted.commands[-1]
     assert "limit_rate=False" in command
     assert "token" not in command  # a command line can be read by all
 
 
-def test_silent_service_does_not_start_for_ever(hosted: Hosted):
-    hosted.service.faults.silent.add(hosted.create)
+def test_silent_service_does_not_start_for_ever(hosted: DoubledService):
+    hosted.faults.silent.add(hosted.create)
     with pytest.raises(Exception, match=r"(?i)timed out"):
         hosted.make(**hosted.impatient)
 
 
-def test_silent_gateway_does_not_start_for_ever(hosted: Hosted):
-    hosted.service.faults.silent.add("/channels")
+def test_silent_gateway_does_not_start_for_ever(hosted: DoubledService):
+    hosted.faults.silent.add("/channels")
     with pytest.raises(ExecutorStartError, match=r"startup_timeout_seconds=2\.0"):
         hosted.make(startup_timeout_seconds=2.0)
-    assert set(hosted.service.sandboxes) <= hosted.service.shared
+    assert set(hosted.sandboxes) <= hosted.shared

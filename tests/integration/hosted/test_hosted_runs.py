@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 import pytest
-from hosted_services import PROBE, Hosted
+from doubled_service import PROBE, DoubledService
 
 from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
 
 
-def test_output_of_megabytes_arrives(hosted: Hosted):
+def test_output_of_megabytes_arrives(hosted: DoubledService):
     executor = hosted.make(max_print_outputs_length=20_000_000)
     assert len(executor("print('x' * 5_000_000)\nprint('y' * 5_000_000)").logs) == 10_000_002
 
 
-def test_image_is_shown_on_a_machine_with_a_viewer(hosted: Hosted):
+def test_image_is_shown_on_a_machine_with_a_viewer(hosted: DoubledService):
     executor = hosted.make()
     executor(
         "import os, sys\nwith open('xdg-open', 'w') as file: file.write('#!/bin/sh\\ntouch seen')\n"
@@ -33,7 +33,7 @@ def test_package_is_installed(executor: Any):
     assert executor(f"import {PROBE}\n{PROBE}.ORIGIN").output == "the service's"
 
 
-def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: Hosted):
+def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: DoubledService):
     with pytest.raises(
         ExecutorError, match="install_packages: RuntimeError: pip ended with 1\n"
     ) as caught:
@@ -41,7 +41,7 @@ def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: Hosted):
     assert "No matching distribution found for nowhere_found" in str(caught.value)
 
 
-def test_end_of_the_kernel_is_an_error(hosted: Hosted):
+def test_end_of_the_kernel_is_an_error(hosted: DoubledService):
     executor = hosted.make()
     executor("kept = 1")
     with pytest.raises(SandboxDiedError) as caught:
@@ -52,11 +52,11 @@ def test_end_of_the_kernel_is_an_error(hosted: Hosted):
     assert executor("'kept' in globals()").output is False
 
 
-def test_missing_source_starts_no_sandbox(hosted: Hosted):
-    hosted.service.faults.seen.clear()
+def test_missing_source_starts_no_sandbox(hosted: DoubledService):
+    hosted.faults.seen.clear()
     with pytest.raises(ConfigurationError, match="there is no such file or folder"):
         hosted.make(files={"data.csv": "no such file of mine"})
-    assert not hosted.service.faults.seen
+    assert not hosted.faults.seen
 
 
 def test_pieces_of_files_do_not_stay_in_the_kernels_history(executor: Any):
