@@ -153,31 +153,25 @@ def logged(**kwargs: Any) -> str:
     return console.file.getvalue()
 
 
-def test_console_says_how_to_save_figures():
-    assert "1 figure (" in logged()
-    assert "not saved: executor_kwargs={'figures_dir': 'figures'} saves them" in logged()
-
-
-def test_console_names_the_saved_file(tmp_path):
+def test_console_says_how_to_save_figures_and_names_the_saved_file(tmp_path):
+    text = logged()
+    assert "1 figure (" in text
+    assert "not saved: executor_kwargs={'figures_dir': 'figures'} saves them" in text
     folder = tmp_path / "made" / "figures"
-    text = logged(executor_kwargs={"figures_dir": folder})
     path = folder / "figure-0001.png"
-    assert f"saved: {path}" in text
+    assert f"saved: {path}" in logged(executor_kwargs={"figures_dir": folder})
     with PIL.Image.open(path) as image:
         assert image.format == "PNG"
         assert image.width > 100
 
 
-def test_notebook_shows_a_page_of_a_sandbox_in_a_frame():
+def test_notebook_shows_a_page_of_a_sandbox_in_a_frame_and_no_large_text():
     page = "<script>alert('1')</script>"
     forms = notebook_forms(Display("text/html", page, {"text/html": page, "text/plain": "p"}))
     assert forms["text/plain"] == "p"
     assert forms["text/html"].startswith('<iframe sandbox srcdoc="&lt;meta ')
     assert "&lt;script&gt;alert(&#x27;1&#x27;)&lt;/script&gt;" in forms["text/html"]
     assert forms["text/html"].count("<") == 2  # the frame's own
-
-
-def test_notebook_gets_no_large_text_of_a_sandbox():
     page = "<a " * 1_000_000
     forms = notebook_forms(Display("text/html", page, {"text/html": page, "text/plain": page}))
     assert set(forms) == {"text/plain"}

@@ -107,7 +107,11 @@ def test_files_beside_the_target_stay(contract, executor):
     assert found == {"beside/data.csv": b"newer", "beside/data.csv.part": b"mine"}
 
 
-@behaviour("Files", "`get_file` returns what the code's `open()` wrote, in any size up to a limit.")
+@behaviour(
+    "Files",
+    "`get_file` returns what the code's `open()` wrote, in any size up to a limit, by its relative "
+    "path or the absolute one that the code sees.",
+)
 def test_files_are_got(contract, executor):
     executor("write('out.csv', 'x,y\\n3,4\\n')")
     assert executor.get_file("out.csv") == b"x,y\n3,4\n"
@@ -115,14 +119,9 @@ def test_files_are_got(contract, executor):
     executor.put_file(data, "large")
     executor("write('copy', read('large', 'rb'), 'wb')")
     assert executor.get_file("copy") == executor.get_file("copy", max_bytes=len(data)) == data
-
-
-@behaviour("Files", "`get_file` takes the absolute path that the code sees, too.")
-def test_files_are_got_by_absolute_paths(contract, executor):
-    executor.put_file(b"seen", "absolute/file")
     local = contract.kind.name == "local"  # whose current folder is the host's
     folder = executor.folder if local else executor("import os\nos.getcwd()").output
-    assert executor.get_file(f"{folder}/absolute/file") == b"seen"
+    assert executor.get_file(f"{folder}/out.csv") == b"x,y\n3,4\n"
     if contract.kind.name in ("docker", "wasm"):
         executor("write('/tmp/beside', 'the work folder')")
         assert executor.get_file("/tmp/beside") == b"the work folder"
@@ -186,19 +185,11 @@ def test_forged_answers_about_files(contract, executor, monkeypatch):
         executor.get_file("data.csv", max_bytes=4)
 
 
-@behaviour("Files", "Text passed instead of a path is an error that says what to do.")
-def test_content_given_as_text(contract, executor):
-    with pytest.raises(FileNotFoundError) as raised:
-        executor.put_file("a,b\n1,2\n", "x.csv")
-    assert str(raised.value) == (
-        "put_file: 'a,b\\n1,2\\n': there is no such file or folder on this machine; a text is a "
-        "path. Pass the content as bytes: text.encode()"
-    )
-    executor.put_file(b"a,b\n1,2\n", "x.csv")
-    assert executor.get_file("x.csv") == b"a,b\n1,2\n"
-
-
-@behaviour("Files", "A missing file, a folder and a file over the limit are errors that say so.")
+@behaviour(
+    "Files",
+    "A missing file, a folder, a file over the limit and text passed instead of a path are errors "
+    "that say so.",
+)
 def test_errors_of_files(contract, executor):
     executor.put_file(b"123456", "errors/six")
     for use, message in (
@@ -211,6 +202,12 @@ def test_errors_of_files(contract, executor):
             use()
     with pytest.raises(FileTooLargeError, match="more than 5 bytes; raise max_bytes"):
         executor.get_file("errors/six", max_bytes=5)
+    with pytest.raises(FileNotFoundError) as raised:
+        executor.put_file("a,b\n1,2\n", "errors/six")
+    assert str(raised.value) == (
+        "put_file: 'a,b\\n1,2\\n': there is no such file or folder on this machine; a text is a "
+        "path. Pass the content as bytes: text.encode()"
+    )
     assert executor.get_file("errors/six") == b"123456"
 
 

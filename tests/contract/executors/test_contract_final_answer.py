@@ -83,7 +83,10 @@ def test_an_exception_of_that_name_is_an_error(executor):
     assert (result.output, result.is_final_answer) == ("mine", False)
 
 
-@behaviour("Final answer", "A final_answer tool of the agent's own gives the value.")
+@behaviour(
+    "Final answer",
+    "A final_answer tool of the agent's own gives the value; one that raises gives an error.",
+)
 def test_own_final_answer_tool(contract):
     class Joined(FinalAnswerTool):
         inputs: ClassVar[dict[str, Any]] = {
@@ -92,25 +95,16 @@ def test_own_final_answer_tool(contract):
         }
 
         def forward(self, first: str, second: str) -> str:
+            if second == "bad":
+                raise ValueError("this answer will not do")
             return f"{first}-{second}"
 
     executor = contract.shared
     executor.send_tools({"final_answer": Joined()})
-    result = executor("final_answer('a', second='b')")
-    assert (result.output, result.is_final_answer) == ("a-b", True)
-
-
-@behaviour("Final answer", "A final_answer tool that raises gives an error, not an answer.")
-def test_a_final_answer_that_is_refused(contract):
-    class Strict(FinalAnswerTool):
-        def forward(self, answer: Any) -> Any:
-            if answer != "good":
-                raise ValueError("this answer will not do")
-            return answer
-
-    executor = contract.shared
-    executor.send_tools({"final_answer": Strict()})
     with pytest.raises(Exception, match="ValueError: this answer will not do"):
-        executor("final_answer('bad')")
-    code = "try:\n    final_answer('bad')\nexcept ValueError:\n    final_answer('good')"
-    assert executor(code).output == "good"
+        executor("final_answer('a', 'bad')")
+    code = (
+        "try:\n    final_answer('a', 'bad')\nexcept ValueError:\n    final_answer('a', second='b')"
+    )
+    result = executor(code)
+    assert (result.output, result.is_final_answer) == ("a-b", True)
