@@ -69,9 +69,6 @@ class Control:
     def run(self, code: str) -> Iterator[str]:
         """Ask about code, and record what runs in its place.
 
-        Args:
-            code: The whole code.
-
         Yields:
             the code that is to run.
 

@@ -36,9 +36,6 @@ def discard_tree(folder: str) -> None:
     What a large folder needs longer for than this process lives is removed by the next one, where
     the folder is in :func:`~smolagents_fork.folders.user_folder.user_folder`.
 
-    Args:
-        folder: the folder.
-
     Example:
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()

@@ -96,9 +96,6 @@ def check_private(path: str, *, readable: bool = False, option: str = "TMPDIR") 
 def temporary_folder(prefix: str) -> str:
     """Make a folder that does not outlast this process for long.
 
-    Args:
-        prefix: begins its name.
-
     Raises:
         ExecutorStartError: it cannot be made.
 
@@ -115,9 +112,6 @@ def temporary_folder(prefix: str) -> str:
 
 def temporary_file(prefix: str) -> tuple[int, str]:
     """Make a file that does not outlast this process for long; return its descriptor and path.
-
-    Args:
-        prefix: begins its name.
 
     Raises:
         ExecutorStartError: it cannot be made.
@@ -170,9 +164,6 @@ def abandoned_files(prefix: str) -> Iterator[Path]:
     """Return files of :func:`locked_file` whose processes have ended.
 
     This process has the lock on each until the next is asked for.
-
-    Args:
-        prefix: begins their names.
     """
     if sys.platform == "win32":  # pragma: no cover
         return

@@ -148,12 +148,7 @@ class WorkFolder:
 
     @contextlib.contextmanager
     def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Open the folder that ``path`` is in; give its descriptor and the last name.
-
-        Args:
-            path: Path of a file or folder.
-            make: whether to make missing folders.
-        """
+        """Open the folder that ``path`` is in; give its descriptor and the last name."""
         *folders, name = self._relative(path).split("/")
         number = os.open(self.path, _FOLDER)
         try:

@@ -28,10 +28,6 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
     ``pkg`` allows its public submodules, too; ``pkg.sub`` allows ``pkg``, which leads to it. As in
     upstream, ``pkg.*`` allows everything below ``pkg``, and ``*`` everything.
 
-    Args:
-        name: Name of the module.
-        authorized: entries of the list.
-
     Example:
         >>> is_authorized("os.path", ["os"]), is_authorized("os", ["posixpath"])
         (True, False)
@@ -41,10 +37,6 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
 
 def only_leads(name: str, authorized: Iterable[str]) -> bool:
     """Return whether a list allows nothing of a module but what leads to modules inside it.
-
-    Args:
-        name: Name of the module.
-        authorized: entries of the list.
 
     Example:
         >>> only_leads("os", ["os.path"]), only_leads("os", ["os", "os.path"])
@@ -81,12 +73,7 @@ def is_public(name: str, start: int) -> bool:
 
 
 def refusal_advice(name: str, authorized: Iterable[str]) -> str:
-    """Return what a program's author can do about an import that is refused.
-
-    Args:
-        name: Name of the module.
-        authorized: entries of the list.
-    """
+    """Return what a program's author can do about an import that is refused."""
     return (
         f"Authorized imports are: {sorted(authorized)}. To allow it, the agent's author can pass "
         f"additional_authorized_imports=[{name!r}]"

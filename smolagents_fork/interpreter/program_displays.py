@@ -78,11 +78,7 @@ class ProgramDisplays:
         self.show_changed_figures(close=True)
 
     def show_changed_figures(self, *, close: bool = False) -> None:
-        """Display pyplot's open figures that are new or have changed since they were displayed.
-
-        Args:
-            close: whether to close them.
-        """
+        """Display pyplot's open figures that are new or have changed since they were displayed."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None or not hasattr(pyplot, "get_fignums"):  # it failed to import
             return

@@ -33,11 +33,7 @@ class ProgramLoop:
         return self.loop
 
     def run(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end; one that is stopped takes all tasks of the loop along.
-
-        Args:
-            coroutine: Coroutine of the program.
-        """
+        """Run a coroutine to its end; one that is stopped takes all tasks of the loop along."""
         loop = self.current()
         # Its threads end with the run, as all do that the program may not use in a later one.
         pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="asyncio")

@@ -75,9 +75,6 @@ def find_program(filename: str) -> CompiledProgram | None:
 def compiler_errors(source: str) -> Iterator[None]:
     """Raise errors of Python's parser and compiler in the block as those of a program.
 
-    Args:
-        source: its text.
-
     Raises:
         InterpreterError: it is not Python, or too deeply nested; also one that the block raises.
     """
@@ -98,12 +95,7 @@ def compiler_errors(source: str) -> Iterator[None]:
 
 
 def syntax_error(source: str, error: SyntaxError) -> InterpreterError:
-    """Return the error of a text that is not Python.
-
-    Args:
-        source: the text.
-        error: Error of Python's parser or compiler.
-    """
+    """Return the error of a text that is not Python."""
     error.filename = "<unknown>"  # upstream's name for it, the same in every run
     line = error.text
     if line is None and error.lineno and error.lineno <= len(source.splitlines()):

@@ -53,9 +53,6 @@ class NetworkList(Options):
     def check_network(self, network: str) -> None:
         """Refuse a list of hosts beside a whole network.
 
-        Args:
-            network: Network of the sandbox.
-
         Raises:
             ConfigurationError: both are given.
         """
@@ -125,10 +122,6 @@ class NetworkAccess(NetworkList):
 
     def check_environment(self, name: str, environment: Mapping[str, Any]) -> None:
         """Refuse variables that show a secret, or have the name of one that the list sets.
-
-        Args:
-            name: Name of the option.
-            environment: Variables of the sandbox.
 
         Raises:
             ConfigurationError: names the variable.

@@ -118,12 +118,7 @@ class ProxiedConnection:
 
     @classmethod
     async def serve(cls, access: Access, connection: socket.socket) -> None:
-        """Serve a connection, which is closed at the end.
-
-        Args:
-            access: Hosts and limits of the sandbox.
-            connection: Connection accepted from the sandbox.
-        """
+        """Serve a connection, which is closed at the end."""
         task = asyncio.current_task()
         assert task is not None
         watch = IdleWatch(task, access.limits.idle_seconds)

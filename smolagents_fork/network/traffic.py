@@ -167,11 +167,7 @@ class Stream(ABC):
         """Read what the peer sends, to its end."""
 
     async def relay_to(self, other: Stream) -> None:
-        """Pass on what is received, to its end, which is passed on, too.
-
-        Args:
-            other: Other side of the connection.
-        """
+        """Pass on what is received, to its end, which is passed on, too."""
         while data := await self.read():
             await other.write(data)
         other.end()

@@ -232,11 +232,7 @@ class _ProcessorClock:
         self._next = float("inf")
 
     def begin(self, pid: int) -> None:
-        """Count from now on.
-
-        Args:
-            pid: the child.
-        """
+        """Count from now on."""
         if self._seconds is None:
             return
         # clock_getcpuclockid(3): CPUCLOCK_SCHED of the whole process.

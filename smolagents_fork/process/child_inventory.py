@@ -17,11 +17,7 @@ class ChildInventory(LocalInventory):
     executor: ClassVar[str] = "process"
 
     def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
-        """Return the children. A fork server runs no code of others: its command line is its own.
-
-        Args:
-            table: processes of this machine.
-        """
+        """Return the children. A fork server runs no code of others, so its command is its own."""
         similar = {
             pid for pid, entry in table.items() if BOOTSTRAP in entry.argv and entry.session == pid
         }

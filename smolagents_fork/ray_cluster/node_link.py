@@ -376,9 +376,6 @@ def uses_tls() -> bool:
 def tls_context(purpose: ssl.Purpose) -> ssl.SSLContext:
     """Return a context with Ray's certificates, which every node and driver has.
 
-    Args:
-        purpose: of the connection.
-
     Raises:
         ConfigurationError: a file is not named, or cannot be read.
     """

@@ -227,11 +227,7 @@ class Supervisor(RequestServer):
         self.remove(sandbox)
 
     def remove(self, name: str) -> None:
-        """End a sandbox, and with it its streams. Idempotent.
-
-        Args:
-            name: its id.
-        """
+        """End a sandbox, and with it its streams. Idempotent."""
         with self._lock:
             # Requests may overtake each other: the start of this one may be still to come.
             self._removed.append(name)
@@ -294,11 +290,7 @@ def _pieces(connection: socket.socket, size: int) -> Iterator[bytes]:
 
 
 class SupervisorActor(Supervisor):
-    """A supervisor on the node where Ray has placed it.
-
-    Args:
-        reservation: its resources.
-    """
+    """A supervisor on the node where Ray has placed it."""
 
     def __init__(self, reservation: Reservation) -> None:
         import ray

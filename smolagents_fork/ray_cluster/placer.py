@@ -70,12 +70,7 @@ def _watch_parent(parent: int) -> None:
 
 
 class Placer:
-    """Serves the host, over one connection.
-
-    Args:
-        host: the connection.
-        head: Address of the cluster's head.
-    """
+    """Serves the host, over one connection."""
 
     def __init__(self, host: FrameSocket, head: str) -> None:
         self._host, self._head = host, head
@@ -226,11 +221,6 @@ class SupervisorLease:
     """A supervisor, and its lease, which heartbeats over one connection renew.
 
     One connection for all of them: strangers who keep a node from accepting others end no lease.
-
-    Args:
-        place: Place of the supervisor.
-        reservation: Reservation of the supervisor.
-        created: by which Ray knows it.
 
     Raises:
         OSError: the supervisor cannot be reached; says where.

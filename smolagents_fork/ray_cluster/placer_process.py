@@ -247,11 +247,7 @@ class PlacerProcess:
             forget(self._kept)
 
     def use(self, user: object) -> bool:
-        """Note a user until it is garbage or leaves :attr:`users`; return whether this one runs.
-
-        Args:
-            user: whoever uses it.
-        """
+        """Note a user until it is garbage or leaves :attr:`users`; return whether this one runs."""
         with self._users_lock:
             if not self.ended:
                 self.users.add(user)

@@ -204,14 +204,7 @@ def _complete(spec: ImageSpec) -> ImageSpec:
 
 
 class RemoteContainer(RemoteSandbox):
-    """A container on a node.
-
-    Args:
-        spec: that it is started from.
-        supervisor: see :class:`RemoteSandbox`.
-        placer: Placer of the supervisor.
-        tenant: likewise.
-    """
+    """A container on a node."""
 
     def __init__(
         self,

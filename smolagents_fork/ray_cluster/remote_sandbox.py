@@ -123,11 +123,7 @@ class RemoteSandbox:
         self.info = info
 
     def lose(self, reason: str) -> None:
-        """Note that the supervisor is lost, and end the streams.
-
-        Args:
-            reason: for messages.
-        """
+        """Note that the supervisor is lost, and end the streams."""
         with self._lock:
             self.lost = reason
             streams = list(self._streams)

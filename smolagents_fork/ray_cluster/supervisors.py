@@ -151,9 +151,6 @@ class Supervisors:
     def nodes(self, reservation: Reservation) -> list[str]:
         """Return the ids of the nodes that can have a reservation once they are free.
 
-        Args:
-            reservation: of a supervisor.
-
         Raises:
             EngineUnavailableError: the cluster is lost, or does not answer.
         """

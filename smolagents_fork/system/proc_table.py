@@ -82,9 +82,6 @@ def process_exists(pid: int) -> bool:
 
     ``/proc`` is not asked whether a process is there: it may hide those of other users.
 
-    Args:
-        pid: its process id.
-
     Example:
         >>> process_exists(os.getpid())
         True
@@ -104,21 +101,13 @@ def process_exists(pid: int) -> bool:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return a process's start in clock ticks since boot; ``None`` where ``/proc`` does not say.
-
-    Args:
-        pid: its process id.
-    """
+    """Return a process's start in clock ticks since boot; ``None`` where ``/proc`` does not say."""
     fields = _own_stat_fields(pid)
     return None if fields is None else int(fields[19])
 
 
 def thread_count(pid: int) -> int | None:
-    """Return how many threads a process has; ``None`` if ``/proc`` does not say.
-
-    Args:
-        pid: its process id.
-    """
+    """Return how many threads a process has; ``None`` if ``/proc`` does not say."""
     fields = stat_fields(pid)
     return None if fields is None else _threads(fields)
 
@@ -139,11 +128,7 @@ def _own_stat_fields(pid: int) -> list[str] | None:
 
 
 def stat_fields(pid: int) -> list[str] | None:
-    """Return the fields of a process's ``stat`` after its name; ``None`` if it cannot be read.
-
-    Args:
-        pid: its process id.
-    """
+    """Return the fields of a process's ``stat`` after its name; ``None`` if it cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -153,9 +138,6 @@ def stat_fields(pid: int) -> list[str] | None:
 
 def is_in_a_container(pid: int) -> bool:
     """Tell whether a process has process ids of another namespace, too.
-
-    Args:
-        pid: its process id.
 
     Example:
         >>> is_in_a_container(os.getpid())
@@ -207,11 +189,7 @@ class LocalInventory(Inventory, ABC):
 
     @abstractmethod
     def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
-        """Return the process id of each sandbox, with that of the process that started it.
-
-        Args:
-            table: processes of this machine.
-        """
+        """Return the process id of each sandbox, with that of the process that started it."""
 
     def sandboxes(self) -> list[SandboxEntry]:
         table = process_table()

@@ -32,9 +32,6 @@ _LIMITS = {
 def is_shortage(error: BaseException) -> bool:
     """Return whether an error says that the machine has no more of something now.
 
-    Args:
-        error: Error of a system call.
-
     Example:
         >>> is_shortage(OSError(errno.EMFILE, "Too many open files"))
         True
@@ -46,9 +43,6 @@ def is_shortage(error: BaseException) -> bool:
 
 def shortage_text(error: BaseException) -> str:
     """Return what is short and what to do about it; the error's own text if nothing is.
-
-    Args:
-        error: Error of a system call.
 
     Example:
         >>> shortage_text(OSError(errno.ENOMEM, "Cannot allocate memory"))

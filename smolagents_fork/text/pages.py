@@ -35,9 +35,6 @@ def isolated_page(page: str) -> str | None:
 
     The page has no scripts, forms or origin, and loads nothing but ``data:`` images and fonts.
 
-    Args:
-        page: HTML of a program.
-
     Example:
         >>> from smolagents_fork.text.pages import isolated_page
         >>> isolated_page("<b>bold</b>")[:16]

@@ -19,9 +19,6 @@ def without_passwords(text: str) -> str:
     A password may have any characters, ``@`` and ``/`` too. The user's name stays, unless it is all
     that an address of HTTP has before its host: then it is a token.
 
-    Args:
-        text: Text with any number of addresses.
-
     Example:
         >>> without_passwords("tcp://user:p@ss@engine:2376, https://token@index/simple")
         'tcp://user:***@engine:2376, https://***@index/simple'

@@ -83,11 +83,7 @@ def limited_text(value: Any, most: int = DEFAULT_PRINT_LENGTH) -> str:
 
 
 def has_moderate_text(value: Any) -> bool:
-    """Return whether ``str(value)`` takes a moderate time and moderate memory.
-
-    Args:
-        value: any value.
-    """
+    """Return whether ``str(value)`` takes a moderate time and moderate memory."""
     try:
         _count(value)
     except _Costly:
@@ -98,11 +94,7 @@ def has_moderate_text(value: Any) -> bool:
 
 
 def short_text(value: Any) -> str:
-    """Return a short form of a value: its class, and its first items or its shape.
-
-    Args:
-        value: any value.
-    """
+    """Return a short form of a value: its class, and its first items or its shape."""
     return f"<{class_name(value)}, too large for its text: {brief_text(value)}>"
 
 

@@ -21,12 +21,7 @@ _NUMBERS = re.compile(r"\.([0-9]{1,18})\.([0-9]{1,18})\.guest$")
 
 
 def record_guest(stop_file: str, pid: int) -> str:
-    """Record a guest that this process has started; return the path of the record.
-
-    Args:
-        stop_file: Stop file of the guest.
-        pid: process id of the guest.
-    """
+    """Record a guest that this process has started; return the path of the record."""
     path = f"{stop_file}.{pid}.{start_ticks(pid)}{_SUFFIX}"
     Path(path).touch(0o600)
     return path
@@ -38,11 +33,7 @@ class GuestInventory(LocalInventory):
     executor: ClassVar[str] = "wasm"
 
     def owners(self, table: Mapping[int, ProcessEntry]) -> dict[int, int]:
-        """Return the guests that are recorded, with the process that started each.
-
-        Args:
-            table: processes of this machine.
-        """
+        """Return the guests that are recorded, with the process that started each."""
         paths = Path(user_folder()).glob(f"*/*{_SUFFIX}")
         matches = [_NUMBERS.search(path.name) for path in paths]
         recorded = {(int(match[1]), int(match[2])) for match in matches if match is not None}

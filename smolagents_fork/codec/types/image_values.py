@@ -54,9 +54,6 @@ def draw_figure(value: Any) -> Any:
     """Return the picture of a matplotlib figure, which is closed; any other value as it is.
 
     Open figures are displayed at the end of a run: this one would be shown twice.
-
-    Args:
-        value: the value of a program.
     """
     if not type(value).__module__.startswith("matplotlib."):
         return value

@@ -117,11 +117,7 @@ def recursion_room(depth: int) -> Iterator[None]:
 
 
 class Meter:
-    """Counter, clock and verdict of the runs of one interpreter.
-
-    Args:
-        limits: the limits in force.
-    """
+    """Counter, clock and verdict of the runs of one interpreter."""
 
     def __init__(self, limits: RunLimits) -> None:
         self.limits = limits

@@ -62,13 +62,7 @@ def import_function(
 
 
 def find_refused(name: str, members: Iterable[str], allowed: Sequence[str]) -> str:
-    """Return the module of an import statement that the list does not have; empty if it has all.
-
-    Args:
-        name: Name of the module.
-        members: names that are imported from it.
-        allowed: entries of the list.
-    """
+    """Return the module of an import statement that the list does not have; empty if it has all."""
     if name in ("__future__", "__main__"):  # a setting of the compiler, and the program itself
         return ""
     if not is_authorized(name, allowed):
@@ -83,9 +77,6 @@ def is_import_statement(frame: Any) -> bool:
     """Return whether a frame executes an import statement that a program has written.
 
     Functions in C import what they need through the builtins of the program that calls them.
-
-    Args:
-        frame: Frame that calls ``__import__``.
     """
     code = frame.f_code
     return find_program(code.co_filename) is not None and (

@@ -131,9 +131,6 @@ class PlainEngine:
         """Return whether a signal's handler may stop the program in a frame.
 
         Only what the program and its value run is stopped, and no import in the middle.
-
-        Args:
-            frame: what the signal interrupted.
         """
         while frame is not None:
             if frame.f_code is PlainEngine._within.__code__:
@@ -207,9 +204,6 @@ def show_all_figures() -> None:
 
 def compile_plain(source: str) -> CompiledProgram:
     """Compile a program whose last statement leaves its value.
-
-    Args:
-        source: text of the program.
 
     Raises:
         InterpreterError: it is not Python, or too deeply nested.

@@ -45,9 +45,6 @@ def make_placeholder(value: str) -> str:
 
     A short prefix that names the kind of a token is kept.
 
-    Args:
-        value: Value of a secret.
-
     Example:
         >>> placeholder = make_placeholder("ghp_0123456789abcdefghij")
         >>> placeholder[:4], len(placeholder), placeholder[4:14].isdigit()

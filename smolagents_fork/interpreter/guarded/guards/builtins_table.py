@@ -91,14 +91,7 @@ def program_guards(
     sizes: Sizes,
     meter: Meter,
 ) -> dict[str, Any]:
-    """Make the guards that rewritten code calls, by name.
-
-    Args:
-        attributes: the attribute guard.
-        classes: the registry of the program's classes.
-        sizes: checks estimates.
-        meter: counts.
-    """
+    """Make the guards that rewritten code calls, by name."""
     bound: dict[Any, str] = {
         meter: "ticks while_exceeded",
         attributes: "read writable called attribute_part item_part",

@@ -126,11 +126,7 @@ _PHRASES = {"*": "A multiplication", "**": "A power", "<<": "A shift"}
 
 
 class Sizes:
-    """Ends a run whose next operation would make too much.
-
-    Args:
-        meter: ends the run; has the limits.
-    """
+    """Ends a run whose next operation would make too much."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter

@@ -119,12 +119,7 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
 
 
 def overrides_of(module: types.ModuleType, parts: InterpreterParts) -> dict[str, Any]:
-    """Make the overrides of one module's members.
-
-    Args:
-        module: the library's own module.
-        parts: Parts of the interpreter.
-    """
+    """Make the overrides of one module's members."""
     overrides: dict[str, Any] = {}
     for (home, member), (_why, maker) in OVERRIDES.items():
         if home != module.__name__ or not hasattr(module, member):

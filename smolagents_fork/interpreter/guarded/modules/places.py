@@ -44,12 +44,7 @@ def _forget_other_threads() -> None:
 
 
 class OutputStream(io.TextIOBase):
-    """A stream that a program may write to.
-
-    Args:
-        name: what the stream is called.
-        write: takes what is written.
-    """
+    """A stream that a program may write to."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -179,11 +174,7 @@ class ProgramPlaces:
 
 
 def note_import(module: types.ModuleType) -> None:
-    """Prepare a library that a program imports: pyplot, and Pillow's list of viewers.
-
-    Args:
-        module: Module as the program imports it.
-    """
+    """Prepare a library that a program imports: pyplot, and Pillow's list of viewers."""
     places = current_places()
     if places is not None:
         places.register_figures()
@@ -214,12 +205,7 @@ def _route(places: ProgramPlaces | None) -> Iterator[None]:
 
 
 class _RoutedStream:
-    """A standard stream of the process while programs run.
-
-    Args:
-        name: ``stdin``, ``stdout`` or ``stderr``.
-        original: the stream that was there.
-    """
+    """A standard stream of the process while programs run."""
 
     def __init__(self, name: str, original: Any) -> None:
         self.name = name
