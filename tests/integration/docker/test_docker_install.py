@@ -40,15 +40,14 @@ def test_installed_into_the_running_container_with_its_state(make):
     assert executor(code.replace("len(kept)", "3")).output == ([1, 2], 3)
 
 
-def test_without_a_network_the_error_says_what_to_do(make):
-    executor = make()
-    executor("kept = 1")
+def test_without_a_network_the_error_says_what_to_do(shared):
+    shared("kept = 1")
     with pytest.raises(ExecutorError) as caught:
-        executor.install_packages(["ruamel.yaml"])
+        shared.install_packages(["ruamel.yaml"])
     assert "there is no network to install from" in str(caught.value)
     assert "additional_authorized_imports" in str(caught.value)
     assert "give the executor allowed_hosts= or network='bridge'" in str(caught.value)
-    assert executor("kept").output == 1
+    assert shared("kept").output == 1
 
 
 def test_container_of_a_pool(image):
@@ -57,14 +56,13 @@ def test_container_of_a_pool(image):
         assert one("import six; six.PY3").output is True
 
 
-def test_secret_of_the_index_does_not_enter_the_container(make, monkeypatch):
-    executor = make(**ONLINE)
-    executor("1")
+def test_secret_of_the_index_does_not_enter_the_container(networked, monkeypatch):
+    networked("1")
     monkeypatch.setenv("PIP_INDEX_URL", "https://user:hunter2@example.com/simple")
     with pytest.raises(ConfigurationError, match="PIP_INDEX_URL contains a user name") as caught:
-        executor.install_packages(["six"])
+        networked.install_packages(["six"])
     assert "hunter2" not in str(caught.value)
-    assert "hunter2" not in str(executor("import os; dict(os.environ)").output)
+    assert "hunter2" not in str(networked("import os; dict(os.environ)").output)
     assert os.environ["PIP_INDEX_URL"]
 
 
