@@ -239,9 +239,8 @@ def test_published_port_on_a_network(make):
     assert [port for _, port in host_ports(executor)] == [str(chosen)]
 
 
-@pytest.mark.parametrize("transport", ["auto", "exec"])
-def test_network_publishes_no_port_that_was_not_asked_for(make, transport):
-    executor = make(network="bridge", transport=transport)
+def test_network_publishes_no_port_that_was_not_asked_for(make):
+    executor = make(network="bridge")
     assert executor("1+1").output == 2
     assert host_ports(executor) == []
 

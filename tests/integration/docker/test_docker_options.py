@@ -82,6 +82,9 @@ def test_user(asked):
         8765,
         [8765],
     )
+    # It has no entry in the image, but a name in the environment.
+    assert asked("import getpass; getpass.getuser()").output == "sandbox"
+    assert asked("os.path.expanduser('~')").output == "/work"
 
 
 def test_folders_have_their_sizes_and_belong_to_the_user(asked):

@@ -112,17 +112,17 @@ def test_characters_of_other_processes_are_not_split(bounded):
     assert bounded(code).logs == "ä€😀\n"
 
 
-def test_endless_writer_delays_no_print(make):
+def test_endless_writer_delays_no_print(bounded):
     # Each print that waited for the end of the other output would take five seconds.
-    executor = make(timeout_seconds=60)
     code = (
-        "import subprocess\n"
+        "import subprocess, time\n"
         "with subprocess.Popen(['yes'], stdout=1) as writer:\n"
-        "    for number in range(30): print(number)\n"
+        "    time.sleep(0.5)\n"
+        "    for number in range(70): print(number)\n"
         "    writer.kill()\n"
         "number"
     )
-    assert executor(code).output == 29
+    assert bounded(code).output == 69
 
 
 def test_displays_of_threads_hide_no_error(bounded):

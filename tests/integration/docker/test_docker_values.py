@@ -124,12 +124,6 @@ def test_what_every_jupyter_has(make):
     assert executor(WHAT_EVERY_JUPYTER_HAS).output == user
 
 
-def test_number_of_a_user_without_an_entry_has_a_name_in_the_environment(make):
-    executor = make(user="1234:1234")
-    assert executor("import getpass\ngetpass.getuser()").output == "sandbox"
-    assert executor("import os\nos.path.expanduser('~')").output == "/workspace"
-
-
 def test_figures_that_ipython_keeps_open_are_displayed_once(science):
     configure = (
         "from matplotlib_inline.config import InlineBackend\n"
