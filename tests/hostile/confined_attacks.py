@@ -42,6 +42,20 @@ def preloading(*modules: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def masked(
+    kernel: Kernel, imports: Iterable[str] = (), **options: Any
+) -> Iterator[ProcessExecutor]:
+    """Give an executor that uses only the kernel features of ``kernel``."""
+
+    class Masked(ProcessExecutor):
+        pass
+
+    Masked.kernel = kernel
+    with Masked(list(imports), None, **options) as made:
+        yield made
+
+
+@contextlib.contextmanager
 def raw_executor(
     kernel: Kernel | None = None, preload: tuple[str, ...] = (), **options: Any
 ) -> Iterator[ProcessExecutor]:
@@ -52,12 +66,10 @@ def raw_executor(
         preload: modules of this folder that the fork server imports.
         **options: of the executor.
     """
-
-    class Raw(ProcessExecutor):
-        pass
-
-    Raw.kernel = kernel or Kernel()
-    with preloading("raw_calls", *preload), Raw(["*"], None, **options) as made:
+    with (
+        preloading("raw_calls", *preload),
+        masked(kernel or Kernel(), ["*"], **options) as made,
+    ):
         made("from raw_calls import LIBC, call")
         yield made
 

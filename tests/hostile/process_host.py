@@ -188,12 +188,8 @@ class ProcessHost:
 
     def _limit(self, seconds: float) -> None:
         """Let later calls run for ``seconds``."""
-        executor = self.executor
-        options = dataclasses.replace(executor.options, timeout_seconds=seconds)
-        executor.options = options
-        executor._session.limits = dataclasses.replace(
-            executor._session.limits, timeout_seconds=seconds
-        )
+        options = dataclasses.replace(self.executor.options, timeout_seconds=seconds)
+        self.executor.options = self.executor._session.limits = options
 
     def _fault(self, program: Program) -> str:
         """Run one program in a new child; return its fault, or the empty string."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import gc
 import os
@@ -22,8 +21,6 @@ from background import eventually
 
 import smolagents_fork
 from smolagents_fork import ProcessExecutor
-from smolagents_fork.executors.process.process_options import ProcessArguments
-from smolagents_fork.process.confinement_report import Kernel
 
 # Modules that are useful to a hostile program; authorising them tests the kernel's confinement
 # without the interpreter's guards.
@@ -37,35 +34,6 @@ def executor(imports: list[str] | None = None, **options: Any) -> Iterator[Proce
     options.setdefault("interrupt_grace_seconds", 30.0)
     with ProcessExecutor(imports or [], None, **options) as made:
         yield made
-
-
-@contextlib.contextmanager
-def masked(kernel: Kernel, **options: Any) -> Iterator[ProcessExecutor]:
-    """Give an executor that uses only the kernel features of ``kernel``."""
-
-    class Masked(ProcessExecutor):
-        pass
-
-    Masked.kernel = kernel
-    with Masked([], None, **options) as made:
-        yield made
-
-
-@contextlib.contextmanager
-def limited_to(ex: ProcessExecutor, seconds: float) -> Iterator[None]:
-    """Limit calls of ``ex`` to ``seconds`` inside the block."""
-    before = ex.options
-    set_options(ex, dataclasses.replace(before, timeout_seconds=seconds))
-    try:
-        yield
-    finally:
-        set_options(ex, before)
-
-
-def set_options(ex: ProcessExecutor, options: ProcessArguments) -> None:
-    """Give a running executor other options."""
-    assert ex._session is not None
-    ex.options = ex._session.limits = options
 
 
 def opened_for_anybody(folder: Path, user: int = 65534) -> str:

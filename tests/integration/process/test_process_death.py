@@ -11,7 +11,8 @@ import time
 
 import pytest
 from background import eventually, process_gone
-from process_harness import SHARP, NewResources, executor, masked
+from confined_attacks import masked
+from process_harness import SHARP, NewResources, executor
 
 from smolagents_fork.errors import (
     DecodeError,

@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from confined_attacks import raw_executor
-from process_harness import masked
+from confined_attacks import masked, raw_executor
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ExecutorStartError, ProgramFailedError

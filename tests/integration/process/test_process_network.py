@@ -10,8 +10,8 @@ import threading
 import confined_attacks
 import pytest
 from background import at_once
-from confined_attacks import raw_executor
-from process_harness import NewResources, by_ordinary_user, executor, masked
+from confined_attacks import masked, raw_executor
+from process_harness import NewResources, by_ordinary_user, executor
 from web_servers import LARGE, serving
 
 from smolagents_fork import ProcessExecutor
