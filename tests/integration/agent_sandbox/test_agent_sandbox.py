@@ -95,6 +95,7 @@ def test_single_agent_of_the_guide_runs_with_a_secret_and_a_network(engine: Any)
         ) as box,
     ):
         output = box.run_code(SINGLE)
+        assert KEY not in str(engine.api.inspect_container(box.container.id))
     assert output.splitlines()[-1] == "6765"
     assert server.authorisations == [f"Bearer {KEY}"]
 
@@ -112,24 +113,6 @@ def test_managed_agent_of_the_guide_runs_on_the_hosts_model_without_network(on_h
     assert interfaces == "['lo']\n"
     assert len(model.seen) == 3
     assert model.answers == []
-
-
-def test_agents_reach_listed_hosts_only(engine: Any, tmp_path: Path) -> None:
-    program = """
-import os, urllib.request
-print(os.listdir("/sys/class/net"))
-for port in (PORT, 1):
-    try:
-        reply = urllib.request.urlopen(f"http://localhost:{port}/a", timeout=60)
-        print(reply.status)
-    except OSError as error:
-        print(type(error).__name__)
-"""
-    with serving() as server:
-        listed = AllowedHost(f"localhost:{server.port}", private=True)
-        with AgentSandbox(allowed_hosts=[listed], **START) as box:
-            output = box.run_code(program.replace("PORT", str(server.port)))
-    assert output == "['lo']\n200\nHTTPError\n"
 
 
 def test_hosts_key_is_nowhere_in_the_sandbox(on_host: Any) -> None:
@@ -157,13 +140,7 @@ print("found", found, needle.decode() in repr(values))
     assert box.run_code(search) == "found [] False\n"
 
 
-def test_secrets_are_not_in_the_containers_configuration(engine: Any) -> None:
-    with AgentSandbox(secrets={"HF_TOKEN": KEY}, **START) as box:
-        assert box.run_code("import os; print(os.environ['HF_TOKEN'])") == KEY + "\n"
-        assert KEY not in str(engine.api.inspect_container(box.container.id))
-
-
-def test_secret_is_sent_to_its_host_and_is_not_in_the_sandbox(
+def test_listed_hosts_alone_are_reached_and_get_a_secret_that_is_not_in_the_sandbox(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = """
@@ -171,6 +148,7 @@ import json, os, requests
 headers = {"Authorization": "Bearer " + os.environ["TOKEN"]}
 answer = requests.get("https://localhost:PORT/echo", headers=headers, timeout=60)
 print(os.environ["TOKEN"], json.loads(answer.text)["fields"]["authorization"], os.environ["LEVEL"])
+print(os.listdir("/sys/class/net"), requests.get("http://localhost:1/a", timeout=60).status_code)
 """
     context, path = authority(tmp_path, "localhost")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", path)  # what the host trusts
@@ -185,7 +163,8 @@ print(os.environ["TOKEN"], json.loads(answer.text)["fields"]["authorization"], o
             output = box.run_code(program.replace("PORT", str(server.port)))
         [(_, _, fields, _)] = server.seen
     assert fields["authorization"] == f"Bearer {TOKEN}"
-    token, bearer, sent_back, level = output.split()
+    token, bearer, sent_back, level, *network = output.split()
+    assert network == ["['lo']", "403"]
     assert (bearer, sent_back, level) == ("Bearer", token, "3")
     assert token != TOKEN
 
@@ -227,6 +206,66 @@ def test_program_can_be_interrupted_while_the_model_works(on_host: Any) -> None:
         box.run_code(program)
     assert on_host(Script("in time")).run_code(program) == "in time\n"
     slow.released.set()
+
+
+#: Connections of a program to the supervisor, as its model object makes them.
+CONNECTIONS = """
+import os
+from multiprocessing.connection import Client
+from smolagents_fork.agent_sandbox.chat_values import chat_classes
+from smolagents_fork.codec import decode, encode
+
+def connect():
+    return Client(os.environ["SMOLAGENTS_FORK_HOST_MODEL"], "AF_UNIX")
+
+def send(connection, text):
+    messages = [{"role": "user", "content": text}]
+    connection.send_bytes(encode({"method": "generate", "messages": messages}))
+
+def answer(connection):
+    return decode(connection.recv_bytes(), classes=chat_classes())["value"].content
+"""
+
+
+def test_calls_are_passed_on_one_at_a_time_and_dropped_ones_keep_no_other(on_host: Any) -> None:
+    model = Script("answer to one", "answer to two", "answer to three")
+    program = """
+connect().close()
+one = connect()
+send(one, "one")
+one.close()
+two, three, last = connect(), connect(), connect()
+send(three, "three")
+send(two, "two")
+print(answer(three), answer(two))
+try: two.recv_bytes()
+except EOFError: print("end")
+"""
+    output = on_host(model).run_code(CONNECTIONS + program)
+    assert output == "answer to three answer to two\nend\n"
+    assert [messages[0].content for messages, _ in model.seen] == ["one", "two", "three"]
+
+
+def test_program_whose_call_waits_for_its_turn_can_be_interrupted(on_host: Any) -> None:
+    program = """
+one, two = connect(), connect()
+send(two, "two")
+open("waiting", "w").close()
+two.recv_bytes()
+"""
+    model = Script()
+    box = on_host(model)
+    with (
+        acting(lambda: "waiting" in [one.path for one in box.list_files()], box.interrupt),
+        pytest.raises(AgentProgramError, match="the program was interrupted"),
+    ):
+        box.run_code(CONNECTIONS + program)
+    assert model.seen == []
+
+
+def test_program_without_a_model_has_no_address_of_one(box: AgentSandbox) -> None:
+    program = "import os\nprint('SMOLAGENTS_FORK_HOST_MODEL' in os.environ)"
+    assert box.run_code(program) == "False\n"
 
 
 def test_agent_with_streamed_output_answers(on_host: Any) -> None:
