@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import queue
-import socket
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -19,7 +17,6 @@ from doubled_placer import DoubledPlacer
 
 from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError
 from smolagents_fork.ray_cluster import placer_process, supervisors
-from smolagents_fork.ray_cluster.node_link import FrameSocket
 from smolagents_fork.ray_cluster.placer_process import PlacerProcess
 from smolagents_fork.ray_cluster.supervisors import Cluster, shared_supervisors
 
@@ -84,7 +81,12 @@ def test_cluster_that_is_used_after_its_end_has_a_placer(connections: dict[str, 
 
 
 @pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[SilentPlacer]:
+def silent(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SilentPlacer]:
+    """A placer, which runs the test's program if it has one."""
+    program = getattr(request, "param", placer_process.BOOTSTRAP)
+    monkeypatch.setattr(placer_process, "BOOTSTRAP", program)
     monkeypatch.setattr(placer_process, "check_head", lambda *_arguments: None)
     # The tests do what is done then.
     monkeypatch.setattr(placer_process, "_TICK_SECONDS", 3600.0)
@@ -137,31 +139,28 @@ def test_killed_placer_says_why_to_all_that_wait(silent: SilentPlacer):
     assert eventually(lambda: connection.fileno() == -1)
 
 
-def test_answers_find_their_requests(monkeypatch: pytest.MonkeyPatch):
-    ours, theirs = map(FrameSocket, socket.socketpair())
-    lost: list[tuple[str, str]] = []
-    made = object.__new__(PlacerProcess)
-    made._pending, made._channel = {}, ours
-    made._lost = lambda *event: lost.append(event)
-    answers = {number: Future[object]() for number in (1, 2)}
-    made._pending.update(answers)
-    ended: list[str] = []
-    made._process = MagicMock(poll=lambda: 0)
-    made._kept = ()
-    made._stderr = deque()
-    monkeypatch.setattr(made, "_end", ended.append)
-    theirs.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
-    theirs.send({"number": 3, "ok": None})
-    theirs.send({"number": 1, "ok": "value"})
-    theirs.send({"lost": "supervisor", "reason": "silence"})
-    theirs.send({"odd": 1})
-    made._receive()
-    ours.close()
-    theirs.close()
-    assert answers[1].result(0) == "value"
-    assert isinstance(answers[2].exception(0), ExecutorStartError)
-    assert lost == [("supervisor", "silence")]
-    assert ended == ["it sent what it may not ('lost')"]
+ANSWERS = """
+import json, socket, sys
+number, _, sys.path[:] = json.loads(sys.argv[1])
+from smolagents_fork.ray_cluster.node_link import FrameSocket
+host = FrameSocket(socket.socket(fileno=number))
+requests = [host.receive(), host.receive()]
+host.send({"number": 2, "error": ["ExecutorStartError", "no", ""]})
+host.send({"number": 3, "ok": None})
+host.send({"number": 1, "ok": "value"})
+host.send({"lost": "supervisor", "reason": "silence"})
+host.send({"odd": 1})
+"""
+
+
+@pytest.mark.parametrize("silent", [ANSWERS], indirect=True, ids=["answers"])
+def test_answers_find_their_requests(silent: SilentPlacer):
+    first, second = silent.request("heard"), silent.request("heard")
+    assert first.result(60.0) == "value"
+    assert isinstance(second.exception(60.0), ExecutorStartError)
+    reason = "Ray's placer process: it sent what it may not ('lost')"
+    lost = [silent.lost.get(timeout=60.0) for _ in range(2)]
+    assert lost == [("supervisor", "silence"), ("", reason)]
 
 
 def test_unused_placer_ends_and_one_that_is_used_stays(
