@@ -1,13 +1,16 @@
-"""Code and agents in pods: names, messages, commands, and what is left afterwards."""
+"""Code and agents in pods: names, messages, commands, ends, and what is left afterwards."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
-from background import eventually
+from background import eventually, host_process
 from cluster_double import NAMESPACE, Fault
 from scripted_model import Script
 from smolagents import CodeAgent, tool
@@ -15,6 +18,9 @@ from smolagents import CodeAgent, tool
 from smolagents_fork import AgentSandbox, KubernetesEngine
 from smolagents_fork.command_line.main import main
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
+from smolagents_fork.sandboxes import process_owner
+from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
+from smolagents_fork.sandboxes.kubernetes.pod_inventory import reap
 from tests.agent_programs import check_agents
 
 #: For a start on a machine that does other work.
@@ -155,3 +161,68 @@ def test_cluster_that_does_not_answer_is_said(cluster, run):
     found = json.loads(out)
     assert (code, found["sandboxes"]) == (0, [])
     assert cluster.url in found["not_listed"]["kubernetes"]
+
+
+# -- ends --
+
+HOST = """
+import sys, time
+from smolagents_fork import DockerExecutor, KubernetesEngine
+executor = DockerExecutor(
+    engine=KubernetesEngine(), image=sys.argv[1], lease_seconds=8, startup_timeout_seconds=180
+)
+assert executor("1 + 1").output == 2
+print("ready", flush=True)
+for _ in range(6000): time.sleep(0.1)
+"""
+
+
+def running(cluster):
+    return [
+        p for p in cluster.pods.values() if cluster.described(p)["status"]["phase"] == "Running"
+    ]
+
+
+def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
+    with host_process(HOST, image) as process:
+        assert running(cluster)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: not running(cluster))
+    (pod,) = cluster.pods.values()
+    assert b"the lease is over" in pod.container.logs(tail=3)
+    # What is left is a record of the API, which the next process of this machine removes.
+    reap(ClusterClient(None, None))
+    assert eventually(lambda: cluster.pods == {})
+
+
+def test_sigterm_removes_its_pods(cluster, image):
+    """As any exit does: SIGTERM makes the process exit."""
+    with host_process(HOST, image, stderr=subprocess.PIPE) as process:
+        process.send_signal(signal.SIGTERM)
+        process.wait(120)
+        assert process.stderr.read() == ""
+    assert cluster.pods == {}
+
+
+def test_reaper_spares_pods_of_others(cluster, image, make):
+    executor = make()
+    (mine,) = cluster.pods
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    machine = process_owner.this_machine()
+    owners = {
+        "dead": f"{machine}:{gone.pid}:1",
+        "reused": f"{machine}:{os.getpid()}:1",
+        "elsewhere": f"other-machine:{gone.pid}:1",
+        "unknown": "",
+    }
+    template = cluster.pods[mine].manifest
+    for name, owner in owners.items():
+        annotations = {**template["metadata"]["annotations"], "smolagents-fork/owner": owner}
+        metadata = {**template["metadata"], "name": name, "annotations": annotations}
+        cluster.add({**template, "metadata": metadata})
+    reap(ClusterClient(None, None))
+    # The process reaps once by itself, too, which may take the others first.
+    assert eventually(lambda: set(cluster.pods) == {mine, "elsewhere", "unknown"})
+    assert executor("1").output == 1

@@ -54,7 +54,7 @@ def test_stream_that_is_cut_between_calls_goes_on(make, cluster):
 
 
 def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
-    executor = make(lease_seconds=30, timeout_seconds=600)
+    executor = make(lease_seconds=20, timeout_seconds=600)
     executor("value = 1")
 
     def attached() -> int:
@@ -63,7 +63,7 @@ def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
     before = attached()
     cluster.proxy.reset()
     assert eventually(lambda: attached() > before)
-    assert executor("import time\ntime.sleep(35)\nvalue").output == 1
+    assert executor("import time\ntime.sleep(25)\nvalue").output == 1
 
 
 def test_version_4_of_the_protocol(make, cluster):
