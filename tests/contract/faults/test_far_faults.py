@@ -30,8 +30,8 @@ far_engine = pytest.fixture(params=with_grouping("as sent"), name="far_engine")(
 splitting_engine = pytest.fixture(params=with_grouping("bytes"), name="splitting_engine")(_open)
 gathering_engine = pytest.fixture(params=with_grouping("gathered"), name="gathering_engine")(_open)
 
-#: Length of a fault; a lease has fifteen seconds.
-FAULT_SECONDS = 5.0
+#: Length of a fault: attempts have their longest pause by then, and a lease has fifteen seconds.
+FAULT_SECONDS = 3.0
 
 FAULTS: dict[str, Callable[[FaultProxy], None]] = {
     "reset": lambda proxy: proxy.reset(refuse=True),
@@ -60,7 +60,7 @@ def test_call_survives(far_engine: FarEngine, fault):
     executor("runs = 0")
     code = (
         "import time\nruns += 1\nprint('begun', flush=True)\n"
-        "for number in range(10):\n    time.sleep(0.7)\n    print(number)\nruns"
+        "for number in range(10):\n    time.sleep(0.5)\n    print(number)\nruns"
     )
     with acting(printed.is_set, for_a_while(far_engine.proxy, fault)):
         said = executor(code)
