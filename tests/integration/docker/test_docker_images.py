@@ -223,22 +223,27 @@ def test_interrupted_build_leaves_no_container_and_no_image(image, engine, end, 
     assert untagged(engine, name) == []
 
 
+@contextlib.contextmanager
+def building(keywords, words):
+    """Give a process that builds, once it has shown the words; kill it with the block."""
+    builder = set_up(keywords)
+    try:
+        while words not in (line := builder.stderr.readline()):
+            assert line
+        yield builder
+    finally:
+        builder.kill()
+        builder.communicate()
+
+
 def interrupted(engine, requirement, end):
     """A process that built an image with a package when it was sent a signal."""
-    builder = set_up({"requirements": [requirement]})
-    try:
-        seen = b""
-        while b"installing" not in seen:
-            seen = builder.stderr.readline()
-            assert seen
+    with building({"requirements": [requirement]}, b"installing") as builder:
         # One that was killed ends a container that runs; one that never ran is left to `reap`.
         states = ["running"] if end == signal.SIGKILL else ["created", "running"]
         eventually(lambda: builds_of(engine, builder.pid, states) or builder.poll() is not None)
         builder.send_signal(end)
         builder.communicate(timeout=120)
-    finally:
-        builder.kill()
-        builder.communicate()
     return builder
 
 
@@ -396,14 +401,8 @@ def test_build_that_fails_leaves_no_image(image, engine):
 def test_build_whose_process_is_killed_leaves_no_image(image, engine):
     mark = secrets.token_hex(8)
     content = STEPS.format(image, mark, "begun", "sleep 300")
-    builder = set_up({"dockerfile_content": content})
-    try:
-        while b"RUN echo begun" not in (line := builder.stderr.readline()):
-            assert line
+    with building({"dockerfile_content": content}, b"RUN echo begun"):
         assert eventually(lambda: len(marked(engine, mark)) == 2)
-    finally:
-        builder.kill()
-        builder.communicate()
 
     # The engine ends the step, and then the next process that starts an executor looks.
     def removed():
@@ -511,28 +510,14 @@ def test_step_without_output_for_long_does_not_fail(image, monkeypatch):
 
 def test_waiting_for_another_builder_has_the_same_deadline(image):
     content = f"FROM {image}\nRUN sleep 120 # {uuid.uuid4().hex}\n"
-    code = (
-        "from smolagents_fork.executors.docker import DockerExecutor\n"
-        "DockerExecutor.setup(dockerfile_content={!r}, build_timeout_seconds={}, "
-        "progress=lambda line: print(line, flush=True))"
-    )
-    first = subprocess.Popen(
-        [sys.executable, "-c", code.format(content, 60)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert first.stdout.readline().startswith("==> building ")
-        with pytest.raises(ImageBuildError, match="built by another process") as caught:
-            DockerExecutor.setup(
-                dockerfile_content=content, build_timeout_seconds=1, progress=lambda _line: None
-            )
-        assert "build_timeout_seconds=1" in str(caught.value)
-    finally:
-        first.kill()
-        first.wait(120)
-        first.stdout.close()
+    with (
+        building({"dockerfile_content": content}, b"building"),
+        pytest.raises(ImageBuildError, match="built by another process") as caught,
+    ):
+        DockerExecutor.setup(
+            dockerfile_content=content, build_timeout_seconds=1, progress=lambda _line: None
+        )
+    assert "build_timeout_seconds=1" in str(caught.value)
 
 
 def test_pull_from_a_registry_that_says_nothing_has_the_same_deadline(base_image):
