@@ -182,7 +182,7 @@ ROWS_OF_UPSTREAM: dict[str, list[tuple[str, str] | tuple[str, str, float]]] = {
     "a program past": [
         ("n = 0\nfor i in range(10**9): n += 1", "exceeded the maximum execution time of 1 sec", 1),
         ("n = 0\ntry:\n    for i in range(10**9): n += 1\nexcept BaseException: pass\n---\n"
-         "before = n\nwait(0.2)\n(n == before, n > 0)", "(True, True)", 1),
+         "before = n\nwait(0.2)\n(n == before, n > 0)", "(True, True)", 2),
     ],
     "the time a tool works": [("wait(3.2)\n'done'", "'done'")],
     "`max_operations`": [
