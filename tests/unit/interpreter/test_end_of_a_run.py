@@ -17,66 +17,52 @@ from smolagents_fork.interpreter.guarded import Interpreter, RunLimits
 MODULES = ("asyncio", "contextlib", "threading")
 #: Ways to go on after {end}; ``late()`` is a tool, and the list ``seen`` is the program's.
 WAYS = {
-    "finally": "try:\n    {end}\nfinally:\n    late(); seen.append(1)",
-    "finally with a loop": (
-        "try:\n    {end}\nfinally:\n    for i in range(9): seen.append(late())"
-    ),
+    "finally": "try:\n    {end}\nfinally:\n    seen.append(1); late()",
     "finally that returns": (
-        "def f():\n    try:\n        {end}\n    finally:\n        return 2\nf()\nlate()\n"
-        "seen.append(1)"
+        "def f():\n    try:\n        {end}\n    finally:\n        return 2\nf()\n"
+        "seen.append(1)\nlate()"
     ),
     "finally that continues": (
         "for i in range(9):\n    try:\n        {end}\n    finally:\n        continue\n"
-        "late()\nseen.append(1)"
+        "seen.append(1)\nlate()"
     ),
-    "except BaseException": "try:\n    {end}\nexcept BaseException:\n    late(); seen.append(1)",
-    "bare except": "try:\n    {end}\nexcept:\n    late(); seen.append(1)\nlate()",
+    "except BaseException": "try:\n    {end}\nexcept BaseException:\n    seen.append(1); late()",
     "__exit__": (
         "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a):\n"
-        "        late(); seen.append(1)\n        return True\nwith C():\n    {end}\nlate()"
-    ),
-    "__exit__, one operation": (
-        "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a): return late()\n"
-        "with C():\n    {end}\nlate()"
+        "        seen.append(1); late()\n        return True\nwith C():\n    {end}\nlate()"
     ),
     "contextmanager": (
         "import contextlib\n@contextlib.contextmanager\ndef c():\n    try: yield\n"
-        "    finally: late(); seen.append(1)\nwith c():\n    {end}"
+        "    finally: seen.append(1); late()\nwith c():\n    {end}"
     ),
     "suppress": (
         "import contextlib\nwith contextlib.suppress(BaseException):\n    {end}\n"
-        "late(); seen.append(1)"
+        "seen.append(1); late()"
     ),
     "ExitStack": (
         "import contextlib\nwith contextlib.ExitStack() as s:\n    s.callback(late)\n    {end}"
     ),
     "generator's finally": (
-        "def g():\n    try: yield\n    finally: late(); seen.append(1)\nfor _ in g():\n    {end}"
+        "def g():\n    try: yield\n    finally: seen.append(1); late()\nfor _ in g():\n    {end}"
     ),
     "generator that is kept": (
-        "def g():\n    try: yield\n    finally: late(); seen.append(1)\nx = g()\nnext(x)\n{end}"
+        "def g():\n    try: yield\n    finally: seen.append(1); late()\nx = g()\nnext(x)\n{end}"
     ),
+    # Between runs, when nothing refers to it any more: only tools are out of reach then.
     "__del__": (
         "class D:\n    def __del__(self): late(); seen.append(1)\n"
         "def f():\n    d = D()\n    {end}\nf()"
     ),
-    "nested": (
-        "try:\n    try:\n        {end}\n    finally:\n        late()\nfinally:\n    late()\n"
-        "    seen.append(1)"
-    ),
-    "lambda": "try:\n    {end}\nfinally:\n    (lambda: seen.append(late()))()",
-    "comprehension": "try:\n    {end}\nfinally:\n    [seen.append(late()) for _ in range(2)]",
     "a thread": (
         "import threading, time\ndef f():\n    while True: time.sleep(0.01)\n"
-        "    late()\ndef w():\n    try: f()\n    finally: late(); seen.append(1)\n"
+        "    late()\ndef w():\n    try: f()\n    finally: seen.append(1); late()\n"
         "threading.Thread(target=w, daemon=True).start()\n{end}"
     ),
     "a task": (
         "import asyncio\nasync def t():\n    try: await asyncio.sleep(500)\n"
-        "    finally: late(); seen.append(1)\nasync def m():\n    k = asyncio.create_task(t())\n"
+        "    finally: seen.append(1); late()\nasync def m():\n    k = asyncio.create_task(t())\n"
         "    await asyncio.sleep(0)\n    {end}\nasyncio.run(m())"
     ),
-    "final_answer again": "try:\n    {end}\nfinally:\n    final_answer(2)",
 }
 ENDS = {
     "final answer": "final_answer(1)",

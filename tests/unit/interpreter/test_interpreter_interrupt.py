@@ -37,7 +37,6 @@ def interrupted(interpreter: Interpreter, code: str) -> None:
 ENDLESS = {
     "while": "while True:\n    pass",
     "for": "for i in range(10**12):\n    pass",
-    "loop of calls": "while True:\n    len(str(1))",
     "recursion": "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(200)",
     "sleep": "import time\ntime.sleep(500)",
     "many sleeps": "import time\nwhile True:\n    time.sleep(0.001)",

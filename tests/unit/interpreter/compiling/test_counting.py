@@ -89,12 +89,9 @@ def test_endless_recursion_is_pythons_own_error(code: str) -> None:
     "code",
     [
         "def f(x): return x + 1\nfor i in range(10**9): f(i)",
-        "def f(x): return x + 1\nfor i in map(f, range(10**9)): pass",
         "def f(x): return x + 1\nlist(map(f, range(10**9)))",
         "def f(x): return x + 1\n[f(i) for i in range(10**9)]",
         "def f(x): return x\nall(f(i) == i for i in range(10**9))",
-        "class A:\n    def __eq__(self, o): return False\nx = [A() for _ in range(1000)]\n"
-        "for i in range(10**9): A() in x",
         "class A:\n    def __next__(self): return 1\n    def __iter__(self): return self\n"
         "for x in A(): pass",
         "class A:\n    def __getitem__(self, k): return k\nfor x in A(): pass",
