@@ -75,11 +75,6 @@ SCOPES = {
     "comprehension's source": "a, b = left, right\nresult = [x for x in [a {op} b]]",
     "generator": "result = list(a {op} b for a, b in [(left, right)])",
     "lambda": "result = (lambda a, b: a {op} b)(left, right)",
-    "default": "a, b = left, right\ndef f(x=a {op} b): return x\nresult = f()",
-    "closure": "def f(a):\n    def g(b): return a {op} b\n    return g\nresult = f(left)(right)",
-    "f-string": "a, b = left, right\nresult = f'{{a {op} b}}'",
-    "walrus": "a, b = left, right\nresult = [c := a {op} b, c]",
-    "nested": "a, b = left, right\nresult = ((a {op} b), [(a {op} b)], {{1: a {op} b}})",
     "global": "a, b = left, right\ndef f():\n    global a\n    a {op}= b\nf()\nresult = a",
     "nonlocal": (
         "def f(a, b):\n    def g():\n        nonlocal a\n        a {op}= b\n    g()\n    return a\n"
