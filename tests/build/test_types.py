@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import smolagents
 
 import smolagents_fork
 from smolagents_fork import errors
+from tools.command import run as run_command
 from tools.paths import ROOT
 from tools.uv import Uv
 
@@ -24,9 +25,7 @@ PROGRAMS = Path(sys.executable).parent
 
 
 def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
-    assert done.returncode in (0, 1), f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return run_command(command, timeout_seconds=300, cwd=cwd, env=os.environ, accepted=(0, 1))
 
 
 @pytest.fixture(scope="module")

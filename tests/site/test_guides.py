@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 import urllib.request
@@ -13,6 +12,7 @@ from page_walk import answer, model_environment, server_process, walk, write_fil
 
 from tests.chat_server import ChatServer
 from tests.ports import free_port
+from tools.command import run
 from tools.paths import ROOT
 
 GUIDES = ROOT / "docs" / "guides"
@@ -98,16 +98,9 @@ def test_workers_of_celery_have_executors_of_their_own(tmp_path):
     command = [sys.executable, "-m", "celery", "-A", "tasks", "--config", "celeryconfig"]
     command += ["worker", "--concurrency", "1", "--without-gossip", "--without-mingle"]
     with model_of(f"final_answer(len({PRIMES}))") as env, server_process(command, tmp_path, env):
-        done = subprocess.run(
-            [sys.executable, "-c", asking],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.stdout == "answer 15\n", done.stderr
+        command = [sys.executable, "-c", asking]
+        said = run(command, timeout_seconds=SECONDS, cwd=tmp_path, env=env)
+    assert said == "answer 15\n"
 
 
 def asked(address: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import smolagents_fork
 from tests.browser import opened_browser
+from tools.command import run
 from tools.downstream.packages import PACKAGES, USES
 from tools.paths import ROOT
 from tools.site.hooks import rewritten
@@ -60,15 +60,8 @@ def test_every_message_of_the_troubleshooting_page_is_in_the_code():
 def site(tmp_path_factory):
     """Return the folder of the built site."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
+    run(command, timeout_seconds=500, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     return folder
 
 

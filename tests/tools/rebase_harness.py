@@ -23,6 +23,7 @@ from private_index import write_wheel_of
 
 from buildsys import lock as lockfile
 from buildsys.version import write_version_file
+from tools.command import run
 from tools.git import Git, environment
 from tools.paths import CACHE, ROOT, Project
 from tools.rebase.__main__ import main
@@ -328,17 +329,9 @@ class Rebase:
 
     def git(self, *arguments: str) -> str:
         """A person's git in the scratch repository."""
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder.git.folder,
-            env=environment() | {"GIT_CEILING_DIRECTORIES": str(self.project.root)},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        own = environment() | {"GIT_CEILING_DIRECTORIES": str(self.project.root)}
+        folder = self.folder.git.folder
+        return run(["git", *arguments], timeout_seconds=300, cwd=folder, env=own)
 
 
 def build_tools() -> Path:

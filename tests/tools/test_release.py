@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from whole_contract import WHOLE
 
 from buildsys.lock import load
 from buildsys.version import fork_version
+from tools.command import run
 from tools.paths import ROOT, Project
 from tools.rebase.trial import copy_checkout
 from tools.release.__main__ import export_release, main
@@ -25,11 +25,7 @@ DATE = "2031-02-03"
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    return done.stdout
+    return run(["git", *arguments], timeout_seconds=60, cwd=folder, env=os.environ)
 
 
 def clone(folder: Path) -> Path:
@@ -133,7 +129,7 @@ def write_index(wheels: Path, index: Path) -> Path:
     shutil.copytree(wheels, index / "build" / "releases")
     (index / "build" / "site" / "index").mkdir(parents=True)
     script = commands.replace(".venv/bin/python", sys.executable)
-    subprocess.run(["sh", "-ec", script], cwd=index, check=True, timeout=300)
+    run(["sh", "-ec", script], timeout_seconds=300, cwd=index, env=os.environ)
     return index / "build" / "site" / "index"
 
 
@@ -142,12 +138,12 @@ def write_index(wheels: Path, index: Path) -> Path:
 def test_release_installs_from_static_index_alone(released, version, tmp_path):
     """The index gets the dependencies' wheels, too; then nothing else can be asked."""
     out = released / "dist" / "release"
-    subprocess.run(
+    run(
         [
             sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes",
             "--find-links", out, "--dest", tmp_path / "wheels", "-r", out / "constraints.txt",
         ],
-        check=True, timeout=300,
+        timeout_seconds=300, env=os.environ,
     )  # fmt: skip
     index = write_index(tmp_path / "wheels", tmp_path / "index")
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "UV_OFFLINE": "1"}
@@ -159,17 +155,14 @@ def test_release_installs_from_static_index_alone(released, version, tmp_path):
             "--default-index", (index / "simple").as_uri(), "-r", out / "constraints.txt",
         ],
     ):  # fmt: skip
-        subprocess.run(command, check=True, timeout=300, env=environment)
+        run(command, timeout_seconds=300, env=environment)
     program = (
         "import smolagents; from smolagents_fork import ProcessExecutor\n"
         "print(smolagents.__version__)\n"
         "with ProcessExecutor([]) as executor: print(executor('6 * 7').output)"
     )
-    done = subprocess.run(
-        [python, "-c", program],
-        capture_output=True, text=True, timeout=120, check=True, env=environment,
-    )  # fmt: skip
-    assert done.stdout == f"{version}\n42\n"
+    printed = run([python, "-c", program], timeout_seconds=120, env=environment)
+    assert printed == f"{version}\n42\n"
 
 
 def test_release_of_changed_checkout_is_refused(released, capsys):

@@ -15,6 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tools.command import run
 from tools.paths import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"
@@ -75,15 +76,13 @@ def test_tests_of_other_systems_are_collected_without_posix_modules(tmp_path: Pa
     _, tested = other_systems_commands()
     (tmp_path / "no_posix.py").write_text(NO_POSIX)
     python_path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
+    run(
         [
             sys.executable, "-m", "pytest", "-p", "no_posix", "-p", "no:cacheprovider", "-qq",
             "--collect-only", *re.findall(r"tests/\S+", tested),
         ],
-        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "PYTHONPATH": python_path},
+        timeout_seconds=300, cwd=ROOT, env={**os.environ, "PYTHONPATH": python_path},
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_one_job_needs_all_others():
