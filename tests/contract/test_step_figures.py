@@ -111,7 +111,7 @@ def test_threads_of_programs_draw_into_their_own_programs_figures(figure_of_host
 
 
 def test_large_figures_are_made_smaller_and_few():
-    code = "from PIL import Image\nfor n in range(8): Image.new('RGB', (4000, 2000 + n)).show()"
+    code = "from PIL import Image\nfor n in range(8): Image.new('RGB', (4000, 200 + n)).show()"
     agent = agent_of(Seeing(), code, "final_answer(1)")
     agent.run("show")
     assert [image.width for image in agent.memory.steps[1].observations_images] == [1568] * 5
