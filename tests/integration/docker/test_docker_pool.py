@@ -26,7 +26,7 @@ from smolagents_fork.sandboxes import removals
 
 @pytest.fixture(scope="module")
 def pool(image):
-    """One whose containers are all free between two tests."""
+    """One whose containers are free and ready between two tests."""
     with DockerPool(min_size=1, max_size=3, **PATIENT) as made:
         yield made
 
@@ -62,6 +62,7 @@ def test_executor_of_a_pool_gets_its_files_and_again_after_a_death(pool, tmp_pat
         assert [one.path for one in executor.list_files()] == ["data.csv", "in/b"]
     with DockerExecutor(pool=pool) as another:
         assert another.list_files() == []
+    assert pool.wait_until_ready(timeout=150)
 
 
 def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
