@@ -1,9 +1,10 @@
-"""The table of hostile programs is complete."""
+"""The table of hostile programs is complete; harmless ones that look alike run as in CPython."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import case_harness
 import hostile_harness
 import hostile_table
 import pytest
@@ -55,3 +56,23 @@ def test_worker_of_the_harness_reports_a_crash_and_goes_on() -> None:
         answers = worker.batch("weak", [crash, after])["answers"]
     assert answers[0]["reached"] == ["crashed, status 6"]
     assert answers[1]["reached"] == ["trip()"]
+
+
+CASES = [
+    case
+    for path in sorted((Path(__file__).parent / "programs" / "harmless").glob("*.py"))
+    for case in case_harness.read_cases(path)
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_harmless_program_is_not_refused(case: case_harness.Case) -> None:
+    expected = case_harness.run_reference(case.code)
+    assert not expected.error, "a harmless program ends without an error"
+    got = case_harness.run_ours(case.code)
+    assert got == expected, f"line {case.line}\n{case.code}\n{got.extra}"
+
+
+def test_at_least_sixty() -> None:
+    assert len(CASES) >= 60
+    assert len({case.name for case in CASES}) == len(CASES)

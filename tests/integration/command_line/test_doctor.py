@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import socket
 import sys
 from pathlib import Path
 
 import pytest
-from command_settings import NO_INDEX, PIP
 
 from smolagents_fork.wasm.pyodide_files import VERSION
 
+#: Settings of pip on the machine that runs the tests, of which a test needs its own.
+PIP = (
+    "PIP_CERT", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_NO_INDEX",
+    "PIP_TRUSTED_HOST", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE",
+)  # fmt: skip
+#: An index that cannot be reached, so that a check ends at once.
+NO_INDEX = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines a process")
 #: Numbers of unshare and seccomp; those of Landlock are the same on every machine.
 CALLS = {"x86_64": (272, 317), "aarch64": (97, 277)}

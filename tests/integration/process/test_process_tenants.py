@@ -69,10 +69,8 @@ def parts_of(text: str) -> list[str]:
 
 
 @pytest.fixture
-def second(
-    own_fork_server: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[tuple[Any, dict[str, str]]]:
-    """An executor whose child is forked while another's runs; texts of the other and the host."""
+def second(own_fork_server: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """An executor whose child is forked while another's runs; it has texts of that and the host."""
     monkeypatch.setenv("SECRET_OF_THE_HOST", "a-password-in-the-environment")
     given = tmp_path / "a-folder-of-the-first"
     given.mkdir()
@@ -86,29 +84,26 @@ def second(
                 "program": "left-by-the-program-42",
                 "environment": os.environ["SECRET_OF_THE_HOST"],
             }
-            made.other = first
-            yield made, texts
+            made.other, made.texts = first, texts
+            yield made
 
 
-def test_nothing_of_another_child_is_in_memory(second: tuple[Any, dict[str, str]]):
-    executor, texts = second
-    own = {**texts, "own folder": executor.folder}
-    executor.send_variables({"texts": {name: parts_of(text) for name, text in own.items()}})
-    found = executor(SEARCH).output
+def test_nothing_of_another_child_is_in_memory(second: Any):
+    own = {**second.texts, "own folder": second.folder}
+    second.send_variables({"texts": {name: parts_of(text) for name, text in own.items()}})
+    found = second(SEARCH).output
     assert {name for name, _ in found} == {"own folder"}, found
 
 
-def test_no_frame_or_object_of_the_fork_server_is_in_memory(second: tuple[Any, dict[str, str]]):
-    executor, _ = second
-    assert executor(FRAMES).output == []
+def test_no_frame_or_object_of_the_fork_server_is_in_memory(second: Any):
+    assert second(FRAMES).output == []
 
 
-def test_open_descriptors_are_the_childs_own(second: tuple[Any, dict[str, str]]):
-    executor, _ = second
-    executor("1")
-    files = open_files(executor.pid)
+def test_open_descriptors_are_the_childs_own(second: Any):
+    second("1")
+    files = open_files(second.pid)
     assert sorted(file.partition(":[")[0] for file in files) == OPEN
-    shared = {file for file in files if ":[" in file} & set(open_files(executor.other.pid))
+    shared = {file for file in files if ":[" in file} & set(open_files(second.other.pid))
     assert shared == set()
 
 
