@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 import subprocess
 import sys
 import tempfile
@@ -197,14 +196,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(temporary: Path) ->
         living.communicate()
 
 
-def test_folder_goes_with_its_process(temporary: Path) -> None:
-    process, folder = started(temporary, "os.makedirs(folder + '/a'); os.fork() or sys.exit()", "")
-    process.communicate()
-    assert not folder.parent.exists()
-    assert os.listdir(place_of(temporary)) == []
-
-
-def test_copy_of_a_process_has_its_own_folder_and_leaves_the_others(temporary: Path) -> None:
+def test_folder_goes_with_its_process_and_not_with_a_copy_of_it(temporary: Path) -> None:
     process, folder = started(
         temporary,
         "child = os.fork()\n"
@@ -215,7 +207,7 @@ def test_copy_of_a_process_has_its_own_folder_and_leaves_the_others(temporary: P
     process.communicate()
     assert process.returncode == 0
     assert not folder.exists()
-    assert stat.S_ISDIR(os.stat(place_of(temporary)).st_mode)
+    assert os.listdir(place_of(temporary)) == []
 
 
 def test_lock_on_the_whole_folder_is_not_waited_for_for_ever(
