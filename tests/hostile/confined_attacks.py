@@ -26,6 +26,11 @@ from smolagents_fork.process.confinement_report import Kernel
 from smolagents_fork.process.sandbox_paths import layout_for
 
 LIMIT, THREADS = 256 << 20, 24
+#: Errors of attacks that the kernel refuses.
+REFUSALS = (
+    "PermissionError:", "OSError:", "MemoryError", "RuntimeError:", "BlockingIOError:",
+    "FileNotFoundError:", "NotADirectoryError:", "gaierror:", "ConnectionRefusedError:",
+)  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -102,14 +107,7 @@ def _outcome(executor: ProcessExecutor, code: str) -> str:
         value = executor(PREPARED + code).output
     except ForkError as error:
         text = str(error).partition(" due to: ")[2]
-        kinds = ("PermissionError:", "OSError:", "MemoryError", "RuntimeError:", "BlockingIOError:")
-        kinds += (
-            "FileNotFoundError:",
-            "NotADirectoryError:",
-            "gaierror:",
-            "ConnectionRefusedError:",
-        )
-        return f"refused: {text}" if text.startswith(kinds) else f"FAILED {error}"
+        return f"refused: {text}" if text.startswith(REFUSALS) else f"FAILED {error}"
     return "refused: " + value if value == "nothing" else f"REACHED {value!r}"
 
 
