@@ -340,13 +340,18 @@ def test_asynchronous_tools(contract, given):
     assert set(asyncio.run(run())) == {4}
 
 
-@behaviour("Tools", "A call that does not match the signature raises Python's own TypeError.")
+@behaviour(
+    "Tools",
+    "A call that does not match the signature raises Python's own TypeError, which names the tool.",
+)
 def test_signature_errors_have_pythons_words(contract):
     def two(first: Any, second: Any = None) -> Any:
         return [first, second]
 
     executor = contract.shared
-    executor.send_tools({"two": two})
+    executor.send_tools({"two": two, "counter": Counter(0)})
+    missing = "counter() missing 1 required positional argument: 'step'"
+    assert executor(caught("counter()", "TypeError")).output == missing
     for call in ("two()", "two(1, 2, 3)", "two(1, nope=2)", "two(1, first=2)"):
         with pytest.raises(TypeError) as expected:
             eval(call, {"two": two})
