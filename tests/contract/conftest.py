@@ -12,6 +12,26 @@ from scripted_model import ScriptedModel
 from smolagents import CodeAgent
 from smolagents.models import MODEL_REGISTRY
 
+#: Module of a plug-in.
+PLUG_IN = """
+    from smolagents.local_python_executor import PythonExecutor
+
+    class Plugged(PythonExecutor):
+        def __init__(self, imports, logger, **kwargs):
+            self.arguments = (imports, logger, kwargs)
+        def send_tools(self, tools): ...
+        def send_variables(self, variables): ...
+        def __call__(self, code): ...
+
+    Alias = Plugged
+
+    def factory(imports, logger, **kwargs):
+        return Plugged(imports, logger, made_by="factory", **kwargs)
+
+    def broken(imports, logger):
+        return "no executor"
+"""
+
 
 @pytest.fixture(autouse=True)
 def _no_executors_yet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +53,7 @@ def managed(model: ScriptedModel) -> CodeAgent:
 def plug_ins(tmp_path, monkeypatch):
     """Installs made-up distributions, as real metadata on a real path."""
 
-    def install(*entries: str, name: str = "plugins", source: str = "") -> None:
+    def install(*entries: str, name: str = "plugins", source: str = PLUG_IN) -> None:
         info = tmp_path / name / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")

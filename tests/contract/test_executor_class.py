@@ -79,35 +79,21 @@ def test_class_that_takes_the_logger_by_keyword_only_is_given_it(model, executor
         agent_with(model, **chosen, executor_kwargs={"logger": None})
 
 
-class NoLogger(RecordingExecutor):
-    def __init__(self, imports: Any, **options: Any) -> None:
-        pytest.fail("called")
-
-
-class OtherName(RecordingExecutor):
-    def __init__(self, imports: Any, *, log: Any = None) -> None:
-        pytest.fail("called")
-
-
-class Nothing(RecordingExecutor):
-    def __init__(self) -> None:
-        pytest.fail("called")
-
-
 @pytest.mark.parametrize(
-    ("executor_class", "parameters"),
+    ("constructor", "parameters"),
     [
-        (NoLogger, "(imports: 'Any', **options: 'Any') -> 'None'"),
-        (OtherName, "(imports: 'Any', *, log: 'Any' = None) -> 'None'"),
-        (Nothing, "() -> 'None'"),
+        (lambda self, imports, **options: pytest.fail("called"), "(imports, **options)"),
+        (lambda self, imports, *, log=None: pytest.fail("called"), "(imports, *, log=None)"),
+        (lambda self: pytest.fail("called"), "()"),
     ],
 )
-def test_class_that_does_not_take_what_agents_give_is_refused(model, executor_class, parameters):
+def test_class_that_does_not_take_what_agents_give_is_refused(model, constructor, parameters):
+    own = type("Own", (RecordingExecutor,), {"__init__": constructor})
     with pytest.raises(ConfigurationTypeError) as caught:
-        agent_with(model, executor_class=executor_class)
+        agent_with(model, executor_class=own)
     assert str(caught.value) == (
-        f"{executor_class.__name__} is called with (additional_authorized_imports, logger, "
-        f"**executor_kwargs), and takes {parameters}; it needs these parameters"
+        "Own is called with (additional_authorized_imports, logger, **executor_kwargs), and takes "
+        f"{parameters}; it needs these parameters"
     )
 
 
@@ -244,27 +230,9 @@ def test_class_that_can_serve_managed_agents_gets_them(model, managed, able):
 # Plug-ins
 
 
-CLASS_SOURCE = """
-    from smolagents.local_python_executor import PythonExecutor
-
-    class Plugged(PythonExecutor):
-        def __init__(self, imports, logger, **kwargs):
-            self.arguments = (imports, logger, kwargs)
-        def send_tools(self, tools): ...
-        def send_variables(self, variables): ...
-        def __call__(self, code): ...
-
-    def factory(imports, logger, **kwargs):
-        return Plugged(imports, logger, made_by="factory", **kwargs)
-
-    def broken(imports, logger):
-        return "no executor"
-"""
-
-
 def test_entry_points_are_found_by_name_and_only_the_requested_one_is_loaded(model, plug_ins):
     entries = ("plugged = plugins_module:Plugged", "made = plugins_module:factory")
-    plug_ins(*entries, source=CLASS_SOURCE)
+    plug_ins(*entries)
     plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
     agent = agent_with(model, executor_type="plugged", executor_kwargs={"a": 1})
     assert type(agent.python_executor).__name__ == "Plugged"
@@ -275,7 +243,7 @@ def test_entry_points_are_found_by_name_and_only_the_requested_one_is_loaded(mod
 
 
 def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed, plug_ins):
-    plug_ins("made = plugins_module:factory", source=CLASS_SOURCE)
+    plug_ins("made = plugins_module:factory")
     with pytest.raises(ConfigurationError, match="cannot serve managed agents"):
         agent_with(model, executor_type="made", managed_agents=[managed])
 
@@ -298,14 +266,14 @@ def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed
     ids=["not an executor", "not there", "another name"],
 )
 def test_entry_point_that_makes_no_executor_says_why(model, plug_ins, entry, error, words):
-    plug_ins(entry, source=CLASS_SOURCE)
+    plug_ins(entry)
     with pytest.raises(error, match=words):
         agent_with(model, executor_type="chosen")
 
 
 def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
-    plug_ins("twin = plugins_module:Plugged", source=CLASS_SOURCE)
-    plug_ins("twin = others_module:Plugged", name="others", source=CLASS_SOURCE)
+    plug_ins("twin = plugins_module:Plugged")
+    plug_ins("twin = others_module:Plugged", name="others")
     with pytest.raises(ValueError, match="is offered by 2 entry points") as caught:
         agent_with(model, executor_type="twin")
     assert "plugins_module:Plugged (from plugins)" in str(caught.value)
@@ -314,7 +282,7 @@ def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
 
 
 def test_built_in_name_overrides_an_entry_point(model, plug_ins):
-    plug_ins("local = plugins_module:Plugged", source=CLASS_SOURCE)
+    plug_ins("local = plugins_module:Plugged")
     assert isinstance(agent_with(model).python_executor, smolagents.LocalPythonExecutor)
 
 

@@ -167,22 +167,11 @@ def test_class_of_the_forks_own_needs_no_permission(model, tmp_path, route):
     assert type(loaded.python_executor) is smolagents.LocalPythonExecutor
 
 
-PLUGGED = """
-    from smolagents.local_python_executor import PythonExecutor
-
-    class Plugged(PythonExecutor):
-        def __init__(self, imports, logger, **kwargs): ...
-        def send_tools(self, tools): ...
-        def send_variables(self, variables): ...
-        def __call__(self, code): ...
-"""
-
-
 @both_routes
 @pytest.mark.parametrize("value", ["plugins_module:Plugged", "plugins_module:Alias"])
 def test_class_of_an_entry_point_needs_no_permission(model, tmp_path, route, plug_ins, value):
     """Also when the package exports it under another name than its module's."""
-    plug_ins(f"plugged = {value}", source=f"{PLUGGED}\n    Alias = Plugged\n")
+    plug_ins(f"plugged = {value}")
     plugged = importlib.import_module("plugins_module").Plugged
     loaded = route(make(model, executor_class=plugged), tmp_path / "saved")
     assert type(loaded.python_executor) is plugged
