@@ -16,7 +16,7 @@ import httpx
 import pytest
 import requests
 from git_source import clone, serve_repository
-from proxy_double import listed, received_with
+from proxy_double import LISTENER, listed, received_with
 from web_servers import LARGE, serving
 
 from smolagents_fork.system.proxy_environment import proxy_environment
@@ -105,6 +105,7 @@ def test_listed_host_is_reached_over_https(use_proxy, secure, get):
     assert double.record.text == ""
 
 
+@LISTENER
 def test_listed_host_is_reached_over_http(use_proxy, plain, get):
     double = use_proxy(plain)
     assert get(f"http://api.test:{plain.port}/b?c=d") == "got /b?c=d"
@@ -112,6 +113,7 @@ def test_listed_host_is_reached_over_http(use_proxy, plain, get):
     assert double.record.text == ""
 
 
+@LISTENER
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_unlisted_host_is_refused_and_recorded(use_proxy, secure, get, scheme):
     double = use_proxy(secure)
