@@ -22,6 +22,8 @@ SMALL = RunLimits(max_operations=20_000, timeout_seconds=300)
         ("{i: i for i in range(10) for j in range(100)}", 1011),
         ("def f(): pass\nfor i in range(500): f()", 1001),
         ("f = lambda: int()\nlist(map(lambda i: f(), range(500)))", 1001),
+        ("async def g():\n    for i in range(3): yield i\nasync for x in g(): pass", 8),
+        ("async def g():\n    for i in range(3): yield i\n[x async for x in g()]", 8),
         ("for i in range(500): tool()", 501),
         ("for i in range(500):\n    if i == 9: final_answer(i)", 11),
     ],
