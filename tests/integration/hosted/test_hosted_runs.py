@@ -64,3 +64,14 @@ def test_pieces_of_files_do_not_stay_in_the_kernels_history(executor: Any):
     history = "get_ipython().history_manager.input_hist_raw"
     sizes = executor(f"sum(len(one) for one in {history})").output
     assert int(sizes) < 600_000
+
+
+def test_paths_of_files_are_those_of_the_work_folder_wherever_the_code_is(executor: Any):
+    executor.put_file(b"given", "elsewhere/data")
+    executor("import os\nos.chdir('elsewhere')")
+    try:
+        assert executor.get_file("elsewhere/data") == b"given"
+        found = [(one.path, one.size) for one in executor.list_files("elsewhere")]
+        assert found == [("elsewhere/data", 5)]
+    finally:
+        executor("os.chdir('..')")

@@ -129,11 +129,14 @@ def test_wrong_address_is_named(cluster, tmp_path, monkeypatch, kind):
 
 
 @pytest.mark.parametrize(
-    ("keywords", "words"),
-    [({"namespace": "other"}, 'namespaces "other" not found'), ({"context": "nowhere"}, "nowhere")],
+    ("keywords", "error", "words"),
+    [
+        ({"namespace": "other"}, ExecutorStartError, 'namespaces "other" not found'),
+        ({"context": "nowhere"}, EngineUnavailableError, "nowhere"),
+    ],
 )
-def test_namespace_and_context_that_do_not_exist_are_named(cluster, keywords, words):
-    with pytest.raises(ExecutorStartError, match=words):
+def test_namespace_and_context_that_do_not_exist_are_named(cluster, keywords, error, words):
+    with pytest.raises(error, match=words):
         KubernetesEngine(**keywords).connect(ContainerOptions())
 
 

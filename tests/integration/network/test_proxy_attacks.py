@@ -336,7 +336,7 @@ def test_client_that_gave_up_keeps_no_place(proxied, plain, accepting, begun):
     if begun == "tunnel":
         double.tunnel(f"silent.test:{accepting.port}").close()
     else:
-        head = (GET if begun == "request" else f"{POST}Content-Length: 100\r\n") + "\r\nbegun"
+        head = f"{GET}\r\n" if begun == "request" else f"{POST}Content-Length: 100\r\n\r\nbegun"
         with double.connect() as connection:
             connection.sendall(for_port(accepting, head.replace("api.test", "silent.test")))
     assert double.get(plain).endswith(b"got /")

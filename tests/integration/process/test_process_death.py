@@ -19,6 +19,7 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     ProtocolError,
     SandboxDiedError,
+    SandboxTimeoutError,
 )
 from smolagents_fork.process.confinement_report import Kernel
 
@@ -113,6 +114,20 @@ def test_forged_frames_are_protocol_errors(name: str):
         with pytest.raises(ProtocolError, match=words) as caught:
             ex(f"import os, time\nos.write(1000, {frame})\ntime.sleep(600)")
         assert str(caught.value).endswith(LOST)
+        assert ex("1 + 1").output == 2
+
+
+def test_a_truncated_frame_ends_at_the_time_limit():
+    with executor(SHARP, timeout_seconds=1.0) as ex:
+        # The real end of the run is read as the rest of the forged frame.
+        with pytest.raises(SandboxTimeoutError):
+            ex(
+                "import os, time\n"
+                "os.write(1000, b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x09')\n"
+                "time.sleep(600)"
+            )
+        with pytest.raises(ProtocolError):
+            ex("1 + 1")
         assert ex("1 + 1").output == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import dataclasses
 import gc
 import json
 import os
@@ -393,6 +394,18 @@ def test_the_sandbox_does_not_take_another_calls_reply(reply):
     else:
         with pytest.raises(DecodeError):
             calls.call("tool", [], {})
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+def test_arguments_become_no_class_of_the_host():
+    seen: list[Any] = []
+    _, stubs = serving(tool=seen.append)
+    stubs["tool"](Point(3))
+    assert [(type(value).__name__, value.x) for value in seen] == [("Record", 3)]
 
 
 def test_abandoned_call_does_not_disturb_the_next():
