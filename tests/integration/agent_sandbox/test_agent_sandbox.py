@@ -525,19 +525,23 @@ while True: pass
 # -- output, errors, end --
 
 
-def test_output_of_both_streams_arrives_while_the_program_runs() -> None:
+def test_output_of_both_streams_arrives_while_the_program_runs(
+    box: AgentSandbox, box_output: Any
+) -> None:
     printed = PrintedLine()
-    with AgentSandbox(on_output=printed, **START) as box:
-        program = (
-            "import sys, os\nprint('begin \N{EURO SIGN}')\n"
-            "while not os.path.exists('/workspace/go'): pass\n"
-            "print('end', file=sys.stderr)"
-        )
-        with running(box.run_code, program) as run:
-            run.until(printed.is_set)
-            assert printed.text == "begin \N{EURO SIGN}\n"
-            box.put_file(b"", "go")
-            assert run.result() == "begin \N{EURO SIGN}\nend\n"
+    program = (
+        "import sys, os\nprint('begin \N{EURO SIGN}')\n"
+        "while not os.path.exists('/workspace/go'): pass\n"
+        "print('end', file=sys.stderr)"
+    )
+    with (
+        mock.patch.object(box_output, "current", printed),
+        running(box.run_code, program) as run,
+    ):
+        run.until(printed.is_set)
+        assert printed.text == "begin \N{EURO SIGN}\n"
+        box.put_file(b"", "go")
+        assert run.result() == "begin \N{EURO SIGN}\nend\n"
 
 
 def test_long_output_keeps_both_ends() -> None:
