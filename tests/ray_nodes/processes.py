@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["alive", "cpu_seconds", "descendants", "end", "in_session", "program"]
+__all__ = ["alive", "descendants", "end", "in_session", "program"]
 
 
 def alive(pid: int) -> bool:
@@ -19,14 +19,6 @@ def alive(pid: int) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
     return False
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken, in seconds; 0 if it is gone."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        times = psutil.Process(pid).cpu_times()
-        return float(times.user + times.system)
-    return 0.0
 
 
 def program(pid: int) -> str:
