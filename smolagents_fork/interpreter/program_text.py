@@ -7,6 +7,7 @@ import contextlib
 import functools
 import itertools
 import linecache
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ __all__ = ["CompiledProgram", "compiler_errors", "find_program", "new_filename",
 _MOST_PROGRAMS = 512
 _programs: OrderedDict[str, CompiledProgram] = OrderedDict()
 _numbers = itertools.count(1)
+#: Begins the file names of programs, which the filters of warnings match.
+_PREFIX = "<program "
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class CompiledProgram:
     @functools.cached_property
     def tree(self) -> ast.Module:
         """The tree as written, for messages."""
-        return ast.parse(self.source)
+        return ast.parse(self.source, self.filename)
 
     def locate_at_end(self, code: CodeType) -> CodeType:
         """Return ``code``, which has one line, as code of the program's last line."""
@@ -51,7 +54,7 @@ class CompiledProgram:
 
 def new_filename() -> str:
     """Return a file name for the code of the next program."""
-    return f"<program {next(_numbers)}>"
+    return f"{_PREFIX}{next(_numbers)}>"
 
 
 def register_program(program: CompiledProgram) -> None:
@@ -75,9 +78,12 @@ def find_program(filename: str) -> CompiledProgram | None:
 def compiler_errors(source: str) -> Iterator[None]:
     """Raise errors of Python's parser and compiler in the block as those of a program.
 
+    Their warnings about it are ignored, whatever the process makes of warnings.
+
     Raises:
         InterpreterError: it is not Python, or too deeply nested; also one that the block raises.
     """
+    _ignore_compiler_warnings()
     try:
         yield
     except InterpreterError:
@@ -92,6 +98,17 @@ def compiler_errors(source: str) -> Iterator[None]:
         raise InterpreterError(
             f"Code parsing failed due to: {type(error).__name__}: {error}"
         ) from error
+
+
+def _ignore_compiler_warnings() -> None:
+    """Have this process ignore what the compiler warns of in programs.
+
+    The filter stays. ``warnings.catch_warnings()`` sets the filters of all threads, so that of two
+    that compile at the same time one would lose its own, and the process those it had before.
+    """
+    first = [entry[3] for entry in warnings.filters[:1]]
+    if [getattr(module, "pattern", None) for module in first] != [_PREFIX]:
+        warnings.filterwarnings("ignore", module=_PREFIX)
 
 
 def syntax_error(source: str, error: SyntaxError) -> InterpreterError:

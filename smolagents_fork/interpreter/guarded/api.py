@@ -295,7 +295,8 @@ class Interpreter:
         if type(value) is types.FunctionType and self._classes.owns(value):
             with contextlib.suppress(OSError, SyntaxError):  # a lambda's line is not a program
                 text = textwrap.dedent(inspect.getsource(value))
-                value.__source__ = ast.unparse(ast.parse(text))  # type: ignore[attr-defined]
+                tree = ast.parse(text, value.__code__.co_filename)
+                value.__source__ = ast.unparse(tree)  # type: ignore[attr-defined]
         return value
 
     def _compile(self, code: str) -> tuple[CompiledProgram, types.FunctionType]:

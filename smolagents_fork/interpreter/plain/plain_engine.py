@@ -8,7 +8,6 @@ import builtins
 import functools
 import sys
 import types
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -209,9 +208,7 @@ def compile_plain(source: str) -> CompiledProgram:
         InterpreterError: it is not Python, or too deeply nested.
     """
     filename = new_filename()
-    with warnings.catch_warnings(), compiler_errors(source):
-        # "is" with a literal, and their like: for an author, who does not read them here.
-        warnings.simplefilter("ignore")
+    with compiler_errors(source):
         tree = ast.parse(source, filename)
         keep_last_value(tree.body, _VALUE)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT

@@ -611,14 +611,10 @@ def _clear_frames(trace):
 @functools.lru_cache(maxsize=1)
 def _flags_of_program(source):
     """Return the flags of a whole program's code; ``None`` if the text is not Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # One with too many brackets is a RecursionError or a MemoryError.
-        with contextlib.suppress(
-            SyntaxError, ValueError, OverflowError, RecursionError, MemoryError
-        ):
-            awaits = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            return compile(source, "<>", "exec", awaits, dont_inherit=True).co_flags
+    # One with too many brackets is a RecursionError or a MemoryError.
+    with contextlib.suppress(SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+        awaits = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        return compile(source, "<program >", "exec", awaits, dont_inherit=True).co_flags
     return None
 
 
@@ -651,7 +647,7 @@ def _compile_once(shell):
     shell.should_run_async = should_run_async
     numbers = itertools.count(1)
     compiler.get_code_name = lambda *_: f"<program {next(numbers)}>"
-    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<program ")
+    warnings.filterwarnings("ignore", module="<program ")
 
 
 def _packer_of_text(pack, texts):

@@ -7,13 +7,15 @@ import os
 import pickle
 import sys
 import threading
+import warnings
 from typing import Any
 
 import case_harness
 import pytest
-from background import run_python, running
+from background import at_once, run_python, running
 
 from smolagents_fork.interpreter.guarded import Interpreter
+from smolagents_fork.interpreter.guarded.compiling.program import compile_program
 from smolagents_fork.interpreter.guarded.modules import places
 
 CASES = [*case_harness.read_cases(case_harness.PROGRAMS / "own_process" / "libraries.py")]
@@ -42,6 +44,25 @@ def test_forked_copy_has_nothing_of_another_threads_program(
         os._exit(0 if list(places._routes) == [own] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert other in places._routes
+
+
+@pytest.mark.filterwarnings("error")
+def test_threads_that_compile_leave_the_host_its_filters_of_warnings() -> None:
+    def compile_often() -> None:
+        for number in range(300):
+            compile_program(f"{number} is 1\n1()", frozenset(), frozenset(), 1)
+
+    before, interval = list(warnings.filters), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        at_once(compile_often, compile_often)
+    finally:
+        sys.setswitchinterval(interval)
+    (_, _, _, module, _), *others = warnings.filters
+    assert getattr(module, "pattern", None) == "<program "
+    assert others == before
+    with pytest.raises(UserWarning):
+        warnings.warn("of the host", UserWarning, stacklevel=1)
 
 
 def test_tools_and_other_threads_find_the_main_module_of_the_host(

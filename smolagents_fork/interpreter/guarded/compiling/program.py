@@ -4,7 +4,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -44,10 +43,8 @@ def compile_program(
         ProgramRefusedError: it has a syntax node without a rule.
     """
     filename = new_filename()
-    with warnings.catch_warnings(), compiler_errors(source):
-        # A program's "is" with a literal is not a concern of the host's warning filters, and the
-        # compiler warns of calls of the constants that stand for guards.
-        warnings.simplefilter("ignore")
+    # The compiler also warns of calls of the constants that stand for guards.
+    with compiler_errors(source):
         try:
             tree = ast.parse(source, filename)
             check_nodes(tree)
