@@ -152,4 +152,4 @@ import operator
 from operator import __add__
 (operator.__lt__(1, 2), operator.__add__("a", "b"), __add__(1, 2), operator.__contains__([1], 1), operator.__name__)
 # case: names-of-builtins
-[(f.__name__, f.__qualname__) for f in (print, getattr, setattr, vars, pow, len, eval)]
+[(f.__name__, f.__qualname__, f.__module__) for f in (print, getattr, setattr, vars, pow, len, eval)]

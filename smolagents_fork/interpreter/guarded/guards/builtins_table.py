@@ -32,7 +32,6 @@ def _make_refusal(name: str) -> Callable[..., Any]:
             f"tools or defined/imported in the preceding code: {advice}"
         )
 
-    refuse.__name__ = refuse.__qualname__ = name
     return refuse
 
 
@@ -73,13 +72,13 @@ def program_builtins(
         "__build_class__": builtins.__build_class__,
         "__debug__": True,
     }
-    for name, builtin in {**guarded, "print": tools.get("print")}.items():
+    refused = {name: _make_refusal(name) for name in policy.REFUSED_BUILTINS}
+    for name, builtin in {**guarded, **refused, "print": tools.get("print")}.items():
         # Python's own errors about a call name the function.
         function = getattr(builtin, "__func__", builtin)
         if isinstance(function, types.FunctionType):
             function.__name__ = function.__qualname__ = name
             function.__module__ = "builtins"
-    refused = {name: _make_refusal(name) for name in policy.REFUSED_BUILTINS}
     # For C code, which imports what it needs; the name in a program means another function.
     refused["__import__"] = builtins.__import__
     return {**harmless, **raised, **refused, **guarded, **tools}
