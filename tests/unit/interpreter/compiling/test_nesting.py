@@ -18,7 +18,6 @@ def test_finally_blocks_beside_and_around_one_another_run() -> None:
 
 NESTED = {
     "sum of names": ("x = 1\n" + " + ".join(["x"] * 1000), 1000),
-    "sum of as many names as once were too many": ("x = 1\n" + " + ".join(["x"] * 247), 247),
     "sum of constants": (" + ".join(["1"] * 400), 400),
     "sum of texts": (" + ".join(["'a'"] * 400), "a" * 400),
     "product": ("x = 1\n" + " * ".join(["x"] * 400), 1),

@@ -99,10 +99,3 @@ def test_the_parameter_that_a_message_names_raises_the_limit(
     with pytest.raises(LimitExceededError, match=rf"{words}.* may make 100 \({name}\)"):
         LocalPythonExecutor([], **{name: 100})(code)  # type: ignore[arg-type]
     LocalPythonExecutor([], **{name: 10_000})(code)  # type: ignore[arg-type]
-
-
-def test_a_limit_holds_for_a_function_of_an_earlier_call() -> None:
-    executor = LocalPythonExecutor([], max_items=1_000)
-    executor("a = 3\nn = 2_500\ndef f(): return a * n\nf()")
-    with pytest.raises(LimitExceededError, match="would make 7500 items"):
-        executor("a = [1, 2, 3]\nlen(f())")
