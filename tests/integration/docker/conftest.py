@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +17,7 @@ from docker_waiting import START_SECONDS
 
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE
+from smolagents_fork.sandboxes.process_owner import this_machine
 
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
@@ -75,6 +78,29 @@ def proxy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineProxy]
     with EngineProxy(engine) as made:
         monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
         yield made
+
+
+@pytest.fixture
+def create(engine: Any) -> Iterator[Callable[..., Any]]:
+    """Creates containers without an executor, which are removed after the test."""
+    made = []
+
+    def create_one(*args: Any, **keywords: Any) -> Any:
+        made.append(engine.containers.create(*args, **keywords))
+        return made[-1]
+
+    yield create_one
+    for container in made:
+        with contextlib.suppress(docker.errors.NotFound):
+            container.remove(force=True)
+
+
+@pytest.fixture
+def ended() -> str:
+    """The text of an owner on this machine that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait(60)
+    return f"{this_machine()}:{process.pid}:1"
 
 
 @pytest.fixture

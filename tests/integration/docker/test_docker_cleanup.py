@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
-import sys
 
-import docker
 from background import at_once, eventually
 from docker_measuring import descriptors, thread_names
 from docker_waiting import containers_of, gone
@@ -26,42 +22,25 @@ def test_delete_returns_when_it_is_gone(make, engine):
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
 
 
-def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
-    dead = subprocess.Popen([sys.executable, "-c", "pass"])
-    dead.wait(30)
-    own = labels("test")[LABEL]
-    cases = {
-        "dead": {LABEL: f"{this_machine()}:{dead.pid}:1"},
+def test_reaper_removes_dead_owners_and_nobody_elses(image, engine, create, ended):
+    labelled = {
+        "dead": {LABEL: ended},
         "reused-pid": {LABEL: f"{this_machine()}:{os.getpid()}:1"},
-        "alive": {LABEL: own.replace(f":{os.getpid()}:", f":{os.getpid()}:")},
-        "elsewhere": {LABEL: f"another-machine:{dead.pid}:1"},
+        "alive": {LABEL: labels("test")[LABEL]},
+        "elsewhere": {LABEL: ended.replace(this_machine(), "another-machine")},
         # The label of the image is that of the process that built it.
         "foreign": {LABEL: "", "somebody": "else"},
         # As docker commit, or FROM, gives the labels of a container to others.
-        "inherited": {LABEL: f"{this_machine()}:{dead.pid}:1", NAME_LABEL: "another"},
+        "inherited": {LABEL: ended, NAME_LABEL: "another"},
     }
-    made = {
-        # Others may run the same test on the same engine.
-        name: engine.containers.create(
-            image,
-            ["sleep", "60"],
-            labels={NAME_LABEL: f"reaped-{name}-{os.getpid()}", **value},
-            name=f"reaped-{name}-{os.getpid()}",
-        )
-        for name, value in cases.items()
-    }
-
-    def left():
-        return {name for name in cases if not gone(engine, f"reaped-{name}-{os.getpid()}")}
-
-    try:
-        orphans.reap(engine)
-        # Another process may have been about to remove the same; the engine refuses the second.
-        assert eventually(lambda: left() == {"alive", "elsewhere", "foreign", "inherited"})
-    finally:
-        for container in made.values():
-            with contextlib.suppress(docker.errors.NotFound):
-                container.remove(force=True)
+    # Others may run the same test on the same engine.
+    names = {case: f"reaped-{case}-{os.getpid()}" for case in labelled}
+    for case, name in names.items():
+        create(image, ["sleep", "60"], labels={NAME_LABEL: name, **labelled[case]}, name=name)
+    orphans.reap(engine)
+    # Another process may have been about to remove the same; the engine refuses the second.
+    left = {"alive", "elsewhere", "foreign", "inherited"}
+    assert eventually(lambda: {case for case in names if not gone(engine, names[case])} == left)
 
 
 def test_six_executors_leave_the_engine_and_the_process_as_they_were(image, engine):

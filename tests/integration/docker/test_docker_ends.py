@@ -358,14 +358,12 @@ def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypa
     assert eventually(lambda: not mine & set(containers_of(engine, os.getpid())))
 
 
-def test_network_of_another_container_by_explicit_wish(make, image, engine):
-    other = engine.containers.run(image, ["sleep", "600"], network_mode="none", detach=True)
-    try:
-        network = f"container:{other.id}"
-        executor = make(network=network, allow_shared_network=True)
-        assert executor("21 * 2").output == 42
-        executor.container.reload()
-        assert executor.container.attrs["HostConfig"]["NetworkMode"] == network
-        executor.delete()
-    finally:
-        other.remove(force=True)
+def test_network_of_another_container_by_explicit_wish(make, image, create):
+    other = create(image, ["sleep", "600"], network_mode="none")
+    other.start()
+    network = f"container:{other.id}"
+    executor = make(network=network, allow_shared_network=True)
+    assert executor("21 * 2").output == 42
+    executor.container.reload()
+    assert executor.container.attrs["HostConfig"]["NetworkMode"] == network
+    executor.delete()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import logging
 import secrets
-import subprocess
-import sys
 
 import docker
 import pytest
@@ -26,7 +23,6 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
     LABEL,
     NAME_LABEL,
 )
-from smolagents_fork.sandboxes.process_owner import this_machine
 
 pytestmark = pytest.mark.images
 
@@ -44,14 +40,6 @@ def built(engine, throw_away):
         return name
 
     return build
-
-
-@pytest.fixture
-def ended():
-    """The text of an owner on this machine that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait(60)
-    return f"{this_machine()}:{process.pid}:1"
 
 
 def test_image_from_one_of_ours_is_not_built_on(image, engine, built):
@@ -93,24 +81,23 @@ def test_image_name_cannot_be_the_address_of_other_content(image):
             DockerExecutor(dockerfile_content=f"FROM {image}\nUSER root\n", image_name=name)
 
 
-def test_container_of_a_committed_sandbox_is_not_ours(make, engine, capsys, ended):
+def test_container_of_a_committed_sandbox_is_not_ours(
+    make, engine, capsys, ended, throw_away, create
+):
     executor = make()
     committed = f"somebodys:{secrets.token_hex(8)}"
+    throw_away(committed)
     executor.container.commit(*committed.split(":"), changes=f"LABEL {LABEL}={ended}")
-    container = engine.containers.create(committed, ["sleep", "60"], entrypoint="")
-    try:
-        assert container.attrs["Config"]["Labels"][NAME_LABEL] == executor.container.name
-        assert container.name not in orphans.reap(engine)
-        main(["ps", "--json"])
-        main(["gc", "--dry-run", "--json"])
-        listed = capsys.readouterr().out
-        assert container.name not in listed
-        assert container.short_id not in listed
-        assert executor.container.name in listed
-        engine.containers.get(container.id)
-    finally:
-        container.remove(force=True)
-        engine.api.remove_image(committed)
+    container = create(committed, ["sleep", "60"], entrypoint="")
+    assert container.attrs["Config"]["Labels"][NAME_LABEL] == executor.container.name
+    assert container.name not in orphans.reap(engine)
+    main(["ps", "--json"])
+    main(["gc", "--dry-run", "--json"])
+    listed = capsys.readouterr().out
+    assert container.name not in listed
+    assert container.short_id not in listed
+    assert executor.container.name in listed
+    engine.containers.get(container.id)
 
 
 STRANGE = [
@@ -128,31 +115,24 @@ STRANGE = [
 
 
 def test_strange_owners_are_skipped_and_named_and_cost_nobody_anything(
-    image, engine, ended, caplog, capsys
+    image, engine, ended, caplog, capsys, create
 ):
     names = [f"strange-{secrets.token_hex(8)}" for _ in STRANGE]
     dead = f"dead-{secrets.token_hex(8)}"
     made = [
-        engine.containers.create(
-            image, ["true"], labels={LABEL: owner, NAME_LABEL: name}, name=name
-        )
+        create(image, ["true"], labels={LABEL: owner, NAME_LABEL: name}, name=name)
         for name, owner in zip([*names, dead], [*STRANGE, ended], strict=True)
     ]
-    try:
-        with caplog.at_level(logging.WARNING, "smolagents_fork"):
-            assert main(["ps", "--json"]) == 0
-            assert main(["gc", "--dry-run", "--match", dead, "--json"]) == 0
-            orphans.reap(engine)  # other tests leave orphans, too, and have reapers
-        with pytest.raises(docker.errors.NotFound):
-            engine.containers.get(dead)
-        for container in made[:-1]:
-            engine.containers.get(container.id)
-            assert f"the container {container.id} cannot be read, and is left out: " in caplog.text
-        for record in caplog.records:
-            assert record.getMessage().isprintable()
-            assert len(record.getMessage()) < 500
-        assert not any(name in capsys.readouterr().out for name in names)
-    finally:
-        for container in made:
-            with contextlib.suppress(docker.errors.NotFound):
-                container.remove(force=True)
+    with caplog.at_level(logging.WARNING, "smolagents_fork"):
+        assert main(["ps", "--json"]) == 0
+        assert main(["gc", "--dry-run", "--match", dead, "--json"]) == 0
+        orphans.reap(engine)  # other tests leave orphans, too, and have reapers
+    with pytest.raises(docker.errors.NotFound):
+        engine.containers.get(dead)
+    for container in made[:-1]:
+        engine.containers.get(container.id)
+        assert f"the container {container.id} cannot be read, and is left out: " in caplog.text
+    for record in caplog.records:
+        assert record.getMessage().isprintable()
+        assert len(record.getMessage()) < 500
+    assert not any(name in capsys.readouterr().out for name in names)
