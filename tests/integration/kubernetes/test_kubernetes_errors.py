@@ -20,6 +20,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.connection import status_after_end
 from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.containers import network_probe
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterRefusal
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec
@@ -231,7 +232,8 @@ def test_evicted_pod_is_named(make, cluster):
 GATEWAY = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "8888"}
 
 
-def test_network_that_reaches_something_is_refused(cluster, provisioner, spec):
+def test_network_that_reaches_something_is_refused(cluster, provisioner, spec, monkeypatch):
+    monkeypatch.setattr(network_probe, "_APPLY_SECONDS", 1.5)
     cluster.service = GATEWAY
     words = r"has a network, so no code is run in it: it reaches the API server \(127\.0\.0\.1 port"
     with pytest.raises(ExecutorStartError, match=words):
@@ -292,8 +294,8 @@ def test_arguments_of_the_engine(arguments):
 
 
 def test_cluster_that_stays_out_of_reach_is_named(make, cluster, monkeypatch):
+    monkeypatch.setattr(connection, "_PATIENCE_SECONDS", 3.0)  # which a connection reads once
     executor = make(lease_seconds=300, timeout_seconds=600)
-    monkeypatch.setattr(connection, "_PATIENCE_SECONDS", 3.0)
     executor.send_tools({"down": lambda: cluster.proxy.reset(refuse=True)})
     with pytest.raises(SandboxDiedError, match="the cluster does not answer"):
         executor("down()\nimport time\ntime.sleep(600)")
