@@ -109,11 +109,6 @@ class RealCluster:
             return True
         return False
 
-    def phases(self, namespace: str = NAMESPACE) -> dict[str, str]:
-        """Return the phases of the pods, by name."""
-        pods = self.core.list_namespaced_pod(namespace).items
-        return {pod.metadata.name: pod.status.phase for pod in pods}
-
     def close(self) -> None:
         """Close connections."""
         self._api.close()

@@ -131,8 +131,6 @@ class DoubledPlacer:
         #: Creations that were asked for, and those that were cancelled.
         self.creations: list[str] = []
         self.cancelled: list[str] = []
-        #: Nodes of the supervisors that were told to end.
-        self.ends: list[str] = []
         self._next = itertools.cycle(nodes)
         self._by_name = {node.name: node for node in nodes}
         self._places: dict[str, SupervisorPlace] = {}
@@ -179,7 +177,7 @@ class DoubledPlacer:
         ask(self._places[supervisor], _SECONDS, "remove", sandbox=sandbox)
 
     def do_end(self, supervisor: str) -> None:
-        self.ends.append(self._places[supervisor].node)
+        pass
 
     def do_cancel(self, creation: str) -> None:
         self.cancelled.append(creation)
