@@ -66,39 +66,6 @@ def unread_reply(gateway: Gateway, request: Any) -> bool:
     return True
 
 
-def unread_replies(gateway: Gateway, request: Any) -> bool:
-    question = gateway.question(request, b"no call")
-    return endless(itertools.repeat(question), gateway)
-
-
-def foreign_output(gateway: Gateway, request: Any) -> bool:
-    piece = gateway.message("iopub", "stream", {"name": "stdout", "text": "x" * 1000})
-    return endless(itertools.repeat(piece), gateway)
-
-
-def own_output(gateway: Gateway, request: Any) -> bool:
-    piece = gateway.message("iopub", "stream", {"name": "stdout", "text": "x" * 1000}, request)
-    return endless(itertools.repeat(piece), gateway)
-
-
-def values(gateway: Gateway, request: Any) -> bool:
-    content = {"comm_id": "x", "data": {"kind": "value"}}
-    piece = gateway.message("iopub", "comm_msg", content, request, bytes(1_000_000))
-    return endless(itertools.repeat(piece), gateway)
-
-
-def invalid_messages(gateway: Gateway, request: Any) -> bool:
-    return endless(itertools.repeat(frame(b"\xff" * 100)), gateway)
-
-
-def pings(gateway: Gateway, request: Any) -> bool:
-    return endless(itertools.repeat(frame(b"x" * 125, 0x89)), gateway)
-
-
-def empty_fragments(gateway: Gateway, request: Any) -> bool:
-    return endless(itertools.chain([frame(b"", 0x02)], itertools.repeat(frame(b"", 0x00))), gateway)
-
-
 def trickle(gateway: Gateway, request: Any) -> bool:
     gateway.sock.sendall(frame(bytes(10_000_000))[:20])
     while True:
@@ -106,38 +73,54 @@ def trickle(gateway: Gateway, request: Any) -> bool:
         gateway.sock.sendall(b"x")
 
 
-def huge_frame(gateway: Gateway, request: Any) -> bool:
-    gateway.sock.sendall(b"\x82\x7f" + b"\x7f" + b"\xff" * 7)
-    return endless(itertools.repeat(bytes(1 << 20)), gateway)
-
-
 def silence(gateway: Gateway, request: Any) -> bool:
     time.sleep(60)
     return True
 
 
-ACTS = [
-    unread_reply,
-    unread_replies,
-    foreign_output,
-    own_output,
-    values,
-    invalid_messages,
-    pings,
-    empty_fragments,
-    trickle,
-    huge_frame,
-    silence,
-]
-each_act = pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+STREAM = {"name": "stdout", "text": "x" * 1000}
+VALUE = {"comm_id": "x", "data": {"kind": "value"}}
+#: Frames that are sent again and again; what comes before the last is sent once.
+FLOODS: dict[str, Callable[[Gateway, Any], list[bytes]]] = {
+    "unread_replies": lambda gateway, request: [gateway.question(request, b"no call")],
+    "foreign_output": lambda gateway, _request: [gateway.message("iopub", "stream", STREAM)],
+    "own_output": lambda gateway, request: [gateway.message("iopub", "stream", STREAM, request)],
+    "values": lambda gateway, request: [
+        gateway.message("iopub", "comm_msg", VALUE, request, bytes(1_000_000))
+    ],
+    "invalid_messages": lambda _gateway, _request: [frame(b"\xff" * 100)],
+    "pings": lambda _gateway, _request: [frame(b"x" * 125, 0x89)],
+    "empty_fragments": lambda _gateway, _request: [frame(b"", 0x02), frame(b"", 0x00)],
+    "huge_frame": lambda _gateway, _request: [b"\x82\x7f\x7f" + b"\xff" * 7, bytes(1 << 20)],
+}
 
 
-@each_act
+def flood(name: str) -> Callable[[Gateway, Any], bool]:
+    def act(gateway: Gateway, request: Any) -> bool:
+        *first, last = FLOODS[name](gateway, request)
+        return endless(itertools.chain(first, itertools.repeat(last)), gateway)
+
+    return act
+
+
+ACTS: dict[str, Callable[[Gateway, Any], bool]] = {
+    "unread_reply": unread_reply,
+    **{name: flood(name) for name in FLOODS},
+    "trickle": trickle,
+    "silence": silence,
+}
+
+
+def acts(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("act", [pytest.param(ACTS[name], id=name) for name in names])
+
+
+@acts(*ACTS)
 def test_run_ends_at_its_limit(act):
-    with executor_on(act, **(PATIENT if act is unread_replies else {})) as executor:
+    with executor_on(act, **(PATIENT if act is ACTS["unread_replies"] else {})) as executor:
         with pytest.raises(ForkError) as caught:
             bounded(lambda: executor("attack"))
-        if act is unread_replies:
+        if act is ACTS["unread_replies"]:
             assert "continued after 100 refused calls" in str(caught.value)
         else:
             assert isinstance(caught.value, SandboxTimeoutError)
@@ -146,7 +129,7 @@ def test_run_ends_at_its_limit(act):
 
 
 # What is refused a hundred times ends the run by itself.
-@pytest.mark.parametrize("act", [one for one in ACTS if one is not unread_replies])
+@acts(*(name for name in ACTS if name != "unread_replies"))
 def test_run_without_a_limit_ends_by_an_interrupt(act):
     with executor_on(act, timeout_seconds=None) as executor:
         begun = time.monotonic()
@@ -157,7 +140,7 @@ def test_run_without_a_limit_ends_by_an_interrupt(act):
             bounded(lambda: executor("attack"))
 
 
-@pytest.mark.parametrize("act", [one for one in ACTS if one not in (unread_reply, unread_replies)])
+@acts(*(name for name in ACTS if name not in ("unread_reply", "unread_replies")))
 def test_request_of_our_own_ends_by_an_interrupt(act):
     with executor_on(act, ".receive()", startup_timeout_seconds=60) as executor:
         begun = time.monotonic()
@@ -171,7 +154,7 @@ def test_request_of_our_own_ends_by_an_interrupt(act):
 
 
 @pytest.mark.parametrize("code", [".receive()", ".variables()"])
-@pytest.mark.parametrize("act", [foreign_output, trickle, silence, unread_reply, unread_replies])
+@acts("foreign_output", "trickle", "silence", "unread_reply", "unread_replies")
 def test_request_of_our_own_ends_at_its_limit(act, code):
     with executor_on(act, code) as executor:
         use = executor.variables if code == ".variables()" else executor.send_variables
@@ -202,7 +185,7 @@ def test_code_and_values_that_are_never_read_end_at_the_limit():
             bounded(lambda: executor.send_variables({"a": bytes(5_000_000)}))
 
 
-@pytest.mark.parametrize("act", [foreign_output, own_output, unread_replies, trickle, silence])
+@acts("foreign_output", "own_output", "unread_replies", "trickle", "silence")
 def test_what_follows_a_final_answer_is_not_waited_for(act):
     def answer_first(gateway: Gateway, request: Any) -> bool:
         gateway.sock.sendall(gateway.question(request, call(1, "final_answer", 7)))
@@ -214,7 +197,7 @@ def test_what_follows_a_final_answer_is_not_waited_for(act):
         assert (result.output, result.is_final_answer) == (7, True)
 
 
-@pytest.mark.parametrize("act", [foreign_output, invalid_messages, pings, trickle])
+@acts("foreign_output", "invalid_messages", "pings", "trickle")
 def test_frames_between_runs_hold_nothing_up(act):
     def done_first(gateway: Gateway, request: Any) -> bool:
         gateway.done(request)
@@ -231,7 +214,7 @@ def test_frames_between_runs_hold_nothing_up(act):
     bounded(executor.cleanup)
 
 
-@pytest.mark.parametrize("act", [foreign_output, trickle, silence, pings, huge_frame])
+@acts("foreign_output", "trickle", "silence", "pings", "huge_frame")
 def test_start_ends_at_its_limit(act):
     engine = HostileEngine(lambda gateway, request, _code: act(gateway, request))
     with pytest.raises(ForkError, match="did not start in startup_timeout_seconds=2"):
