@@ -200,11 +200,13 @@ def test_other_options_are_differences(pod, options, expected):
     ("place", "name", "value"),
     [
         ("spec", "hostIPC", True),
+        ("spec", "automountServiceAccountToken", True),
         ("spec", "initContainers", [{"name": "first"}]),
         (CONTAINER, "envFrom", [{"secretRef": {"name": "keys"}}]),
         (CONTAINER, "args", ["--more"]),
         (f"{CONTAINER}.securityContext", "privileged", True),
         (f"{CONTAINER}.securityContext.capabilities", "add", ["SYS_ADMIN"]),
+        (f"{CONTAINER}.securityContext.capabilities", "drop", ["NET_RAW"]),
     ],
 )
 def test_less_confinement_is_a_difference(pod, place, name, value):
