@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from types import SimpleNamespace
 
 import pytest
 
+from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.containers.listed_entries import read_entries
 from smolagents_fork.sandboxes.kubernetes import pod_inventory
 from smolagents_fork.sandboxes.kubernetes.pod_inventory import _entry
@@ -52,14 +54,20 @@ def test_sandbox_with_a_strange_name_has_that_of_its_pod():
     assert PodRecord(pod("a", sandbox="0f")).sandbox == "0f"
 
 
-def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
+def test_orphans_alone_are_removed_and_strange_pods_keep_none(monkeypatch):
     ended = {"terminated": {"finishedAt": "2020-01-01T00:00:00Z"}}
     orphan = {"metadata": {"name": "orphan"}, "status": {"containerStatuses": [{"state": ended}]}}
+    owners = {
+        "mine": process_owner.owner_text(),
+        "reused": f"{process_owner.this_machine()}:{os.getpid()}:1",
+        "elsewhere": f"other-machine:{os.getpid()}:1",
+    }
     pods = [{}, {"metadata": None}, None, {**orphan, "metadata": {}}, {"status": 1}, orphan]
+    pods += [pod(name, owner=owner) for name, owner in owners.items()]
     removed: list[str] = []
     monkeypatch.setattr(pod_inventory, "remove_pod", lambda _c, name, _d: removed.append(name))
     client = SimpleNamespace(list_pods=lambda: pods)
-    assert pod_inventory.reap(client) == removed == ["orphan"]
+    assert pod_inventory.reap(client) == removed == ["orphan", "reused"]
 
 
 def described(state=None, **status):
