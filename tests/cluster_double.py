@@ -71,16 +71,12 @@ class Pod:
         manifest: as it was created.
         container: that runs it; ``None`` before, or if it cannot run.
         waiting: why it cannot run: reason and message.
-        unscheduled: why it has no node.
-        evicted: reason and message of its end.
         warnings: reason, message and seconds of repetition of its events.
     """
 
     manifest: dict[str, Any]
     container: Any = None
     waiting: tuple[str, str] = ("ContainerCreating", "")
-    unscheduled: str = ""
-    evicted: tuple[str, str] | None = None
     warnings: list[tuple[str, str, int]] = field(default_factory=list)
 
     @property
@@ -178,7 +174,7 @@ class ClusterDouble:
         return pod
 
     def _start(self, pod: Pod) -> None:
-        if pod.unscheduled or pod.waiting[0] != "ContainerCreating":
+        if pod.waiting[0] != "ContainerCreating":
             return
         try:
             container = self._container(pod)
@@ -243,28 +239,18 @@ class ClusterDouble:
 
     def described(self, pod: Pod) -> dict[str, Any]:
         """Return a pod as the API describes it."""
-        spec = dict(pod.manifest["spec"])
-        status: dict[str, Any] = {"phase": "Pending"}
-        if pod.unscheduled:
-            status["conditions"] = [
-                {
-                    "type": "PodScheduled",
-                    "status": "False",
-                    "reason": "Unschedulable",
-                    "message": pod.unscheduled,
-                }
-            ]
-        else:
-            spec["nodeName"] = "node-1"
-            status |= {"hostIP": "10.1.2.3", "hostIPs": [{"ip": "10.1.2.3"}]}
-            state = self._container_state(pod)
-            status["containerStatuses"] = [{"name": spec["containers"][0]["name"], "state": state}]
-            if "running" in state:
-                status["phase"] = "Running"
-            elif "terminated" in state:
-                status["phase"] = "Failed" if state["terminated"]["exitCode"] else "Succeeded"
-        if pod.evicted:
-            status |= {"phase": "Failed", "reason": pod.evicted[0], "message": pod.evicted[1]}
+        spec = {**pod.manifest["spec"], "nodeName": "node-1"}
+        state = self._container_state(pod)
+        status = {
+            "phase": "Pending",
+            "hostIP": "10.1.2.3",
+            "hostIPs": [{"ip": "10.1.2.3"}],
+            "containerStatuses": [{"name": spec["containers"][0]["name"], "state": state}],
+        }
+        if "running" in state:
+            status["phase"] = "Running"
+        elif "terminated" in state:
+            status["phase"] = "Failed" if state["terminated"]["exitCode"] else "Succeeded"
         return {**pod.manifest, "spec": spec, "status": status}
 
     def _container_state(self, pod: Pod) -> dict[str, Any]:
