@@ -21,6 +21,7 @@ from smolagents_fork.sandboxes.multiplexer_start import (
     wait_until_listening,
 )
 from smolagents_fork.system.forks import disconnect_in_child
+from tests.ports import free_port
 
 #: For tables about the head of a request, whose bytes are the same over a stream.
 LISTENER = pytest.mark.parametrize("proxied", ["listener"], indirect=True)
@@ -118,8 +119,7 @@ def started_multiplexer(port=None):
         the process, the stream to it, and the port.
     """
     for _ in range(20):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            number = port or probe.getsockname()[1]
+        number = port or free_port()
         near, far = socket.socketpair()
         disconnect_in_child(near)
         with far:
