@@ -26,6 +26,10 @@ def test_rebase_adds_to_unreleased_section(heading):
     )
 
 
+def test_first_release_follows_the_title():
+    assert with_release("# C\n", "1.0+fork.1") == "# C\n\n## [1.0+fork.1] - unreleased\n"
+
+
 def test_release_dates_its_section():
     dated = with_date(OWN, "1.0+fork.2", "2026-02-02")
     assert "## [1.0+fork.2] - 2026-02-02\n" in dated
