@@ -29,16 +29,19 @@ from smolagents_fork.wasm import wheels
 #: Imports of the suite's programs, in every executor.
 PLAIN = ("asyncio", "contextvars", "threading", "time")
 #: Modules by which code could reach its host.
-WIDE = ("json", "os", "pathlib", "socket", "subprocess", "urllib.request")
+WIDE = (
+    *("dataclasses", "enum", "inspect", "json", "os", "pathlib", "socket", "subprocess"),
+    "urllib.request",
+)
 #: Of the same packages as the container executor's own tests: one image serves both.
 SCIENCE = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "PIL", "PIL.Image")
 #: What defines classes and compiles functions.
 PACKAGES = ("attrs", "numba", "pydantic")
 #: Packages of compiled code: wheels for Pyodide cannot be had on every machine.
 COMPILED = (*SCIENCE, "numba", "pydantic")
-#: What ordinary programs import.
+#: What ordinary programs import; their executor is sent no tools.
 ORDINARY = (
-    *("argparse", "collections", "contextlib", "ctypes", "dataclasses", "enum", "gc", "inspect"),
+    *("argparse", "collections", "contextlib", "ctypes", "dataclasses", "gc", "inspect"),
     *("io", "json", "linecache", "os", "pickle", "sys", "traceback", "types", "typing", "urllib"),
     *("xml", "zoneinfo"),
 )
@@ -173,7 +176,7 @@ class Shared:
                     # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
-                    options["tool_timeout_seconds"] = 20.0
+                    options["tool_timeout_seconds"] = 4.0
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 30.0 if kind.column else 3.0
             if which == "files":

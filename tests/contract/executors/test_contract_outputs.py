@@ -33,10 +33,8 @@ PIL.Image.new("RGB", (1, 1)).save(_written, "PNG")
 PIXEL = _written.getvalue()
 
 
-def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
-    return CodeAgent(
-        tools=list(tools), model=Script(*steps), verbosity_level=0, executor=contract.shared
-    )
+def agent_of(executor: Any, *steps: str) -> CodeAgent:
+    return CodeAgent(tools=[], model=Script(*steps), verbosity_level=0, executor=executor)
 
 
 #: Last values and ``str()`` of them, which their copies on the host do not have.
@@ -60,7 +58,7 @@ def test_text_of_the_last_value(contract):
         tools=[],
         model=Script(*steps, "final_answer('went on')"),
         verbosity_level=0,
-        executor=contract.ordinary,
+        executor=contract.wide,
     )
     agent.run("go")
     for step, (_, text) in zip(agent.memory.steps[1:], OWN_TEXTS.values(), strict=False):
@@ -74,7 +72,7 @@ def test_text_of_the_last_value(contract):
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_last_value_without_a_text(contract, method, text):
     agent = agent_of(
-        contract,
+        contract.limited if text == "has no end" else contract.shared,
         f"class Odd:\n    def {method}(self):\n        {TEXTS[text]}\nOdd()",
         "final_answer('went on')",
     )
@@ -84,7 +82,7 @@ def test_a_last_value_without_a_text(contract, method, text):
 
 @behaviour("Output", "A number too long for `str()` can be an output and an answer.")
 def test_a_number_without_a_text(contract):
-    agent = agent_of(contract, "10 ** 5000", "final_answer(10 ** 5000)")
+    agent = agent_of(contract.shared, "10 ** 5000", "final_answer(10 ** 5000)")
     assert agent.run("go") == 10**5000
     words = "<int whose str() raised ValueError: Exceeds the limit (4300 digits) for integer string"
     assert words in str(agent.memory.steps[1].observations)
@@ -104,7 +102,7 @@ COSTLY = {
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_costly_text_is_short(contract, name):
     steps = (f"{COSTLY[name]}\nvalue", "final_answer(value)")
-    agent = agent_of(contract, *steps)
+    agent = agent_of(contract.shared, *steps)
     value = agent.run("go")
     for step in agent.memory.steps[1:3]:
         words = f"Last output from code snippet:\n<{type(value).__name__}, too large for its text: "
@@ -239,9 +237,9 @@ def test_pandas_of_the_host_is_unchanged(contract):
 )
 def test_an_answer_that_answers_for_itself(contract, member):
     code = f"class Odd:\n    {member}\n"
-    agent = agent_of(contract, f"{code}Odd()", "final_answer('went on')")
+    agent = agent_of(contract.shared, f"{code}Odd()", "final_answer('went on')")
     assert agent.run("go") == "went on"
-    agent = agent_of(contract, f"{code}final_answer(Odd())", "final_answer('went on')")
+    agent = agent_of(contract.shared, f"{code}final_answer(Odd())", "final_answer('went on')")
     answer = agent.run("go")
     assert type(answer).__module__ != "__main__"
     assert "Odd" in answer or answer == "went on"

@@ -249,7 +249,7 @@ def test_signature_that_libraries_see_is_the_tools(contract):
         def forward(self, old: str, *, new: str = "n") -> str:
             return old + new
 
-    executor = contract.ordinary
+    executor = contract.wide
     executor.send_tools({"renamed": Renamed()})
     code = "import inspect\nstr(inspect.signature(renamed))"
     assert executor(code).output == "(old, *, new='n')"
