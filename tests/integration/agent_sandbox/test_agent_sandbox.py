@@ -11,9 +11,9 @@ from unittest import mock
 
 import pytest
 from background import PrintedLine, acting, at_once, eventually, running
-from scripted_model import ScriptedModel
+from scripted_model import Caller, ScriptedModel
 from secret_servers import TOKEN, SecretHandler
-from smolagents import ChatMessage, CodeAgent, MessageRole, ToolCallingAgent, tool
+from smolagents import ChatMessage, CodeAgent, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
 from web_servers import authority, serving
@@ -361,20 +361,12 @@ except ValueError as error:
 
 
 def test_tool_calling_agent_gets_its_tools_described_to_the_hosts_model(on_host: Any) -> None:
-    class Calling(Script):
+    class Noting(Caller):
         def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
-            self.seen.append(arguments)
-            names = [one.name for one in arguments["tools_to_call_from"]]
-            call = (
-                ("double", {"number": 21})
-                if len(self.seen) == 1
-                else ("final_answer", {"answer": 42})
-            )
-            assert names == ["double", "final_answer"]
-            function = {"name": call[0], "arguments": call[1]}
-            tool_call = {"function": function, "id": str(len(self.seen)), "type": "function"}
-            return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[tool_call])
+            tools.append([one.name for one in arguments["tools_to_call_from"]])
+            return super().generate(messages)
 
+    tools: list[list[str]] = []
     program = """
 from smolagents import ToolCallingAgent, tool
 
@@ -389,8 +381,9 @@ def double(number: int) -> int:
 
 print("answer:", ToolCallingAgent(tools=[double], model=model).run("double 21"))
 """
-    box = on_host(Calling())
-    assert "answer: 42" in box.run_code(program)
+    model = Noting(("double", {"number": 21}), ("final_answer", {"answer": 42}))
+    assert "answer: 42" in on_host(model).run_code(program)
+    assert tools == [["double", "final_answer"]] * 2
 
 
 # -- saved agents --
