@@ -111,6 +111,8 @@ def described(state=None, **status):
 )
 def test_states(pod, state):
     assert pod_state(pod) == state
+    # As the error of a sandbox that has ended says it.
+    assert not state.ended or state.status(()).state == state.ended
 
 
 def test_unschedulable_pod_has_the_schedulers_words():
