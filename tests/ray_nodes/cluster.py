@@ -143,7 +143,8 @@ class RayCluster:
                     timeout=90, check=False,
                 )  # fmt: skip
                 if done.returncode == 0:
-                    return dict(json.loads(done.stdout))
+                    # Before it may be what Ray says of a node that is lost.
+                    return dict(json.loads(done.stdout.splitlines()[-1]))
             if time.monotonic() >= deadline:
                 return {}
             time.sleep(0.5)
