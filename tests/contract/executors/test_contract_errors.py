@@ -376,8 +376,8 @@ def test_formatting_an_error_runs_no_code(contract, raised):
 
 @behaviour(
     "Errors",
-    "A name that policy refuses raises when its line runs, and can be caught; a refused import in "
-    "a branch that does not run has no effect.",
+    "A name or an import that policy refuses raises when its line runs, not before, and can be "
+    "caught.",
 )
 def test_a_refused_name_in_an_unused_function(contract):
     executor = contract.shared
