@@ -112,5 +112,8 @@ def test_stub_has_the_parameters_of_the_class():
     tree = ast.parse((ROOT / "stubs" / "__init__.pyi").read_text())
     (agent,) = (node for node in tree.body if getattr(node, "name", "") == "CodeAgent")
     arguments = agent.body[0].args
-    stubbed = [argument.arg for argument in [*arguments.args, arguments.kwarg]]
-    assert stubbed == list(inspect.signature(smolagents.CodeAgent.__init__).parameters)
+    by_name = [argument.arg for argument in arguments.kwonlyargs]
+    stubbed = [argument.arg for argument in arguments.args] + by_name + [arguments.kwarg.arg]
+    parameters = inspect.signature(smolagents.CodeAgent.__init__).parameters
+    assert stubbed == list(parameters)
+    assert by_name == [one.name for one in parameters.values() if one.kind is one.KEYWORD_ONLY]
