@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ["ProgramLoop"]
 
 #: Longest wait for idle threads of an event loop to end, in seconds.
-_POOL_SECONDS = 0.1
+_POOL_SECONDS = 1.0
 
 
 class ProgramLoop:
@@ -35,6 +35,7 @@ class ProgramLoop:
     def run(self, coroutine: Any) -> Any:
         """Run a coroutine to its end; one that is stopped takes all tasks of the loop along."""
         loop = self.current()
+        earlier = set(threading.enumerate())
         # Its threads end with the run, as all do that the program may not use in a later one.
         pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="asyncio")
         loop.set_default_executor(pool)
@@ -53,6 +54,6 @@ class ProgramLoop:
         finally:
             pool.shutdown(wait=False)
             end = time.monotonic() + _POOL_SECONDS
-            for thread in threading.enumerate():
+            for thread in set(threading.enumerate()) - earlier:
                 if thread.name.startswith("asyncio_"):
                     thread.join(max(0.0, end - time.monotonic()))
