@@ -28,9 +28,8 @@ def close_on_error(*resources: _Closable) -> Iterator[None]:
         >>> file.closed
         False
     """
-    try:
-        yield
-    except BaseException:
+    with contextlib.ExitStack() as open_resources:
         for resource in resources:
-            resource.close()
-        raise
+            open_resources.callback(resource.close)
+        yield
+        open_resources.pop_all()

@@ -17,6 +17,18 @@ def test_error_closes_all(error: type[BaseException]):
     assert [file.closed for file in files] == [True, True]
 
 
+def test_error_of_a_close_leaves_no_resource_open():
+    class Failing:
+        def close(self) -> None:
+            raise OSError("no close")
+
+    first, last = io.StringIO(), io.StringIO()
+    with pytest.raises(OSError, match="no close") as raised, close_on_error(first, Failing(), last):
+        raise ValueError
+    assert isinstance(raised.value.__context__, ValueError)
+    assert [first.closed, last.closed] == [True, True]
+
+
 def test_block_without_an_error_closes_nothing():
     file = io.StringIO()
     with close_on_error(file):
