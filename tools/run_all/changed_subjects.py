@@ -40,8 +40,8 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("smolagents_fork/sandboxes", "tests/integration/docker", *_ALWAYS),
     ),
     "kubernetes": (
-        *_SANDBOXES,
-        *("tests/cluster_double.py", "tests/integration/kubernetes", *_ALWAYS),
+        *(*_SANDBOXES, "tests/cluster_double.py", "tests/fault_proxy.py"),
+        *("tests/integration/hosted", "tests/integration/kubernetes", *_ALWAYS),
     ),
     "ray": (
         *_SANDBOXES,
