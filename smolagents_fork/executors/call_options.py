@@ -204,7 +204,7 @@ class CallOptions(Options):
 
     @property
     def allow_pickle(self) -> bool:
-        """Whether values that the codec refuses are pickled."""
+        """``True``: values that the codec refuses are pickled."""
         return False
 
     @property

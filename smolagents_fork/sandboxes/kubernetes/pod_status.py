@@ -72,7 +72,7 @@ class PodState:
         """Return it as the status of a sandbox.
 
         Args:
-            missing: why there are no lines.
+            missing: reason why the pod's log lines cannot be had; empty if they can.
         """
         state = "running" if self.running else self.ended or f"not running yet ({self.waiting})"
         return SandboxStatus(state, self.exit_code, self.out_of_memory, lines, missing)

@@ -171,7 +171,7 @@ HEADS = {
     "created": b"HTTP/1.1 201 Created",
     "switching": b"HTTP/1.1 101 Switching Protocols",
     "no content": b"HTTP/1.1 204 No Content",
-    "a status that is no number": b"HTTP/1.1 abc",
+    "a status of letters": b"HTTP/1.1 abc",
     "a long status": b"HTTP/1.1 201 " + b"x" * 70_000,
     "another protocol": b"\xff\xfe",
     "nothing": b"",
